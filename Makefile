@@ -1,0 +1,37 @@
+# Everything installs itself: each target needs only Python 3.11, pip and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
+
+.PHONY: help demo test lint bench clean
+help:
+	@echo "make demo   install and show what a learned operator does"
+	@echo "make test   install and run all tests"
+	@echo "make lint   format, lint, types and import directions"
+	@echo "make bench  speed and memory as ratios measured in one run"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/python -m pgso demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,5 @@
+"""``python -m pgso``."""
+
+from pgso.cli.main import run
+
+run()

@@ -1,0 +1,26 @@
+"""Errors a user can act on: what was given, what is allowed, what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PGSOError(Exception):
+    """Base of every error that pgso raises on purpose."""
+
+
+class InputError(PGSOError, ValueError):
+    """Something that was passed in is not usable; the message says what would be."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """No entry has that name; the message suggests the nearest one and lists them all."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        self.message = f"no {kind} is called {name!r}.{hint} Known: {', '.join(names)}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return self.message

@@ -1,0 +1,81 @@
+"""What is refused at the door: one sentence each, before torch would crash or answer wrongly."""
+
+import torch
+from torch import Tensor
+
+from pgso.errors import InputError
+
+INDEX_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
+    """Refuse anything but a (2, E) tensor of node ids below ``num_nodes``; return n."""
+    if not isinstance(edge_index, Tensor):
+        raise InputError(
+            f"edge_index must be a tensor of shape (2, E), got {type(edge_index).__name__}; "
+            "for other forms see Graph.from_scipy, from_networkx, from_dense, from_data"
+        )
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise InputError(f"edge_index must have shape (2, E), got {tuple(edge_index.shape)}")
+    if edge_index.dtype not in INDEX_TYPES and edge_index.numel():
+        raise InputError(f"edge_index must hold integers (torch.long), got {edge_index.dtype}")
+    if num_nodes is not None and num_nodes < 0:
+        raise InputError(f"num_nodes must not be negative, got {num_nodes}")
+    if edge_index.numel() == 0:
+        return num_nodes or 0
+    low, high = (int(bound) for bound in edge_index.aminmax())
+    if low < 0:
+        raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
+    if num_nodes is not None and high >= num_nodes:
+        raise InputError(
+            f"edge_index names node {high}, but there are only {num_nodes} nodes "
+            f"(ids 0 to {num_nodes - 1}); check num_nodes, or the number of rows of x"
+        )
+    return high + 1 if num_nodes is None else num_nodes
+
+
+def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
+    """Refuse anything but one finite real weight per edge; return it as floating point, 1-D."""
+    num_edges = position.numel()
+    if not isinstance(edge_weight, Tensor):
+        raise InputError(f"edge_weight must be a tensor, got {type(edge_weight).__name__}")
+    if edge_weight.dim() == 2 and edge_weight.size(1) == 1:
+        edge_weight = edge_weight.squeeze(1)
+    if edge_weight.shape != (num_edges,):
+        raise InputError(
+            f"edge_weight must hold one number per edge, shape ({num_edges},), "
+            f"got {tuple(edge_weight.shape)}"
+        )
+    if edge_weight.is_complex():
+        raise InputError("edge_weight must be real, got complex numbers")
+    if edge_weight.device != position.device:
+        raise InputError(
+            f"edge_weight is on {edge_weight.device}, edge_index on {position.device}; "
+            "move them to one device"
+        )
+    if not edge_weight.is_floating_point():
+        edge_weight = edge_weight.to(torch.get_default_dtype())
+    elif edge_weight.dtype in (torch.float16, torch.bfloat16):
+        edge_weight = edge_weight.float()  # sums of many small weights need the digits
+    finite = edge_weight.detach().isfinite()
+    if not bool(finite.all()):
+        place = int((~finite).nonzero()[0])
+        raise InputError(
+            f"edge_weight must be finite, got {float(edge_weight[place])} at position {place}"
+        )
+    return edge_weight
+
+
+def check_features(x: Tensor, num_nodes: int, device: torch.device) -> None:
+    """Refuse x unless it is a floating-point tensor with one row per node."""
+    if not isinstance(x, Tensor):
+        raise InputError(f"x must be a tensor of shape (n, F), got {type(x).__name__}")
+    if not x.is_floating_point():
+        raise InputError(f"x must hold floating-point numbers, got {x.dtype}; try x.float()")
+    rows = x.size(0) if x.dim() == 1 else x.size(-2) if x.dim() else None
+    if rows != num_nodes:
+        raise InputError(
+            f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
+        )
+    if x.device != device:
+        raise InputError(f"x is on {x.device}, the graph on {device}; move one: graph.to(x.device)")

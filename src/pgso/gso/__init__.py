@@ -1,0 +1,1 @@
+"""The parametrised graph shift operator: definition, presets, products, module."""

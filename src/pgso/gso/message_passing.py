@@ -1,0 +1,221 @@
+"""Equation (2), fast: γ(A, S) x by one sparse product, with exact gradients in S."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pgso.errors import InputError
+from pgso.graph import Graph, as_graph, product, row_dots, weighted_product
+from pgso.graph.checks import check_features
+from pgso.gso.dense import positive_power
+from pgso.gso.parameters import Scalar
+from pgso.gso.presets import resolve
+
+
+def apply_pgso(
+    x: Tensor,  # (n, F), (n,) or (..., n, F)
+    graph: Graph | Tensor,
+    S: str | Sequence[Scalar] | Tensor,
+    edge_weight: Tensor | None = None,  # (E,), with an edge_index only
+) -> Tensor:  # of x's shape
+    r"""The PGSO times features, Equation (2).
+
+    .. math::
+        (\gamma(A, \mathcal{S}) x)_i = m_1 (D_a)_i^{e_1} x_i
+        + m_2 \sum_j (D_a)_i^{e_2} (A_a)_{ij} (D_a)_j^{e_3} x_j + m_3 x_i
+
+    Costs O(E F) time and no buffer per edge and feature. Where d_i + a ≤ 0 the power is 0, and so
+    is its gradient. Differentiable in x, in S, and in the edge weights if they ask for it.
+
+    Args:
+        x: Node features.
+        graph: A :class:`Graph`, an ``edge_index`` of shape (2, E) or a sparse A.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        edge_weight: Weights of the edges of an ``edge_index``.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
+        tensor([-1., -1.,  2.])
+    """
+    tracing = torch.compiler.is_compiling()
+    if not tracing:
+        S = resolve(S)
+    vector = _as_vector(S, x)
+    if tracing and isinstance(graph, Tensor) and graph.layout == torch.strided:
+        return gather_scatter_pgso(x, graph, vector, edge_weight)
+    graph = as_graph(graph, edge_weight, _rows(x))
+    if not tracing:
+        check_features(x, graph.num_nodes, graph.device)
+    return propagate(x, graph, vector)
+
+
+def propagate(x: Tensor, graph: Graph, S: Tensor) -> Tensor:
+    """:func:`apply_pgso` without its checks: S is a vector, the graph is prepared."""
+    flat = _flatten(x)
+    if graph.weight is not None and graph.weight.requires_grad:
+        out = weighted_product(graph, pgso_entries(graph, S).to(x.dtype), flat)
+    else:
+        out = _Propagate.apply(flat, S, graph, False)
+    return _unflatten(out, x)
+
+
+def pgso_entries(graph: Graph, S: Tensor, transposed: bool = False) -> Tensor:  # (nnz,)
+    """γ's own entries on the pattern of A + I, in S's precision; differentiable in S and weights.
+
+    With ``transposed``, the matrix is m1 D^e1 + m2 D^e2 Aᵀ_a D^e3 + m3 I on the transposed pattern.
+    """
+    m1, m2, m3, e1, e2, e3, a = S.unbind()
+    pattern = graph.transposed if transposed else graph.pattern
+    d_a = graph.degree.to(S.dtype) + a
+    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+    loops = a if graph.loops is None else graph.loops.to(S.dtype) + a
+    diagonal = m1 * positive_power(d_a, e1) + left * right * loops + m3
+
+    entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
+    if graph.weight is not None:
+        weight = graph.weight.to(S.dtype)
+        turned = transposed and not graph.is_undirected
+        entries = entries * (weight.index_select(0, graph.transposition) if turned else weight)
+    return entries.index_copy(0, pattern.diagonal, diagonal)
+
+
+class _Propagate(torch.autograd.Function):
+    """γ(A, S) x and its gradients, where A is a constant.
+
+    With q, p, r the row-wise dot products of the incoming gradient g and of x with the parts of γ,
+
+        q = g · x,   p = m2 D^e2 g · (A_a D^e3 x) = g · y - α q,   r = x · (γᵀ g) - α q,
+        α = m1 D^e1 + m3,
+
+    the gradients of S are sums over nodes: no gradient per edge is ever formed. The backward pass
+    is one product with γᵀ, which is γ with e2 and e3 exchanged on the transposed pattern, so that
+    it is differentiable in its turn.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
+        pattern = graph.transposed if transposed else graph.pattern
+        return product(pattern, pgso_entries(graph, S, transposed), x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, S, ctx.graph, ctx.transposed = inputs
+        if ctx.needs_input_grad[1]:
+            ctx.save_for_backward(S, x, output)
+        else:  # a fixed operator keeps nothing of the size of x alive
+            ctx.save_for_backward(S)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = grads
+        S, *features = ctx.saved_tensors
+        z = _Propagate.apply(g, _transpose(S), ctx.graph, not ctx.transposed)  # γᵀ g
+        if not features:
+            return z, None, None, None
+
+        x, y = features
+        m1, m2, m3, e1, e2, e3, a = S.unbind()
+        d_a = ctx.graph.degree.to(S.dtype) + a
+        positive = d_a > 0
+        d_a = torch.where(positive, d_a, 1.0)
+        D1, D2, D3 = (torch.where(positive, d_a**e, 0.0) for e in (e1, e2, e3))
+        alpha = m1 * D1 + m3
+        q = row_dots(g, x).to(S.dtype)
+        p = torch.where(positive, row_dots(g, y).to(S.dtype) - alpha * q, 0.0)
+        r = torch.where(positive, row_dots(x, z).to(S.dtype) - alpha * q, 0.0)
+
+        log_d = d_a.log()
+        m1_D1_q = m1 * D1 * q
+        through_degree = (e1 * m1_D1_q + e2 * p + e3 * r) / d_a
+        grad_S = torch.stack(
+            [
+                D1 @ q,
+                _gradient_of_m2(g, x, S, p, alpha, ctx),
+                q.sum(),
+                log_d @ m1_D1_q,
+                log_d @ p,
+                log_d @ r,
+                through_degree.sum() + m2 * (D2 * D3) @ q,
+            ]
+        )
+        return z if ctx.needs_input_grad[0] else None, grad_S, None, None
+
+
+def _gradient_of_m2(g: Tensor, x: Tensor, S: Tensor, p: Tensor, alpha: Tensor, ctx: Any) -> Tensor:
+    """Σ_i D_i^e2 g_i · (A_a D^e3 x)_i, which is Σ p / m2 unless m2 is too small to divide by."""
+    m2 = S[1]
+    # A traced program cannot look at m2, and pays for the third product instead.
+    if not torch.compiler.is_compiling() and bool(m2.abs() > 1e-2 * alpha.abs().amax()):
+        return p.sum() / m2
+    normalised = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
+    return row_dots(g, _Propagate.apply(x, normalised, ctx.graph, ctx.transposed)).to(S.dtype).sum()
+
+
+def _transpose(S: Tensor) -> Tensor:
+    """The S of γᵀ: e2 and e3 change sides."""
+    return S[[0, 1, 2, 3, 5, 4, 6]]
+
+
+def gather_scatter_pgso(
+    x: Tensor,  # (n, F), (n,) or (..., n, F)
+    edge_index: Tensor,  # (2, E)
+    S: Tensor,  # (7,)
+    edge_weight: Tensor | None = None,  # (E,)
+) -> Tensor:  # of x's shape
+    """Equation (2) word for word, in plain differentiable torch: a message per edge and feature.
+
+    Slower and larger than :func:`apply_pgso`, it needs no prepared graph: this is what
+    ``torch.compile`` and ``torch.export`` see of a raw ``edge_index``, and what we time against.
+    """
+    flat = _flatten(x)
+    source, target = edge_index.unbind()
+    n = flat.size(0)
+    weight = S.new_ones(source.size(0)) if edge_weight is None else edge_weight.to(S.dtype)
+    m1, m2, m3, e1, e2, e3, a = S.unbind()
+    d_a = S.new_zeros(n).index_add(0, target, weight) + a
+    left, right = positive_power(d_a, e2), positive_power(d_a, e3)
+    edge = (left[target] * weight * right[source]).to(x.dtype)
+    messages = edge.unsqueeze(1) * flat[source]
+    own = m1 * positive_power(d_a, e1) + m2 * a * left * right + m3
+    aggregated = torch.zeros_like(flat).index_add(0, target, messages)
+    out = own.to(x.dtype).unsqueeze(1) * flat + m2.to(x.dtype) * aggregated
+    return _unflatten(out, x)
+
+
+def _as_vector(S: Sequence[Scalar] | Tensor | str, x: Tensor) -> Tensor:
+    """S as a tensor of shape (7,) in the precision that degrees are computed in."""
+    if isinstance(S, str):
+        S = resolve(S)
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        given = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"x must be a tensor of floating-point numbers, got {given}")
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    if not isinstance(S, Tensor):
+        if not any(isinstance(value, Tensor) for value in S):
+            return torch.tensor([*S], dtype=dtype, device=x.device)
+        S = torch.stack([torch.as_tensor(value, dtype=dtype, device=x.device) for value in S])
+    return S.to(device=x.device, dtype=dtype)
+
+
+def _rows(x: Tensor) -> int:
+    if x.dim() == 0:
+        raise InputError("x must have one row per node, shape (n, F), got a single number")
+    return x.size(0) if x.dim() == 1 else x.size(-2)
+
+
+def _flatten(x: Tensor) -> Tensor:
+    """Features with leading dimensions as (n, everything else): one product serves them all."""
+    if x.dim() == 2:
+        return x
+    return x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).reshape(x.size(-2), -1)
+
+
+def _unflatten(out: Tensor, x: Tensor) -> Tensor:
+    if x.dim() == 2:
+        return out
+    if x.dim() == 1:
+        return out.squeeze(1)
+    return out.reshape(x.size(-2), *x.shape[:-2], x.size(-1)).movedim(0, -2)
