@@ -1,8 +1,18 @@
 """The graph, prepared once: sorted, merged, with degrees and transpose."""
 
 from pgso.graph.cache import as_graph
+from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.product import product, row_dots, weighted_product
 from pgso.graph.structure import Pattern, Structure
 
-__all__ = ["Graph", "Pattern", "Structure", "as_graph", "product", "row_dots", "weighted_product"]
+__all__ = [
+    "EdgeList",
+    "Graph",
+    "Pattern",
+    "Structure",
+    "as_graph",
+    "product",
+    "row_dots",
+    "weighted_product",
+]

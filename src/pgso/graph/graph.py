@@ -149,6 +149,7 @@ class Graph:
     def neighbour_weight(self) -> Tensor:  # (n,)
         """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs; without gradient."""
         if self.weight is None:
+            assert self.pattern.rowptr is not None
             return (self.pattern.rowptr.diff() - 1).to(self.dtype)
         size = self.weight.detach().abs().index_fill(0, self.pattern.diagonal, 0)
         return torch.zeros_like(self.degree).detach().index_add(0, self.pattern.row, size)

@@ -10,6 +10,7 @@ from torch.nn.functional import embedding_bag
 from pgso.graph.structure import Pattern
 
 if TYPE_CHECKING:
+    from pgso.graph.edges import EdgeList
     from pgso.graph.graph import Graph
 
 with warnings.catch_warnings():  # torch says once per process that its CSR layout is in beta
@@ -53,6 +54,7 @@ def product(
     A row of the result is the sum of a weighted bag of rows of x, which is what ``embedding_bag``
     is fast at: no buffer per edge, and twice the speed of torch's own sparse product.
     """
+    assert pattern.rowptr is not None
     if x.size(1) == 0 or x.size(0) == 0 or values.numel() == 0:
         return x.new_zeros(pattern.num_nodes, x.size(1))
     out: Tensor = _product(pattern.rowptr, pattern.col, values.to(x.dtype), x)
@@ -122,7 +124,7 @@ def _turn(values: Tensor, graph: "Graph", transposed: bool) -> Tensor:
 
 
 def weighted_product(
-    graph: "Graph",
+    graph: "Graph | EdgeList",
     values: Tensor,  # (nnz,)
     x: Tensor,  # (n, F)
 ) -> Tensor:  # (n, F)
@@ -131,6 +133,10 @@ def weighted_product(
     The gradient of every single value costs O(nnz F): use it where edges learn (attention, edge
     weights), and ``apply_pgso`` where only the seven scalars do.
     """
+    pattern = graph.pattern
+    if pattern.rowptr is None:
+        messages = values.unsqueeze(1) * x.index_select(0, pattern.col)
+        return x.new_zeros(pattern.num_nodes, x.size(1)).index_add(0, pattern.row, messages)
     out: Tensor = _WeightedProduct.apply(values, x, graph, False)
     return out
 

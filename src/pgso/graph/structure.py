@@ -13,7 +13,7 @@ class Pattern:
     Row i is the target of an edge and column j its source, as in ``A[i, j]``.
     """
 
-    rowptr: Tensor  # (n + 1,) where each row's entries start
+    rowptr: Tensor | None  # (n + 1,) where each row's entries start; None if they are not sorted
     row: Tensor  # (nnz,) the row of each entry
     col: Tensor  # (nnz,) the column of each entry, ascending within a row
     diagonal: Tensor  # (n,) where the entry (i, i) stands; int64
@@ -21,7 +21,7 @@ class Pattern:
     @property
     def num_nodes(self) -> int:
         """The number n of rows."""
-        return self.rowptr.numel() - 1
+        return self.diagonal.numel()
 
     @classmethod
     def of(cls, row: Tensor, col: Tensor, diagonal: Tensor) -> "Pattern":
@@ -36,7 +36,7 @@ class Pattern:
     def to(self, device: torch.device | str | None) -> "Pattern":
         """The same pattern on another device."""
         return Pattern(
-            self.rowptr.to(device),
+            None if self.rowptr is None else self.rowptr.to(device),
             self.row.to(device),
             self.col.to(device),
             self.diagonal.to(device),

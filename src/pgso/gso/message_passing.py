@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, as_graph, product, row_dots, weighted_product
+from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
 from pgso.graph.checks import check_features
 from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
@@ -44,41 +44,57 @@ def apply_pgso(
     if not tracing:
         S = resolve(S)
     vector = _as_vector(S, x)
-    if tracing and isinstance(graph, Tensor) and graph.layout == torch.strided:
-        return gather_scatter_pgso(x, graph, vector, edge_weight)
-    graph = as_graph(graph, edge_weight, _rows(x))
-    if not tracing:
-        check_features(x, graph.num_nodes, graph.device)
-    return propagate(x, graph, vector)
+    return propagate(x, graph_for(x, graph, edge_weight), vector)
 
 
-def propagate(x: Tensor, graph: Graph, S: Tensor) -> Tensor:
+def graph_for(
+    x: Tensor, graph: Graph | Tensor, edge_weight: Tensor | None = None
+) -> Graph | EdgeList:
+    """The prepared graph that goes with x, both checked; while tracing, the edges as they are."""
+    if torch.compiler.is_compiling():
+        if isinstance(graph, Graph):
+            return graph
+        return EdgeList.of(graph, edge_weight, x.size(0) if x.dim() == 1 else x.size(-2))
+    prepared = as_graph(graph, edge_weight, _rows(x))
+    check_features(x, prepared.num_nodes, prepared.device)
+    return prepared
+
+
+def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
     """:func:`apply_pgso` without its checks: S is a vector, the graph is prepared."""
     flat = _flatten(x)
-    if graph.weight is not None and graph.weight.requires_grad:
+    learned_edges = graph.weight is not None and graph.weight.requires_grad
+    if learned_edges or not isinstance(graph, Graph):
         out = weighted_product(graph, pgso_entries(graph, S).to(x.dtype), flat)
     else:
         out = _Propagate.apply(flat, S, graph, False)
     return _unflatten(out, x)
 
 
-def pgso_entries(graph: Graph, S: Tensor, transposed: bool = False) -> Tensor:  # (nnz,)
+def pgso_entries(
+    graph: Graph | EdgeList,
+    S: Tensor,  # (7,)
+    transposed: bool = False,
+) -> Tensor:  # (nnz,)
     """γ's own entries on the pattern of A + I, in S's precision; differentiable in S and weights.
 
     With ``transposed``, the matrix is m1 D^e1 + m2 D^e2 Aᵀ_a D^e3 + m3 I on the transposed pattern.
     """
     m1, m2, m3, e1, e2, e3, a = S.unbind()
-    pattern = graph.transposed if transposed else graph.pattern
+    pattern, weight = graph.pattern, graph.weight
+    if transposed:
+        assert isinstance(graph, Graph)
+        pattern = graph.transposed
+        if weight is not None and not graph.is_undirected:
+            weight = weight.index_select(0, graph.transposition)
     d_a = graph.degree.to(S.dtype) + a
     left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
     loops = a if graph.loops is None else graph.loops.to(S.dtype) + a
     diagonal = m1 * positive_power(d_a, e1) + left * right * loops + m3
 
     entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
-    if graph.weight is not None:
-        weight = graph.weight.to(S.dtype)
-        turned = transposed and not graph.is_undirected
-        entries = entries * (weight.index_select(0, graph.transposition) if turned else weight)
+    if weight is not None:
+        entries = entries * weight.to(S.dtype)
     return entries.index_copy(0, pattern.diagonal, diagonal)
 
 
@@ -157,32 +173,6 @@ def _gradient_of_m2(g: Tensor, x: Tensor, S: Tensor, p: Tensor, alpha: Tensor, c
 def _transpose(S: Tensor) -> Tensor:
     """The S of γᵀ: e2 and e3 change sides."""
     return S[[0, 1, 2, 3, 5, 4, 6]]
-
-
-def gather_scatter_pgso(
-    x: Tensor,  # (n, F), (n,) or (..., n, F)
-    edge_index: Tensor,  # (2, E)
-    S: Tensor,  # (7,)
-    edge_weight: Tensor | None = None,  # (E,)
-) -> Tensor:  # of x's shape
-    """Equation (2) word for word, in plain differentiable torch: a message per edge and feature.
-
-    Slower and larger than :func:`apply_pgso`, it needs no prepared graph: this is what
-    ``torch.compile`` and ``torch.export`` see of a raw ``edge_index``, and what we time against.
-    """
-    flat = _flatten(x)
-    source, target = edge_index.unbind()
-    n = flat.size(0)
-    weight = S.new_ones(source.size(0)) if edge_weight is None else edge_weight.to(S.dtype)
-    m1, m2, m3, e1, e2, e3, a = S.unbind()
-    d_a = S.new_zeros(n).index_add(0, target, weight) + a
-    left, right = positive_power(d_a, e2), positive_power(d_a, e3)
-    edge = (left[target] * weight * right[source]).to(x.dtype)
-    messages = edge.unsqueeze(1) * flat[source]
-    own = m1 * positive_power(d_a, e1) + m2 * a * left * right + m3
-    aggregated = torch.zeros_like(flat).index_add(0, target, messages)
-    out = own.to(x.dtype).unsqueeze(1) * flat + m2.to(x.dtype) * aggregated
-    return _unflatten(out, x)
 
 
 def _as_vector(S: Sequence[Scalar] | Tensor | str, x: Tensor) -> Tensor:

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, as_graph
-from pgso.graph.checks import check_features
-from pgso.gso.message_passing import _rows, gather_scatter_pgso, pgso_entries, propagate
+from pgso.gso.message_passing import graph_for, pgso_entries, propagate
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 
@@ -76,14 +75,7 @@ class PGSO(nn.Module):
     ) -> Tensor:  # of x's shape
         """γ(A, S) x: see :func:`pgso.apply_pgso`."""
         S = self.S.double() if x.dtype == torch.float64 else self.S.float()
-        if torch.compiler.is_compiling():
-            if isinstance(graph, Tensor):
-                return gather_scatter_pgso(x, graph, S, edge_weight)
-        else:
-            graph = as_graph(graph, edge_weight, _rows(x))
-            check_features(x, graph.num_nodes, graph.device)
-        assert isinstance(graph, Graph)
-        return propagate(x, graph, S)
+        return propagate(x, graph_for(x, graph, edge_weight), S)
 
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""

@@ -1,0 +1,139 @@
+"""Values on edges: from nodes to their edges, and back by sums."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from pgso.graph.graph import Graph
+from pgso.graph.structure import Pattern
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """The edges as they come, followed by one diagonal entry per node: nothing sorted or merged.
+
+    It needs no look at the data, so this is what ``torch.compile`` and ``torch.export`` see of a
+    raw ``edge_index``. Sums over edges are scatters: a message per edge and feature.
+    """
+
+    pattern: Pattern
+    weight: Tensor | None  # (E + n,)
+    degree: Tensor  # (n,)
+    loops: None = None  # self-loops are among the edges
+
+    @classmethod
+    def of(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> "EdgeList":
+        """Append the diagonal and sum the degrees."""
+        source, target = edge_index.unbind()
+        nodes = torch.arange(num_nodes, device=edge_index.device)
+        row, col = torch.cat([target, nodes]), torch.cat([source, nodes])
+        pattern = Pattern(rowptr=None, row=row, col=col, diagonal=nodes + source.size(0))
+        ones = torch.ones_like(source, dtype=torch.get_default_dtype())
+        weight = ones if edge_weight is None else edge_weight
+        degree = weight.new_zeros(num_nodes).index_add(0, target, weight)
+        if edge_weight is not None:
+            edge_weight = torch.cat([edge_weight, edge_weight.new_zeros(num_nodes)])
+        return cls(pattern, edge_weight, degree)
+
+    @property
+    def num_nodes(self) -> int:
+        """The number n of nodes."""
+        return self.degree.size(0)
+
+
+def target_values(
+    graph: Graph | EdgeList,
+    values: Tensor,  # (n, H)
+) -> Tensor:  # (nnz, H)
+    """The value of each entry's row, that is of its edge's target."""
+    if not isinstance(graph, Graph):
+        return values.index_select(0, graph.pattern.row)
+    out: Tensor = _Spread.apply(values, graph, False)
+    return out
+
+
+def source_values(
+    graph: Graph | EdgeList,
+    values: Tensor,  # (n, H)
+) -> Tensor:  # (nnz, H)
+    """The value of each entry's column, that is of its edge's source."""
+    if not isinstance(graph, Graph):
+        return values.index_select(0, graph.pattern.col)
+    out: Tensor = _Spread.apply(values, graph, True)
+    return out
+
+
+def sum_over_edges(
+    graph: Graph | EdgeList,
+    values: Tensor,  # (nnz, H)
+) -> Tensor:  # (n, H)
+    """The sum of the values of each row's entries."""
+    if not isinstance(graph, Graph):
+        zeros = values.new_zeros(graph.num_nodes, values.size(1))
+        return zeros.index_add(0, graph.pattern.row, values)
+    out: Tensor = _Collect.apply(values, graph, False)
+    return out
+
+
+def softmax_over_edges(
+    graph: Graph | EdgeList,
+    logits: Tensor,  # (nnz, H)
+) -> Tensor:  # (nnz, H)
+    """The softmax over each row's entries, that is over N(i) ∪ {i}."""
+    pattern = graph.pattern
+    if pattern.rowptr is None:
+        row = pattern.row.unsqueeze(1).expand_as(logits)
+        low = logits.new_zeros(graph.num_nodes, logits.size(1))
+        largest = low.scatter_reduce(0, row, logits.detach(), "amax", include_self=False)
+    else:
+        offsets = pattern.rowptr.long()
+        largest = torch.segment_reduce(logits.detach(), "max", offsets=offsets, axis=0)
+    exponentials = (logits - target_values(graph, largest)).exp()
+    return exponentials / target_values(graph, sum_over_edges(graph, exponentials))
+
+
+class _Spread(torch.autograd.Function):
+    """Node values to entries; the gradient comes back as a sum, read in the order of the sums."""
+
+    @staticmethod
+    def forward(values: Tensor, graph: Graph, sources: bool) -> Tensor:
+        return values.index_select(0, graph.pattern.col if sources else graph.pattern.row)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, ctx.graph, ctx.sources = inputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _Collect.apply(grads[0], ctx.graph, ctx.sources), None, None
+
+
+class _Collect(torch.autograd.Function):
+    """Entries to the sum of each row, or with ``sources`` of each column."""
+
+    @staticmethod
+    def forward(values: Tensor, graph: Graph, sources: bool) -> Tensor:
+        pattern = graph.transposed if sources else graph.pattern
+        assert pattern.rowptr is not None
+        if values.numel() == 0:
+            return values.new_zeros(graph.num_nodes, values.size(1))
+        order = (
+            graph.transposition
+            if sources
+            else torch.arange(values.size(0), dtype=graph.transposition.dtype, device=values.device)
+        )
+        out: Tensor = embedding_bag(
+            order, values.contiguous(), pattern.rowptr, mode="sum", include_last_offset=True
+        )
+        return out
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, ctx.graph, ctx.sources = inputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _Spread.apply(grads[0], ctx.graph, ctx.sources), None, None
