@@ -116,7 +116,7 @@ class Graph:
             transposition=structure.transposition,
             is_undirected=undirected,
             weight=weight,
-            loops=loops if num_loops else None,
+            loops=loops if num_loops or loops.requires_grad else None,  # a 0 may learn
             degree=degree,
             num_edges=nnz - n + num_loops,
         )

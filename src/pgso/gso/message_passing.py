@@ -128,9 +128,8 @@ class _Propagate(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,) = grads
         S, *features = ctx.saved_tensors
-        z = _Propagate.apply(g, _transpose(S), ctx.graph, not ctx.transposed)  # γᵀ g
         if not features:
-            return z, None, None, None
+            return _times_transpose(g, S, ctx), None, None, None
 
         x, y = features
         m1, m2, m3, e1, e2, e3, a = S.unbind()
@@ -140,8 +139,18 @@ class _Propagate(torch.autograd.Function):
         D1, D2, D3 = (torch.where(positive, d_a**e, 0.0) for e in (e1, e2, e3))
         alpha = m1 * D1 + m3
         q = row_dots(g, x).to(S.dtype)
-        p = torch.where(positive, row_dots(g, y).to(S.dtype) - alpha * q, 0.0)
-        r = torch.where(positive, row_dots(x, z).to(S.dtype) - alpha * q, 0.0)
+        if _outweighs(m2, alpha, x.dtype):
+            z = _times_transpose(g, S, ctx)
+            p = torch.where(positive, row_dots(g, y).to(S.dtype) - alpha * q, 0.0)
+            r = torch.where(positive, row_dots(x, z).to(S.dtype) - alpha * q, 0.0)
+            grad_m2 = p.sum() / m2
+        else:  # the differences above would be rounding errors: build the parts instead
+            unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
+            z = _times_transpose(g, unit, ctx)
+            p = row_dots(g, _Propagate.apply(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
+            r = m2 * row_dots(x, z).to(S.dtype)
+            p, grad_m2 = m2 * p, p.sum()
+            z = (alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
 
         log_d = d_a.log()
         m1_D1_q = m1 * D1 * q
@@ -149,7 +158,7 @@ class _Propagate(torch.autograd.Function):
         grad_S = torch.stack(
             [
                 D1 @ q,
-                _gradient_of_m2(g, x, S, p, alpha, ctx),
+                grad_m2,
                 q.sum(),
                 log_d @ m1_D1_q,
                 log_d @ p,
@@ -160,14 +169,18 @@ class _Propagate(torch.autograd.Function):
         return z if ctx.needs_input_grad[0] else None, grad_S, None, None
 
 
-def _gradient_of_m2(g: Tensor, x: Tensor, S: Tensor, p: Tensor, alpha: Tensor, ctx: Any) -> Tensor:
-    """Σ_i D_i^e2 g_i · (A_a D^e3 x)_i, which is Σ p / m2 unless m2 is too small to divide by."""
-    m2 = S[1]
-    # A traced program cannot look at m2, and pays for the third product instead.
-    if not torch.compiler.is_compiling() and bool(m2.abs() > 1e-2 * alpha.abs().amax()):
-        return p.sum() / m2
-    normalised = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
-    return row_dots(g, _Propagate.apply(x, normalised, ctx.graph, ctx.transposed)).to(S.dtype).sum()
+def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
+    """γᵀ g, on the other pattern than the forward pass."""
+    out: Tensor = _Propagate.apply(g, _transpose(S), ctx.graph, not ctx.transposed)
+    return out
+
+
+def _outweighs(m2: Tensor, alpha: Tensor, dtype: torch.dtype) -> bool:
+    """Whether y - α x keeps enough digits of x's type to tell m2's part of γ x from it."""
+    if torch.compiler.is_compiling() or alpha.numel() == 0:  # a traced program cannot look at m2
+        return False
+    limits = torch.finfo(dtype)
+    return bool(m2.abs() > limits.eps ** (1 / 3) * alpha.abs().amax() + limits.tiny / limits.eps)
 
 
 def _transpose(S: Tensor) -> Tensor:
@@ -200,7 +213,7 @@ def _flatten(x: Tensor) -> Tensor:
     """Features with leading dimensions as (n, everything else): one product serves them all."""
     if x.dim() == 2:
         return x
-    return x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).reshape(x.size(-2), -1)
+    return x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).flatten(1)
 
 
 def _unflatten(out: Tensor, x: Tensor) -> Tensor:
