@@ -10,20 +10,34 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from pgso import spectrum as spectrum
+    from pgso.convs import CONVS as CONVS
+    from pgso.convs.gat import GATConv as GATConv
+    from pgso.convs.gcn import GCNConv as GCNConv
+    from pgso.convs.gin import GINConv as GINConv
+    from pgso.convs.sgc import SGConv as SGConv
     from pgso.graph import Graph as Graph
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.message_passing import apply_pgso as apply_pgso
     from pgso.gso.module import PGSO as PGSO
     from pgso.gso.parameters import PGSOParameters as PGSOParameters
     from pgso.gso.presets import PRESETS as PRESETS
+    from pgso.models.gnn import GNN as GNN
+    from pgso.models.optimisation import param_groups as param_groups
 
 _HOMES = {
+    "CONVS": "pgso.convs",
+    "GATConv": "pgso.convs.gat",
+    "GCNConv": "pgso.convs.gcn",
+    "GINConv": "pgso.convs.gin",
+    "GNN": "pgso.models.gnn",
     "Graph": "pgso.graph",
     "PGSO": "pgso.gso.module",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
+    "SGConv": "pgso.convs.sgc",
     "apply_pgso": "pgso.gso.message_passing",
     "dense_pgso": "pgso.gso.dense",
+    "param_groups": "pgso.models.optimisation",
     "spectrum": "pgso.spectrum",
 }
 

@@ -6,13 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph, as_graph, weighted_product
+from pgso.gso.explanation import EdgeMasking
 from pgso.gso.message_passing import graph_for, pgso_entries, propagate
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 
 
-class PGSO(nn.Module):
+class PGSO(EdgeMasking):
     """A graph shift operator γ(A, S), learned, fixed, or learned in part.
 
     One module in several layers is the paper's PGSO (they share S); one module per layer is mPGSO.
@@ -75,7 +76,11 @@ class PGSO(nn.Module):
     ) -> Tensor:  # of x's shape
         """γ(A, S) x: see :func:`pgso.apply_pgso`."""
         S = self.S.double() if x.dtype == torch.float64 else self.S.float()
-        return propagate(x, graph_for(x, graph, edge_weight), S)
+        prepared = graph_for(x, graph, edge_weight)
+        if self.explain:
+            entries = self.masked(pgso_entries(prepared, S), prepared, graph)
+            return weighted_product(prepared, entries.to(x.dtype), x)
+        return propagate(x, prepared, S)
 
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""

@@ -1,0 +1,7 @@
+"""Base architectures with a learnable operator: adding one is adding a file here."""
+
+from pgso.convs.registry import CONVS, Conv, load_all
+
+load_all()
+
+__all__ = ["CONVS", "Conv"]

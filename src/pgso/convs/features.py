@@ -1,0 +1,143 @@
+"""Node features with few non-zeros, and the linear map that exploits them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.weak import WeakIdKeyDictionary
+from torch_geometric.nn.dense.linear import Linear as PyGLinear
+
+from pgso.errors import InputError
+from pgso.graph import Pattern, product
+
+
+@dataclass(frozen=True, eq=False)
+class SparseFeatures:
+    """Constant node features in compressed sparse rows, with their transpose for the gradient.
+
+    Example:
+        >>> x = SparseFeatures.of(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_csr())
+        >>> x.shape
+        (2, 2)
+        >>> x.to_dense()
+        tensor([[0., 2.],
+                [3., 0.]])
+    """
+
+    rows: Pattern  # one row per node
+    columns: Pattern  # one row per feature
+    order: Tensor  # (nnz,) where the entries of ``columns`` stand in ``rows``
+    values: Tensor  # (nnz,)
+    shape: tuple[int, int]  # (n, F)
+
+    @classmethod
+    def of(cls, x: Tensor) -> "SparseFeatures":
+        """Prepare a torch.sparse matrix (CSR, CSC or COO); the same tensor is prepared once."""
+        known: SparseFeatures | None = _remembered.get(x)
+        if known is None:
+            known = _remembered[x] = cls._prepare(x)
+        return known
+
+    @classmethod
+    def _prepare(cls, x: Tensor) -> "SparseFeatures":
+        if x.dim() != 2:
+            raise InputError(f"sparse features must have shape (n, F), got {tuple(x.shape)}")
+        x = x if x.layout == torch.sparse_csr else x.to_sparse_csr()
+        n, width = x.shape
+        rowptr, col, values = x.crow_indices(), x.col_indices(), x.values().detach()
+        column, order = torch.sort(col, stable=True)
+        row = torch.repeat_interleave(torch.arange(n, device=x.device), rowptr.diff())
+        colptr = torch.zeros(width + 1, dtype=torch.int64, device=x.device)
+        colptr[1:] = torch.bincount(column, minlength=width).cumsum(0)
+        none = col.new_empty(0)
+        return cls(
+            rows=Pattern(rowptr.int(), none, col.int(), torch.arange(n)),
+            columns=Pattern(colptr.int(), none, row[order].int(), torch.arange(width)),
+            order=order,
+            values=values,
+            shape=(n, width),
+        )
+
+    def size(self, dim: int) -> int:
+        """The number of nodes (0) or of features (1, -1)."""
+        return self.shape[dim]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the features live."""
+        return self.values.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the values."""
+        return self.values.dtype
+
+    def dropout(self, p: float, training: bool) -> "SparseFeatures":
+        """Dropout of the stored values: zeros stay what they are."""
+        if not training or p == 0:
+            return self
+        return replace(self, values=functional.dropout(self.values, p))
+
+    def to_dense(self) -> Tensor:  # (n, F)
+        """The features as a dense matrix."""
+        return product(self.rows, self.values, torch.eye(self.shape[1], dtype=self.dtype))
+
+
+_remembered = WeakIdKeyDictionary()
+
+Features = Tensor | SparseFeatures
+
+
+def as_features(x: Features) -> Features:
+    """Dense features as they are, torch.sparse ones prepared."""
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        return SparseFeatures.of(x)
+    return x
+
+
+def dropout(x: Features, p: float, training: bool) -> Features:
+    """Dropout of dense or sparse features."""
+    if isinstance(x, SparseFeatures):
+        return x.dropout(p, training)
+    return functional.dropout(x, p, training)
+
+
+class _SparseTimesDense(torch.autograd.Function):
+    """X W for constant sparse X; the gradient of W is Xᵀ g, by the same product."""
+
+    @staticmethod
+    def forward(weight: Tensor, x: SparseFeatures) -> Tensor:
+        return product(x.rows, x.values, weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, ctx.x = inputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x = ctx.x
+        return product(x.columns, x.values.index_select(0, x.order), grads[0]), None
+
+
+class Linear(PyGLinear):
+    """PyG's ``Linear`` (lazy with ``in_channels=-1``), which also takes sparse features."""
+
+    def forward(self, x: Features) -> Tensor:  # (n, in_channels) -> (n, out_channels)
+        """X Wᵀ + b."""
+        out = self.times_weight(x)
+        return out if self.bias is None else out + self.bias
+
+    def times_weight(self, x: Features) -> Tensor:  # (n, in_channels) -> (n, out_channels)
+        """X Wᵀ, for those who add the bias later."""
+        if self.in_channels < 0:
+            self.initialize_parameters(self, (x,))
+        if x.size(-1) != self.in_channels:
+            raise InputError(
+                f"this layer takes {self.in_channels} features per node, got {x.size(-1)}"
+            )
+        if isinstance(x, SparseFeatures):
+            out: Tensor = _SparseTimesDense.apply(self.weight.t(), x)
+            return out
+        return functional.linear(x, self.weight)

@@ -1,0 +1,55 @@
+"""GCN-PGSO: Section 3.3, example 1."""
+
+import torch
+from torch import Tensor, nn
+
+from pgso.convs.features import Features, Linear
+from pgso.convs.registry import CONVS, Conv, transform_and_propagate
+from pgso.graph import Graph
+from pgso.gso.module import PGSO
+
+
+@CONVS.register("gcn")
+class GCNConv(Conv):
+    r"""Graph convolution with a learnable shift operator (Section 3.3, example 1).
+
+    .. math::
+        H^{(l+1)} = \gamma(A, \mathcal{S}) H^{(l)} W^{(l)}
+
+    With the preset ``"gcn"`` and ``learn=False`` this is PyG's ``GCNConv``.
+
+    Args:
+        in_channels: Features per node, or -1 to find out on first use.
+        out_channels: Features per node of the result.
+        gso: The operator, which layers may share; by default a learned one of its own.
+        bias: Whether to add a bias.
+    """
+
+    preset = "gcn"
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        gso: PGSO | str | None = None,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(in_channels, out_channels, gso)
+        self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; the operator goes back to where it started."""
+        super().reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(
+        self,
+        x: Features,  # (n, in_channels)
+        edge_index: Graph | Tensor,
+        edge_weight: Tensor | None = None,  # (E,)
+    ) -> Tensor:  # (n, out_channels)
+        """Transform and propagate, on whichever side is narrower."""
+        out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        return out if self.bias is None else out + self.bias

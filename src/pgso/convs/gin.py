@@ -1,0 +1,79 @@
+"""GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (DESIGN decision 4)."""
+
+from torch import Tensor, nn
+
+from pgso.convs.features import Features, Linear, SparseFeatures, as_features
+from pgso.convs.registry import CONVS, Conv, transform_and_propagate
+from pgso.graph import Graph
+from pgso.gso.module import PGSO
+
+
+class MLP(nn.Module):
+    """GIN's two-layer perceptron: linear, batch norm, ReLU, linear."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.first = Linear(in_channels, out_channels)
+        self.norm = nn.BatchNorm1d(out_channels)
+        self.second = Linear(out_channels, out_channels)
+
+    def after_first(self, x: Tensor) -> Tensor:
+        """Everything that follows the first linear map."""
+        out: Tensor = self.second(self.norm(x).relu())
+        return out
+
+    def forward(self, x: Features) -> Tensor:
+        """The whole perceptron."""
+        return self.after_first(self.first(x))
+
+    def reset_parameters(self) -> None:
+        """Draw new weights."""
+        for module in (self.first, self.norm, self.second):
+            module.reset_parameters()
+
+
+@CONVS.register("gin")
+class GINConv(Conv):
+    r"""Graph isomorphism convolution with a learnable shift operator (Section 3.3, example 2).
+
+    .. math::
+        H^{(l+1)} = \operatorname{MLP}\big(\gamma(A, \mathcal{S}) H^{(l)}\big)
+
+    With the preset ``"gin"`` (A + I) and ``learn=False`` this is PyG's ``GINConv`` with eps 0.
+
+    Args:
+        in_channels: Features per node, or -1 to find out on first use.
+        out_channels: Features per node of the result.
+        gso: The operator, which layers may share; by default a learned one of its own.
+        nn: Any module from ``in_channels`` to ``out_channels``; by default a perceptron with one
+            hidden layer of ``out_channels`` units and batch norm.
+    """
+
+    preset = "gin"
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        gso: PGSO | str | None = None,
+        nn: nn.Module | None = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, gso)
+        self.nn = MLP(in_channels, out_channels) if nn is None else nn
+
+    def forward(
+        self,
+        x: Features,  # (n, in_channels)
+        edge_index: Graph | Tensor,
+        edge_weight: Tensor | None = None,  # (E,)
+    ) -> Tensor:  # (n, out_channels)
+        """Propagate, then the perceptron; its first linear map may come before."""
+        if isinstance(self.nn, MLP):
+            hidden = transform_and_propagate(
+                x, edge_index, edge_weight, self.operators, self.nn.first
+            )
+            return self.nn.after_first(hidden)
+        x = as_features(x)
+        dense = x.to_dense() if isinstance(x, SparseFeatures) else x
+        out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
+        return out

@@ -1,0 +1,103 @@
+"""The base architectures, found by name: each file of this folder registers one."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from pgso.convs.features import Features, Linear, as_features
+from pgso.errors import InputError
+from pgso.graph import Graph
+from pgso.gso.module import PGSO
+from pgso.registry import Registry
+
+
+class Conv(nn.Module):
+    """What every base architecture has in common: an operator, channels, a bias.
+
+    Class attributes say where the operator starts unless told otherwise (``preset``), and whether
+    a stack of layers is one linear map with one operator per hop (``collapses``).
+    """
+
+    preset: str
+    collapses = False
+
+    def __init__(
+        self, in_channels: int, out_channels: int, gso: "PGSO | str | None" = None
+    ) -> None:
+        super().__init__()
+        check_channels(in_channels, out_channels)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.gso = as_operator(gso, self.preset)
+
+    @classmethod
+    def layer(
+        cls, in_channels: int, out_channels: int, gso: Any, to_output: bool, **options: Any
+    ) -> "Conv":
+        """This conv as a layer of a network that is ``out_channels`` wide after it."""
+        del to_output  # attention alone treats the last layer differently
+        return cls(in_channels, out_channels, gso, **options)
+
+    @property
+    def operators(self) -> tuple[PGSO, ...]:
+        """The operators of this layer, in the order of their use."""
+        return (self.gso,)
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; operators go back to where they started."""
+        for module in self.children():
+            reset = getattr(module, "reset_parameters", None)
+            if reset is not None:
+                reset()
+
+    def __repr__(self) -> str:
+        operator = ", ".join(repr(gso) for gso in dict.fromkeys(self.operators))
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {operator})"
+
+
+CONVS: Registry[Any] = Registry("conv")
+
+
+def as_operator(gso: "PGSO | str | None", preset: str) -> PGSO:
+    """The operator that was given, or a learned one that starts at the preset."""
+    if isinstance(gso, PGSO):
+        return gso
+    if gso is None or isinstance(gso, str):
+        return PGSO(gso or preset)
+    raise InputError(f"gso must be a PGSO, or the name of a preset, got {type(gso).__name__}")
+
+
+def check_channels(in_channels: int, out_channels: int) -> None:
+    """Refuse sizes that no layer can have; -1 input channels are found on first use."""
+    if in_channels < -1 or in_channels == 0:
+        raise InputError(f"in_channels must be positive, or -1 for lazy, got {in_channels}")
+    if out_channels < 1:
+        raise InputError(f"out_channels must be positive, got {out_channels}")
+
+
+def transform_and_propagate(
+    x: Features,  # (n, in_channels)
+    graph: Graph | Tensor,
+    edge_weight: Tensor | None,
+    operators: Sequence[PGSO],
+    linear: Linear,
+) -> Tensor:  # (n, out_channels)
+    """γ_K … γ_1 X Wᵀ + b: products commute with W, so they are taken on the narrower side."""
+    x = as_features(x)
+    if isinstance(x, Tensor) and 0 < linear.in_channels < linear.out_channels:
+        for gso in operators:
+            x = gso(x, graph, edge_weight)
+        out: Tensor = linear(x)
+        return out
+    out = linear.times_weight(x)
+    for gso in operators:
+        out = gso(out, graph, edge_weight)
+    return out if linear.bias is None else out + linear.bias
+
+
+def load_all() -> None:
+    """Import every file of this folder, which registers what is in it."""
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        import_module(f"pgso.convs.{path.stem}")

@@ -1,0 +1,49 @@
+"""PyG's explainers put a mask on every edge of a message-passing layer: here it meets γ."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+
+from pgso.errors import InputError
+from pgso.graph import EdgeList, Graph
+
+
+class EdgeMasking(MessagePassing):
+    """A layer whose edges PyG's explainers (GNNExplainer, CaptumExplainer) can mask.
+
+    They find layers by this base class and set ``explain`` and ``_edge_mask`` on them. We do not
+    send messages, so the mask multiplies γ's off-diagonal entries instead; degrees stay those of
+    the whole graph.
+    """
+
+    __repr__ = nn.Module.__repr__
+
+    def __init__(self) -> None:
+        super().__init__(aggr=None)  # nothing is sent, nothing aggregated
+
+    def masked(
+        self,
+        entries: Tensor,  # (nnz,) or (nnz, H)
+        graph: Graph | EdgeList,
+        edge_index: Any,
+    ) -> Tensor:  # of entries' shape
+        """The entries times the mask of their edges; the diagonal is never masked."""
+        assert self._edge_mask is not None
+        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        if isinstance(edge_index, Graph):
+            edge_index = edge_index.edge_index
+        if mask.numel() != edge_index.size(1):
+            raise InputError(
+                f"the explainer masks {mask.numel()} edges, the graph has {edge_index.size(1)}"
+            )
+        pattern, n = graph.pattern, graph.num_nodes
+        source, target = edge_index
+        place = torch.searchsorted(
+            pattern.row.long() * n + pattern.col.long(), target.long() * n + source.long()
+        )
+        off_diagonal = source != target
+        whole = torch.ones_like(pattern.row, dtype=entries.dtype)
+        whole = whole.index_copy(0, place[off_diagonal], mask[off_diagonal].to(entries.dtype))
+        return entries * whole.view(-1, *[1] * (entries.dim() - 1))

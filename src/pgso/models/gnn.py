@@ -1,0 +1,207 @@
+"""GNN, GNN-PGSO and GNN-mPGSO: one class, three operator modes (Section 3.3)."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import (
+    JumpingKnowledge,
+    global_add_pool,
+    global_max_pool,
+    global_mean_pool,
+)
+
+from pgso.convs import CONVS
+from pgso.convs.features import Features, Linear, as_features, dropout
+from pgso.errors import InputError, UnknownNameError
+from pgso.graph import Graph
+from pgso.gso.module import PGSO
+from pgso.gso.parameters import Scalar
+from pgso.models.encoder import CategoryEncoder
+
+Operator = Literal["fixed", "pgso", "mpgso"]
+Norm = Literal["batch", "layer"]
+JumpingMode = Literal["last", "cat", "max", "lstm"]
+Pooling = Literal["sum", "mean", "max"]
+
+POOLS: dict[str, Callable[..., Tensor]] = {
+    "sum": global_add_pool,
+    "mean": global_mean_pool,
+    "max": global_max_pool,
+}
+
+
+class GNN(nn.Module):
+    r"""A stack of graph convolutions whose operator is fixed, learned, or learned layer by layer.
+
+    ``operator="pgso"`` is the paper's :math:`\mathcal{M}'(\gamma(A, \mathcal{S}), X)`, one S for
+    all layers; ``"mpgso"`` is :math:`\mathcal{M}''(\gamma^{[K]}(A, \mathcal{S}^{[K]}), X)`, one per
+    layer; ``"fixed"`` is the base architecture. At the same seed all three start with the same
+    weights, and with the base preset they start as the same function.
+
+    Args:
+        conv: The base architecture, a name out of ``pgso list convs``.
+        in_channels: Features per node, or -1 to find out on first use.
+        hidden_channels: Width of the hidden layers.
+        out_channels: Number of classes.
+        num_layers: Number of layers (for SGC, of hops).
+        operator: ``"fixed"``, ``"pgso"`` or ``"mpgso"``.
+        preset: Where S starts: a name or seven numbers; by default the architecture's own.
+        learn: Which scalars learn, as in :class:`pgso.PGSO`.
+        dropout: Before every layer but the first, and before the read-out.
+        input_dropout: Before the first layer; by default as ``dropout``.
+        norm: ``"batch"``, ``"layer"`` or None, after every hidden layer.
+        residual: Whether a linear map of each layer's input is added to its output.
+        jk: Jumping knowledge: ``"last"``, ``"cat"``, ``"max"``, ``"lstm"`` or None.
+        task: ``"node"``, or ``"graph"`` to pool: then pass ``batch`` to ``forward``.
+        pooling: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of each graph.
+        categories: For integer features: how many values each column has; they are embedded.
+        **conv_options: Further arguments of the conv, such as ``heads``.
+
+    Example:
+        >>> model = GNN("gcn", 8, 16, 3, operator="mpgso")
+        >>> len(model.operators)
+        2
+    """
+
+    def __init__(
+        self,
+        conv: str,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        operator: Operator = "pgso",
+        preset: str | Sequence[Scalar] | None = None,
+        learn: bool | Collection[str] = True,
+        dropout: float = 0.5,
+        input_dropout: float | None = None,
+        norm: Norm | None = None,
+        residual: bool = False,
+        jk: JumpingMode | None = None,
+        task: Literal["node", "graph"] = "node",
+        pooling: Pooling = "sum",
+        categories: Sequence[int] | None = None,
+        **conv_options: Any,
+    ) -> None:
+        super().__init__()
+        _check_choice("operator", operator, get_args(Operator))
+        _check_choice("task", task, ("node", "graph"))
+        _check_choice("pooling", pooling, POOLS)
+        if norm is not None:
+            _check_choice("norm", norm, get_args(Norm))
+        if jk is not None:
+            _check_choice("jk", jk, get_args(JumpingMode))
+        if num_layers < 1:
+            raise InputError(f"num_layers must be at least 1, got {num_layers}")
+        self.task, self.pooling = task, pooling
+        self.dropout = dropout
+        self.input_dropout = dropout if input_dropout is None else input_dropout
+
+        conv_class = CONVS[conv]
+        start = conv_class.preset if preset is None else preset
+        learned = learn if operator != "fixed" else False
+        operators = [PGSO(start, learned) for _ in range(num_layers if operator == "mpgso" else 1)]
+        by_layer = operators if operator == "mpgso" else operators * num_layers
+
+        self.encoder = None
+        if categories is not None:
+            self.encoder = CategoryEncoder(categories, hidden_channels)
+            in_channels = hidden_channels
+        # Without jumping knowledge the last layer of a node task gives the class scores itself.
+        reads_out = task == "graph" or jk is not None
+        last = hidden_channels if reads_out else out_channels
+        widths = [*[hidden_channels] * (num_layers - 1), last]
+        gsos: Sequence[Any] = by_layer
+        if conv_class.collapses:
+            widths, gsos = [last], [by_layer]
+        self.layers = nn.ModuleList()
+        for place, (width, gso) in enumerate(zip(widths, gsos, strict=True)):
+            hidden = reads_out or place < len(widths) - 1
+            made = conv_class.layer(in_channels, width, gso, to_output=not hidden, **conv_options)
+            self.layers.append(Layer(made, in_channels, width, hidden, norm, residual))
+            in_channels = width
+        self.jump = None if jk is None else JumpingKnowledge(jk, hidden_channels, len(widths))
+        read = hidden_channels * len(widths) if jk == "cat" else hidden_channels
+        self.head = Linear(read, out_channels) if reads_out else None
+
+    @property
+    def operators(self) -> tuple[PGSO, ...]:
+        """The PGSO modules in layer order: a shared one appears once."""
+        return tuple(
+            dict.fromkeys(gso for layer in self.layers for gso in layer.conv.operators)  # type: ignore[union-attr]
+        )
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; operators go back to where they started."""
+        for module in (self.encoder, *self.layers, self.jump, self.head):
+            if module is not None:
+                module.reset_parameters()
+
+    def forward(
+        self,
+        x: Features,  # (n, in_channels)
+        graph: Graph | Tensor,
+        edge_weight: Tensor | None = None,  # (E,)
+        batch: Tensor | None = None,  # (n,) the graph of each node
+        num_graphs: int | None = None,
+    ) -> Tensor:  # (n, out_channels), or (num_graphs, out_channels) for task="graph"
+        """Class scores (logits) of every node, or of every graph."""
+        x = as_features(x)
+        if self.encoder is not None:
+            x = self.encoder(x)
+        outputs: list[Tensor] = []
+        for place, layer in enumerate(self.layers):
+            x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+            outputs.append(layer(x, graph, edge_weight))
+            x = outputs[-1]
+        out = outputs[-1] if self.jump is None else self.jump(outputs)
+        if self.task == "graph":
+            if batch is None:
+                batch, num_graphs = torch.zeros(out.size(0), dtype=torch.long), 1
+            out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
+        if self.head is not None:
+            out = self.head(dropout(out, self.dropout, self.training))
+        return out
+
+
+class Layer(nn.Module):
+    """A conv, with a residual map, a norm and a ReLU where the network has them."""
+
+    def __init__(
+        self,
+        conv: nn.Module,
+        in_channels: int,
+        out_channels: int,
+        hidden: bool,
+        norm: Norm | None,
+        residual: bool,
+    ) -> None:
+        super().__init__()
+        self.conv = conv
+        self.residual = Linear(in_channels, out_channels, bias=False) if residual else None
+        self.norm: nn.Module | None = None
+        if hidden and norm is not None:
+            self.norm = (nn.BatchNorm1d if norm == "batch" else nn.LayerNorm)(out_channels)
+        self.hidden = hidden
+
+    def reset_parameters(self) -> None:
+        """Draw new weights."""
+        for module in (self.conv, self.residual, self.norm):
+            if module is not None:
+                module.reset_parameters()  # type: ignore[operator]
+
+    def forward(self, x: Features, graph: Graph | Tensor, edge_weight: Tensor | None) -> Tensor:
+        """σ(norm(conv(x) + x Wᵣ)); the output layer has neither norm nor σ."""
+        out: Tensor = self.conv(x, graph, edge_weight)
+        if self.residual is not None:
+            out = out + self.residual(x)
+        if self.norm is not None:
+            out = self.norm(out)
+        return out.relu() if self.hidden else out
+
+
+def _check_choice(what: str, given: object, allowed: Collection[str]) -> None:
+    if given not in allowed:
+        raise UnknownNameError(what, given, allowed)
