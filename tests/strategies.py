@@ -1,7 +1,7 @@
 """Random graphs and random S for Hypothesis.
 
-Weights are multiples of 1/4 and a is a multiple of 1/8, so that degrees and d + a are exact in every
-precision: d + a is 0, or at least 1/8 away from it, never a rounding error.
+Weights are multiples of 1/4 and a is a multiple of 1/8, so that degrees and d + a are exact in
+every precision: d + a is 0, or at least 1/8 away from it, never a rounding error.
 """
 
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """What is refused at the door: one sentence each, before torch would crash or answer wrongly."""
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -19,8 +21,8 @@ def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
         raise InputError(f"edge_index must have shape (2, E), got {tuple(edge_index.shape)}")
     if edge_index.dtype not in INDEX_TYPES and edge_index.numel():
         raise InputError(f"edge_index must hold integers (torch.long), got {edge_index.dtype}")
-    if num_nodes is not None and num_nodes < 0:
-        raise InputError(f"num_nodes must not be negative, got {num_nodes}")
+    if num_nodes is not None and (not isinstance(num_nodes, Integral) or num_nodes < 0):
+        raise InputError(f"num_nodes must be an integer, 0 or more, got {num_nodes!r}")
     if edge_index.numel() == 0:
         return num_nodes or 0
     low, high = (int(bound) for bound in edge_index.aminmax())
@@ -64,6 +66,15 @@ def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
             f"edge_weight must be finite, got {float(edge_weight[place])} at position {place}"
         )
     return edge_weight
+
+
+def check_weight_type(dtype: torch.dtype | None) -> None:
+    """Refuse a type that degrees cannot be kept in."""
+    if dtype not in (None, torch.float32, torch.float64):
+        raise InputError(
+            f"a graph keeps its weights in float32 or float64, got {dtype}; "
+            "features of other floating-point types need no other graph"
+        )
 
 
 def check_features(x: Tensor, num_nodes: int, device: torch.device) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import readers
-from pgso.graph.checks import check_edge_index, check_edge_weight
+from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type
 from pgso.graph.structure import Pattern, Structure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Graph:
     transposed: Pattern  # of its transpose; the same object if every edge has its reverse
     transposition: Tensor  # (nnz,) where the transpose's entries stand in the pattern
     is_undirected: bool  # whether A is symmetric
-    weight: Tensor | None  # (nnz,) A on the pattern; None: 1 on every off-diagonal entry
+    weight: Tensor | None  # (nnz,) A on the pattern; None: every edge weighs 1
     loops: Tensor | None  # (n,) A's diagonal; None if there are no self-loops
     degree: Tensor  # (n,) A's row sums: weighted in-degrees, self-loops included
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
@@ -103,8 +103,9 @@ class Graph:
         num_loops = int(torch.count_nonzero(loops.detach()))
         degree = entries.new_zeros(n).index_add(0, pattern.row, entries)
 
-        off_diagonal = entries.detach().index_fill(0, pattern.diagonal, 1)
-        unweighted = not entries.requires_grad and bool((off_diagonal == 1).all())
+        plain = entries.detach() == 1
+        plain[pattern.diagonal] |= loops.detach() == 0  # no self-loop, an entry of I alone
+        unweighted = not entries.requires_grad and bool(plain.all())
         weight = None if unweighted else entries
 
         undirected = structure.is_symmetric and (
@@ -166,9 +167,18 @@ class Graph:
         return None if self.weight is None else self.weight[self._is_edge()]
 
     def to(
-        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+        self,
+        device: torch.device | torch.dtype | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> "Graph":
-        """The same graph on another device or with weights of another type."""
+        """The same graph on another device or with weights of another type, as a tensor's ``to``.
+
+        Weights and degrees are kept in 32 or 64 bits: sums of many weights need the digits. The
+        features may be of any floating-point type, whatever the graph's.
+        """
+        if isinstance(device, torch.dtype):
+            device, dtype = None, device
+        check_weight_type(dtype)
 
         def move(values: Tensor | None) -> Tensor | None:
             return None if values is None else values.to(device=device, dtype=dtype)
