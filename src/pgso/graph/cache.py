@@ -1,6 +1,8 @@
 """A raw ``edge_index`` passed again and again is prepared once, as long as it lives."""
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -14,30 +16,55 @@ from pgso.graph.structure import Structure
 
 
 @dataclass
-class _Remembered:
-    """What was made of an edge_index: its structure, and the graph of the last weights on it."""
+class _Prepared:
+    """An edge_index on n nodes: its structure, and the graph of the last weights on it."""
 
-    version: int
-    num_nodes: int
     structure: Structure
     graph: Graph | None = None
-    weight: "weakref.ref[Tensor] | None" = field(default=None)
+    weight: "weakref.ref[Tensor] | None" = None
     weight_version: int = -1
 
-    def fits(self, edge_index: Tensor, num_nodes: int) -> bool:
-        return self.version == edge_index._version and self.num_nodes == num_nodes
-
     def graph_with(self, edge_weight: Tensor | None) -> Graph:
-        if edge_weight is not None and (edge_weight.requires_grad or edge_weight.is_inference()):
+        if edge_weight is not None and (
+            not isinstance(edge_weight, Tensor)  # refused there
+            or edge_weight.requires_grad
+            or edge_weight.is_inference()
+        ):
             # The graph then holds an autograd history that one backward pass uses up.
             return Graph.from_structure(self.structure, edge_weight)
         known = None if self.weight is None else self.weight()
         version = -1 if edge_weight is None else edge_weight._version
         if self.graph is None or known is not edge_weight or version != self.weight_version:
-            self.graph = Graph.from_structure(self.structure, edge_weight)
+            with _for_any_mode():
+                self.graph = Graph.from_structure(self.structure, edge_weight)
             self.weight = None if edge_weight is None else weakref.ref(edge_weight)
             self.weight_version = version
         return self.graph
+
+
+@dataclass
+class _Remembered:
+    """What was made of one version of an edge_index, by the num_nodes it was asked with."""
+
+    version: int
+    sizes: dict[int | None, _Prepared] = field(default_factory=dict)
+
+    def prepared(self, edge_index: Tensor, num_nodes: int | None) -> _Prepared:
+        if num_nodes not in self.sizes:
+            count = check_edge_index(edge_index, num_nodes)
+            if count not in self.sizes:
+                with _for_any_mode():
+                    source, target = edge_index.long()
+                    self.sizes[count] = _Prepared(Structure.of(source, target, count))
+            self.sizes[num_nodes] = self.sizes[count]
+        return self.sizes[num_nodes]
+
+
+@contextmanager
+def _for_any_mode() -> Iterator[None]:
+    """What is kept must be usable in training, even if inference mode asks for it first."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield
 
 
 _remembered: "WeakIdKeyDictionary" = WeakIdKeyDictionary()
@@ -53,23 +80,19 @@ def as_graph(
     An ``edge_index`` is recognised by identity and version (in-place changes count), and
     forgotten with the tensor.
     """
-    if isinstance(graph, Graph):
-        if edge_weight is not None:
-            raise InputError(
-                "edge_weight goes with an edge_index; a Graph has its own weights: "
-                "Graph.from_edge_index(edge_index, edge_weight)"
-            )
-        return graph
-    if isinstance(graph, Tensor) and graph.layout != torch.strided:
-        return Graph.from_torch_sparse(graph)
-    if hasattr(graph, "edge_index") and not isinstance(graph, Tensor):
-        return Graph.from_data(graph)
-    if not isinstance(graph, Tensor) or graph.is_inference():
+    if isinstance(graph, Tensor) and graph.layout == torch.strided and not graph.is_inference():
+        known: _Remembered | None = _remembered.get(graph)
+        if known is None or known.version != graph._version:
+            known = _remembered[graph] = _Remembered(graph._version)
+        return known.prepared(graph, num_nodes).graph_with(edge_weight)
+    sparse = isinstance(graph, Tensor) and graph.layout != torch.strided
+    if not (sparse or isinstance(graph, Graph) or hasattr(graph, "edge_index")):
         return Graph.from_edge_index(graph, edge_weight, num_nodes)
-    known: _Remembered | None = _remembered.get(graph)
-    if known is None or not known.fits(graph, known.num_nodes if num_nodes is None else num_nodes):
-        count = check_edge_index(graph, num_nodes)
-        source, target = graph.long()
-        known = _Remembered(graph._version, count, Structure.of(source, target, count))
-        _remembered[graph] = known
-    return known.graph_with(edge_weight)
+    if edge_weight is not None:
+        raise InputError(
+            f"edge_weight goes with an edge_index; a {type(graph).__name__} has its own weights: "
+            "Graph.from_edge_index(edge_index, edge_weight)"
+        )
+    if isinstance(graph, Graph):
+        return graph
+    return Graph.from_torch_sparse(graph) if sparse else Graph.from_data(graph)
