@@ -8,6 +8,7 @@ from torch import Tensor
 from pgso.errors import InputError
 
 INDEX_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+FEATURE_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
 def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
@@ -77,13 +78,24 @@ def check_weight_type(dtype: torch.dtype | None) -> None:
         )
 
 
-def check_features(x: Tensor, num_nodes: int, device: torch.device) -> None:
-    """Refuse x unless it is a floating-point tensor with one row per node."""
+def check_features(x: Tensor) -> int:
+    """Refuse anything but a dense floating-point tensor with rows; return their number."""
     if not isinstance(x, Tensor):
         raise InputError(f"x must be a tensor of shape (n, F), got {type(x).__name__}")
-    if not x.is_floating_point():
-        raise InputError(f"x must hold floating-point numbers, got {x.dtype}; try x.float()")
-    rows = x.size(0) if x.dim() == 1 else x.size(-2) if x.dim() else None
+    if x.layout != torch.strided:
+        raise InputError(f"x must be dense, got {x.layout}; try x.to_dense()")
+    if x.dtype not in FEATURE_TYPES:
+        raise InputError(
+            f"x must hold floating-point numbers of 16, 32 or 64 bits, got {x.dtype}; try x.float()"
+        )
+    if x.dim() == 0:
+        raise InputError("x must have one row per node, shape (n, F), got a single number")
+    return x.size(0) if x.dim() == 1 else x.size(-2)
+
+
+def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
+    """Refuse x unless it has one row per node of the graph, and is where the graph is."""
+    rows = x.size(0) if x.dim() == 1 else x.size(-2)
     if rows != num_nodes:
         raise InputError(
             f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"

@@ -69,6 +69,8 @@ def edges_of_dense(adjacency: Any) -> Edges:
         A = adjacency if isinstance(adjacency, Tensor) else torch.as_tensor(np.asarray(adjacency))
     except (TypeError, ValueError) as error:
         raise InputError(f"the adjacency matrix must be numeric and square: {error}") from None
+    if A.layout != torch.strided:
+        raise InputError(f"expected a dense tensor, got {A.layout}; see Graph.from_torch_sparse")
     n = _square(A.shape)
     target, source = A.detach().nonzero(as_tuple=True)  # NaN counts as non-zero: refused later
     return torch.stack([source, target]), A[target, source], n

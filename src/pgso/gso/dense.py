@@ -38,6 +38,8 @@ def dense_pgso(
         raise InputError("dense_pgso takes a dense n x n tensor; for a Graph use apply_pgso")
     if adjacency.dim() != 2 or adjacency.size(0) != adjacency.size(1):
         raise InputError(f"an adjacency matrix must be square, got {tuple(adjacency.shape)}")
+    if adjacency.is_complex() or not bool(adjacency.detach().isfinite().all()):
+        raise InputError("an adjacency matrix must hold real, finite numbers")
     if not adjacency.is_floating_point():
         adjacency = adjacency.to(torch.get_default_dtype())
     m1, m2, m3, e1, e2, e3, a = resolve(S)

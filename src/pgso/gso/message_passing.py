@@ -6,9 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
-from pgso.graph.checks import check_features
+from pgso.graph.checks import check_features, check_rows
 from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
@@ -40,11 +39,10 @@ def apply_pgso(
         >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
         tensor([-1., -1.,  2.])
     """
-    tracing = torch.compiler.is_compiling()
-    if not tracing:
+    if not torch.compiler.is_compiling():
         S = resolve(S)
-    vector = _as_vector(S, x)
-    return propagate(x, graph_for(x, graph, edge_weight), vector)
+    prepared = graph_for(x, graph, edge_weight)
+    return propagate(x, prepared, _as_vector(S, x))
 
 
 def graph_for(
@@ -55,8 +53,8 @@ def graph_for(
         if isinstance(graph, Graph):
             return graph
         return EdgeList.of(graph, edge_weight, x.size(0) if x.dim() == 1 else x.size(-2))
-    prepared = as_graph(graph, edge_weight, _rows(x))
-    check_features(x, prepared.num_nodes, prepared.device)
+    prepared = as_graph(graph, edge_weight, check_features(x))
+    check_rows(x, prepared.num_nodes, prepared.device)
     return prepared
 
 
@@ -192,21 +190,12 @@ def _as_vector(S: Sequence[Scalar] | Tensor | str, x: Tensor) -> Tensor:
     """S as a tensor of shape (7,) in the precision that degrees are computed in."""
     if isinstance(S, str):
         S = resolve(S)
-    if not isinstance(x, Tensor) or not x.is_floating_point():
-        given = x.dtype if isinstance(x, Tensor) else type(x).__name__
-        raise InputError(f"x must be a tensor of floating-point numbers, got {given}")
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     if not isinstance(S, Tensor):
         if not any(isinstance(value, Tensor) for value in S):
             return torch.tensor([*S], dtype=dtype, device=x.device)
         S = torch.stack([torch.as_tensor(value, dtype=dtype, device=x.device) for value in S])
     return S.to(device=x.device, dtype=dtype)
-
-
-def _rows(x: Tensor) -> int:
-    if x.dim() == 0:
-        raise InputError("x must have one row per node, shape (n, F), got a single number")
-    return x.size(0) if x.dim() == 1 else x.size(-2)
 
 
 def _flatten(x: Tensor) -> Tensor:

@@ -75,8 +75,8 @@ class PGSO(EdgeMasking):
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
     ) -> Tensor:  # of x's shape
         """γ(A, S) x: see :func:`pgso.apply_pgso`."""
-        S = self.S.double() if x.dtype == torch.float64 else self.S.float()
         prepared = graph_for(x, graph, edge_weight)
+        S = self.S.double() if x.dtype == torch.float64 else self.S.float()
         if self.explain:
             entries = self.masked(pgso_entries(prepared, S), prepared, graph)
             return weighted_product(prepared, entries.to(x.dtype), x)

@@ -55,6 +55,8 @@ class PGSOParameters(NamedTuple):
         for name, value in zip(NAMES, given, strict=True):
             try:
                 number = as_float(value)
+            except OverflowError:  # an integer beyond any float
+                number = math.inf
             except (TypeError, ValueError, RuntimeError):
                 raise InputError(f"{name} must be a single number, got {value!r}") from None
             if not math.isfinite(number):
@@ -68,4 +70,6 @@ class PGSOParameters(NamedTuple):
 
 def as_float(value: Scalar) -> float:
     """A scalar as a plain float, cut off from any gradient."""
+    if getattr(value, "ndim", 0):  # one element in brackets would change the shape of γ x
+        raise TypeError("not a scalar")
     return float(value.detach() if hasattr(value, "detach") else value)
