@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pgso.convs.gcn import GCNConv as GCNConv
     from pgso.convs.gin import GINConv as GINConv
     from pgso.convs.sgc import SGConv as SGConv
+    from pgso.data.load import load_task as load_task
     from pgso.graph import Graph as Graph
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.message_passing import apply_pgso as apply_pgso
@@ -37,6 +38,7 @@ _HOMES = {
     "SGConv": "pgso.convs.sgc",
     "apply_pgso": "pgso.gso.message_passing",
     "dense_pgso": "pgso.gso.dense",
+    "load_task": "pgso.data",
     "param_groups": "pgso.models.optimisation",
     "spectrum": "pgso.spectrum",
 }

@@ -19,14 +19,31 @@ def _presets() -> Table:
     return table
 
 
-LISTS = Registry("list", {"presets": _presets})
+def _datasets() -> Table:
+    from pgso.data import DATASETS
+    from pgso.data.dataset import Sizes
+    from pgso.data.places import data_root
+
+    root = data_root()
+    table = Table("dataset", *Sizes._fields, "files", box=None)  # names stay whole in 80 columns
+    for column in table.columns[1:6]:
+        column.justify = "right"
+    for dataset in sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower()):
+        sizes = ["-"] * 5 if dataset.sizes is None else map("{:,}".format, dataset.sizes)
+        files = "no need" if not dataset.files else "absent" if dataset.missing(root) else "here"
+        table.add_row(dataset.name, *sizes, files)
+    table.caption = f"totals over all graphs, edges directed; files are looked for in {root}"
+    return table
+
+
+LISTS = Registry("list", {"presets": _presets, "datasets": _datasets})
 
 
 @app.command("list")
 def list_(
     what: Annotated[str | None, typer.Argument(help=" | ".join(LISTS))] = None,
 ) -> None:
-    """Show what is there: presets."""
+    """Show what is there: presets, datasets."""
     console = Console()
     for name in [what] if what else LISTS:
         console.print(LISTS[name]())

@@ -1,0 +1,125 @@
+"""What a source reads, as numpy arrays, and what is refused before it becomes a task."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgso.errors import InputError
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+Array = np.ndarray[Any, Any]
+Split = tuple[Array, Array, Array]  # the training, validation and test set
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arrays:
+    """One dataset in memory. Several graphs are stored one after another, as a disjoint union."""
+
+    edge_index: Array  # (2, E) sources, targets; distinct unless a weight is to be summed
+    x: "Array | scipy.sparse.csr_array"  # (n, F) numbers, or (n, k) integers with ``categories``
+    y: Array  # (n,) or (num_graphs,) classes; -1: unknown
+    split: Split  # node or graph indices
+    classes: tuple[str, ...]  # the name of each class
+    metric: str = "accuracy"
+    edge_weight: Array | None = None  # (E,)
+    nodes_per_graph: Array | None = None  # (num_graphs,); None: one graph, a node task
+    categories: tuple[int, ...] | None = None  # the number of values of each column of x
+    edge_features: Array | None = None  # (E, k) integers
+    ids: tuple[str, ...] | None = None  # what the user calls each node or graph
+
+    def replace(self, **changes: Any) -> "Arrays":
+        """The same with some fields changed."""
+        return replace(self, **changes)
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes of all graphs together."""
+        return int(self.x.shape[0])
+
+    @property
+    def num_items(self) -> int:
+        """How many things are classified: graphs, or nodes."""
+        return self.num_nodes if self.nodes_per_graph is None else len(self.nodes_per_graph)
+
+
+def check_arrays(arrays: Arrays, where: str) -> None:
+    """Refuse what no task can be made of: ids out of range, NaN, labels or splits that do not fit.
+
+    Args:
+        arrays: What was read.
+        where: The file, folder or dataset to name in the error.
+    """
+    n, items = arrays.num_nodes, arrays.num_items
+    check_range(arrays.edge_index, 0, n, f"{where}: a node id of the edges")
+    check_finite(arrays.x, f"{where}: features")
+    if arrays.edge_weight is not None:
+        check_finite(arrays.edge_weight, f"{where}: edge weights")
+    if arrays.nodes_per_graph is not None:
+        if arrays.nodes_per_graph.sum() != n or arrays.nodes_per_graph.min(initial=0) < 0:
+            raise InputError(
+                f"{where}: the graphs have {arrays.nodes_per_graph.sum()} nodes together, but "
+                f"there are {n} rows of features; check the file that says which node is whose"
+            )
+        _check_blocks(arrays, where)
+    if arrays.y.shape != (items,):
+        raise InputError(f"{where}: {items} labels are needed, got shape {arrays.y.shape}")
+    check_range(arrays.y, -1, len(arrays.classes), f"{where}: a label")
+    if arrays.ids is not None:
+        assert len(arrays.ids) == items
+    for part, name in zip(arrays.split, ("training", "validation", "test"), strict=True):
+        check_range(part, 0, items, f"{where}: an index of the {name} set")
+    chosen = np.concatenate(arrays.split)
+    repeated = np.bincount(chosen, minlength=items) > 1
+    if repeated.any():
+        raise InputError(
+            f"{where}: item {int(repeated.argmax())} is in more than one part of the split; "
+            "training, validation and test sets must not overlap"
+        )
+    if not len(arrays.split[0]):
+        raise InputError(f"{where}: the training set is empty; give some items a label and a part")
+    unlabelled = chosen[arrays.y[chosen] < 0]
+    if len(unlabelled):
+        raise InputError(
+            f"{where}: item {int(unlabelled[0])} is part of the split but has no label; "
+            "leave it out of the split or label it"
+        )
+    if arrays.metric == "roc_auc" and len(arrays.classes) != 2:
+        raise InputError(f"{where}: roc_auc needs two classes, got {len(arrays.classes)}")
+
+
+def check_range(values: Array, low: int, high: int, what: str) -> None:
+    """Refuse integers outside low ... high - 1."""
+    if values.size and (values.min() < low or values.max() >= high):
+        wrong = values[(values < low) | (values >= high)].flat[0]
+        raise InputError(f"{what} is {wrong}, but it must lie between {low} and {high - 1}")
+
+
+def check_finite(values: "Array | scipy.sparse.csr_array", what: str) -> None:
+    """Refuse NaN and infinities, naming the first place."""
+    stored = values if isinstance(values, np.ndarray) else values.data
+    if np.issubdtype(stored.dtype, np.integer) or np.isfinite(stored).all():
+        return
+    if not isinstance(values, np.ndarray):
+        values = values.tocoo()
+        place = int((~np.isfinite(values.data)).argmax())
+        row, value = int(values.row[place]), values.data[place]
+    else:
+        first = np.argwhere(~np.isfinite(values))[0]
+        row, value = int(first[0]), values[tuple(first)]
+    raise InputError(f"{what} hold {value} in row {row} (counted from 0); they must be finite")
+
+
+def _check_blocks(arrays: Arrays, where: str) -> None:
+    assert arrays.nodes_per_graph is not None
+    graph = np.repeat(np.arange(arrays.num_items), arrays.nodes_per_graph)
+    source, target = graph[arrays.edge_index]
+    if (source != target).any():
+        edge = int((source != target).argmax())
+        j, i = arrays.edge_index[:, edge]
+        raise InputError(
+            f"{where}: the edge from node {j} to node {i} joins graph {source[edge]} with graph "
+            f"{target[edge]}; an edge must stay within its graph"
+        )

@@ -1,0 +1,88 @@
+"""What is known about a dataset before it is loaded: published sizes, files, options."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pgso.data.arrays import Arrays
+from pgso.errors import InputError
+from pgso.registry import Registry
+
+
+class Sizes(NamedTuple):
+    """Published statistics: totals over all graphs; edges are directed, as stored."""
+
+    graphs: int
+    nodes: int
+    edges: int
+    features: int
+    classes: int
+
+    def check(self, arrays: Arrays, name: str, where: Path) -> None:
+        """Refuse files that do not hold the published dataset: truncated, or somebody else's."""
+        graphs = 1 if arrays.nodes_per_graph is None else len(arrays.nodes_per_graph)
+        nodes, features = arrays.x.shape
+        found = Sizes(graphs, nodes, arrays.edge_index.shape[1], features, len(arrays.classes))
+        for what, got, published in zip(self._fields, found, self, strict=True):
+            if got != published:
+                raise InputError(
+                    f"the files in {where} hold {got} {what}, but {name} has {published}: one of "
+                    "them is damaged or belongs to another dataset; fetch them again"
+                )
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An entry of the registry: how a named dataset is loaded, and what to expect."""
+
+    name: str  # as published
+    load: Callable[..., Arrays]  # (root, seed, *, options) -> Arrays
+    kind: Literal["node", "graph"] = "node"
+    metric: Literal["accuracy", "roc_auc"] = "accuracy"
+    sizes: Sizes | None = None  # with default options; None: not published
+    files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
+    download: Callable[[Path], None] | None = None  # puts the files under a given root
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The loader's options and their defaults."""
+        parameters = inspect.signature(self.load).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def missing(self, root: Path) -> list[Path]:
+        """The files that are not there."""
+        return [root / file for file in self.files if not (root / file).is_file()]
+
+
+class _Datasets(Registry[Dataset]):
+    """Datasets by name, whatever its case."""
+
+    def __getitem__(self, name: str) -> Dataset:
+        return super().__getitem__(name.lower() if isinstance(name, str) else name)
+
+    def add(self, dataset: Dataset) -> None:
+        """Make a dataset known by its name."""
+        self.register(dataset.name.lower())(dataset)
+
+
+DATASETS = _Datasets("dataset")
+
+
+def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:
+    """Refuse options that a loader does not have, listing those it has."""
+    known = Dataset(name, load).options
+    for option in options:
+        if option not in known:
+            listed = ", ".join(f"{key}={value!r}" for key, value in known.items())
+            raise InputError(
+                f"{name} has no option {option!r}; "
+                + (f"its options and defaults are {listed}" if known else "it has no options")
+            )
+
+
+def check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not among a few words."""
+    if value not in allowed:
+        raise InputError(f"{option} must be one of {', '.join(allowed)}; got {value!r}")

@@ -1,0 +1,59 @@
+"""Edge lists in numpy: distinct, in both directions, without loops."""
+
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Array
+from pgso.errors import InputError
+
+
+def distinct(edge_index: Array, num_nodes: int) -> Array:
+    """Each directed edge once, sorted by target, then source.
+
+    Example:
+        >>> distinct(np.array([[0, 0, 1], [1, 1, 0]]), 2)
+        array([[1, 0],
+               [0, 1]])
+    """
+    source, target = edge_index.astype(np.int64)
+    key = np.unique(target * num_nodes + source)
+    return np.stack([key % max(num_nodes, 1), key // max(num_nodes, 1)])
+
+
+def both_directions(edge_index: Array, num_nodes: int) -> Array:
+    """Each edge and its reverse, once."""
+    return distinct(np.concatenate([edge_index, edge_index[::-1]], axis=1), num_nodes)
+
+
+def without_loops(edge_index: Array) -> Array:
+    """The edges between different nodes."""
+    return edge_index[:, edge_index[0] != edge_index[1]]
+
+
+def merged(
+    edge_index: Array, weight: Array | None, num_nodes: int, undirected: bool, path: Path
+) -> tuple[Array, Array | None]:
+    """A user's edges: those listed more than once are summed, then given a reverse if undirected.
+
+    An undirected edge may be listed once or in both directions, but then with one weight.
+
+    Returns:
+        The edges and their weights; None in place of weights that are all 1.
+    """
+    n = max(num_nodes, 1)
+    key, place = np.unique(edge_index[1] * n + edge_index[0], return_inverse=True)
+    total = np.bincount(place, weights=weight, minlength=len(key)).astype(np.float64)
+    if undirected:
+        twice = np.concatenate([key, key % n * n + key // n])
+        key, first, place = np.unique(twice, return_index=True, return_inverse=True)
+        both = np.concatenate([total, total])
+        total = both[first]
+        wrong = total[place] != both
+        if wrong.any():
+            j, i = (int(end) for end in (twice[wrong][0] % n, twice[wrong][0] // n))
+            raise InputError(
+                f"{path} gives the edge between nodes number {j} and {i} two weights, one in each "
+                "direction; make them equal, or load it with undirected=False"
+            )
+    return np.stack([key % n, key // n]), None if (total == 1).all() else total

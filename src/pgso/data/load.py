@@ -1,0 +1,69 @@
+"""``load_task``: a dataset by name, or the user's own."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pgso.data import sources as sources
+from pgso.data.arrays import Arrays
+from pgso.data.dataset import DATASETS, Dataset, check_options
+from pgso.data.download import ensure_files
+from pgso.data.own.folder import load_folder
+from pgso.data.own.npz import load_npz
+from pgso.data.own.smiles import load_smiles
+from pgso.data.places import data_root
+from pgso.data.sources.tu import tu_dataset
+from pgso.data.task import Task
+from pgso.errors import InputError
+
+OWN: dict[str, Callable[..., Arrays]] = {".npz": load_npz, ".csv": load_smiles}
+
+
+def load_task(
+    name: str | os.PathLike[str],
+    root: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Task:
+    """Load a node or graph task with its splits and metric.
+
+    Args:
+        name: A registered name, in any case (``pgso list datasets``); the name of any TU dataset
+            whose files are there, or ``"tu:NAME"`` to download it; or the path of a folder
+            (``edges.csv``, ...), an ``.npz`` archive or a ``.csv`` table of SMILES of the user.
+        root: Where raw files are, and go to when they are downloaded; by default ``$PGSO_DATA``,
+            else ``~/.cache/pgso``.
+        seed: Drives the split (of ten public splits it takes number ``seed % 10``) and, where a
+            dataset is generated, its graph.
+        options: The dataset's own, see its loader.
+
+    Example:
+        >>> load_task("sbm", size=50)
+        Task(sbm: 1 graph, 150 nodes, 7616 edges, 4 features, 3 classes, accuracy)
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    place = data_root(root)
+    dataset = _find(os.fspath(name), place)
+    check_options(dataset.load, options, dataset.name)
+    ensure_files(dataset, place)
+    return Task.of(dataset.name, dataset.load(place, seed, **options))
+
+
+def _find(name: str, root: Path) -> Dataset:
+    """Registered names come first, so that a folder called ``cora`` does not change Cora."""
+    if name in DATASETS:
+        return DATASETS[name]
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return Dataset(path.resolve().name, partial(load_folder, path))
+    if path.suffix.lower() in OWN and path.is_file():
+        return Dataset(path.stem, partial(OWN[path.suffix.lower()], path))
+    if os.sep in name or path.suffix.lower() in OWN:
+        raise InputError(
+            f"there is nothing at {path} that could be loaded; give a folder with edges.csv and "
+            "labels.csv, an .npz archive or a .csv table of SMILES"
+        )
+    return tu_dataset(name, root) or DATASETS[name]

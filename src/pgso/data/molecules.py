@@ -1,0 +1,88 @@
+"""Molecules as graphs: OGB's nine integer features of an atom and three of a bond, by RDKit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pgso.errors import InputError
+
+# What an integer stands for, column by column. The last value of a list means "anything else".
+ATOM_FEATURES: tuple[tuple[str, list[Any]], ...] = (
+    ("atomic number", [*range(1, 119), None]),
+    ("chirality", ["UNSPECIFIED", "TETRAHEDRAL_CW", "TETRAHEDRAL_CCW", "OTHER", None]),
+    ("degree", [*range(11), None]),
+    ("formal charge", [*range(-5, 6), None]),
+    ("hydrogens", [*range(9), None]),
+    ("radical electrons", [*range(5), None]),
+    ("hybridisation", ["SP", "SP2", "SP3", "SP3D", "SP3D2", None]),
+    ("aromatic", [False, True]),
+    ("in a ring", [False, True]),
+)
+BOND_FEATURES: tuple[tuple[str, list[Any]], ...] = (
+    ("type", ["SINGLE", "DOUBLE", "TRIPLE", "AROMATIC", None]),
+    ("stereo", ["STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STEREOANY"]),
+    ("conjugated", [False, True]),
+)
+ATOM_CATEGORIES = tuple(len(values) for _, values in ATOM_FEATURES)
+BOND_CATEGORIES = tuple(len(values) for _, values in BOND_FEATURES)
+
+Molecule = tuple[list[list[int]], list[tuple[int, int]], list[list[int]]]
+
+
+def molecule_of(smiles: str) -> Molecule | None:
+    """Atoms (9 integers each), bonds (pairs of atoms), and bonds' features (3 integers each).
+
+    None if RDKit cannot parse the string, or if the molecule has no atoms.
+
+    Example:
+        >>> atoms, bonds, _ = molecule_of("CO")  # methanol
+        >>> atoms
+        [[5, 0, 4, 5, 3, 0, 2, 0, 0], [7, 0, 2, 5, 1, 0, 2, 0, 0]]
+        >>> bonds
+        [(0, 1)]
+    """
+    chem = _rdkit()
+    molecule = chem.MolFromSmiles(smiles)
+    if molecule is None or molecule.GetNumAtoms() == 0:
+        return None
+    atoms = [
+        _encode(
+            ATOM_FEATURES,
+            atom.GetAtomicNum(),
+            str(atom.GetChiralTag()).removeprefix("CHI_"),
+            atom.GetTotalDegree(),
+            atom.GetFormalCharge(),
+            atom.GetTotalNumHs(),
+            atom.GetNumRadicalElectrons(),
+            str(atom.GetHybridization()),
+            atom.GetIsAromatic(),
+            atom.IsInRing(),
+        )
+        for atom in molecule.GetAtoms()
+    ]
+    bonds = list(molecule.GetBonds())
+    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
+    features = [
+        _encode(
+            BOND_FEATURES, str(bond.GetBondType()), str(bond.GetStereo()), bond.GetIsConjugated()
+        )
+        for bond in bonds
+    ]
+    return atoms, ends, features
+
+
+def _encode(features: Sequence[tuple[str, list[Any]]], *found: Any) -> list[int]:
+    return [
+        values.index(value) if value in values else len(values) - 1
+        for (_, values), value in zip(features, found, strict=True)
+    ]
+
+
+def _rdkit() -> Any:
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise InputError(
+            "SMILES need RDKit, which is not installed; try pip install 'pgso[molecules]'"
+        ) from None
+    rdBase.DisableLog("rdApp.*")  # we count what cannot be parsed ourselves
+    return Chem

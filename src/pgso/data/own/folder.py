@@ -1,0 +1,172 @@
+"""A user's folder: edges.csv, labels.csv, and if they like features.csv or .npy, splits.csv."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgso.data.arrays import Array, Arrays, Split, check_finite
+from pgso.data.dataset import check_choice
+from pgso.data.edges import merged
+from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
+from pgso.data.splits import split_each_class
+from pgso.errors import InputError
+
+HEADERS = {  # how the first cell of a header is recognised
+    "edges.csv": ("source", "src", "from"),
+    "labels.csv": ("node", "id", "node_id", "label", "class"),
+    "features.csv": ("node", "id", "node_id"),
+    "splits.csv": ("node", "id", "node_id", "split", "part"),
+}
+
+
+def load_folder(
+    path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "accuracy"
+) -> Arrays:
+    """A node task from CSV files. Ids and labels may be any words; header lines may be missing.
+
+    ``edges.csv``: source, target and, if edges are weighted, weight. ``labels.csv``: node and label
+    (empty: unknown); with labels alone, the nodes are called 0, 1, ... ``features.csv``: node and
+    numbers under a header whose first word is ``node``, or numbers alone in the order of the
+    labels; ``features.npy`` likewise; without either, x is the identity. ``splits.csv``: node and
+    train, val, test or nothing.
+
+    Args:
+        path: The folder.
+        root: Not used.
+        seed: Of the split, 60/20/20 of each class, where there is no ``splits.csv``.
+        undirected: Whether an edge goes both ways, however often it is listed.
+        metric: ``"accuracy"``, or ``"roc_auc"`` for two classes.
+    """
+    check_choice("metric", metric, ("accuracy", "roc_auc"))
+    for needed in ("edges.csv", "labels.csv"):
+        if not (path / needed).is_file():
+            raise InputError(f"{path} has no {needed}; a dataset needs edges.csv and labels.csv")
+    names, labels = _labels(path / "labels.csv")
+    nodes = {name: i for i, name in enumerate(names)}
+    described = _features(path, nodes)  # may add nodes without a label
+    edges = _body(path / "edges.csv")
+    check_widths(edges, 2, 3)
+    if described is None:
+        for name in (name for row in edges for name in row.cells[:2]):
+            nodes.setdefault(name, len(nodes))
+    n = len(nodes)
+    y, classes = encode_labels(labels + [""] * (n - len(labels)))
+    if len(classes) < 2:
+        raise InputError(f"{path / 'labels.csv'} needs two classes or more, got {len(classes)}")
+    pairs = np.array([[_node(row, c, nodes) for row in edges] for c in (0, 1)], dtype=np.int64)
+    weighted = bool(edges) and len(edges[0].cells) == 3
+    weight = np.array([row.number(2) for row in edges]) if weighted else None
+    edge_index, weight = merged(pairs.reshape(2, -1), weight, n, undirected, path / "edges.csv")
+    return Arrays(
+        edge_index=edge_index,
+        edge_weight=weight,
+        x=_identity(n) if described is None else described,
+        y=y,
+        split=_split(path / "splits.csv", nodes, y) or split_each_class(y, seed),
+        classes=classes,
+        metric=metric,
+        ids=tuple(nodes),
+    )
+
+
+def _body(path: Path) -> list[Row]:
+    """The rows below the header, if there is one."""
+    rows = read_rows(path)
+    return rows[1:] if rows[0].cells[0].lower() in HEADERS[path.name] else rows
+
+
+def _labels(path: Path) -> tuple[list[str], list[str]]:
+    rows = _body(path)
+    check_widths(rows, 1, 2)
+    if rows and len(rows[0].cells) == 1:
+        return [str(i) for i in range(len(rows))], [row.cells[0] for row in rows]
+    lines: dict[str, int] = {}
+    for row in rows:
+        if row.cells[0] in lines:
+            first = lines[row.cells[0]]
+            raise row.error(f"node {row.cells[0]!r} was labelled in line {first} already")
+        lines[row.cells[0]] = row.line
+    return list(lines), [row.cells[1] for row in rows]
+
+
+def _features(folder: Path, nodes: dict[str, int]) -> Array | None:
+    table, array = folder / "features.csv", folder / "features.npy"
+    if table.is_file() and array.is_file():
+        raise InputError(f"{folder} has features.csv and features.npy; remove one of them")
+    if array.is_file():
+        try:
+            x = np.load(array, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{array} is no readable array of numbers ({error})") from None
+        if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
+            raise InputError(f"{array} must hold numbers in two dimensions, a row per node")
+        if len(x) != len(nodes):
+            raise InputError(f"{array} has {len(x)} rows, but labels.csv names {len(nodes)} nodes")
+        check_finite(x, f"{array}: features")
+        return x.astype(np.float32)
+    return _feature_table(table, nodes) if table.is_file() else None
+
+
+def _feature_table(path: Path, nodes: dict[str, int]) -> Array:
+    rows = read_rows(path)
+    named = rows[0].cells[0].lower() in HEADERS["features.csv"]
+    check_widths(rows, len(rows[0].cells))
+    rows = rows[1:] if named or not _is_numeric(rows[0]) else rows
+    if not named:
+        if len(rows) != len(nodes):
+            raise InputError(
+                f"{path} has {len(rows)} rows of numbers, but labels.csv names {len(nodes)} nodes; "
+                "give one row per node, or a first column under the header 'node'"
+            )
+        return np.array([[row.number(c) for c in range(len(row.cells))] for row in rows], "f4")
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        node = nodes.setdefault(row.cells[0], len(nodes))
+        if node in found:
+            raise row.error(f"node {row.cells[0]!r} is described twice")
+        found[node] = [row.number(c) for c in range(1, len(row.cells))]
+    for name, node in nodes.items():
+        if node not in found:
+            raise InputError(f"{path} has no row for node {name!r} of labels.csv; add one")
+    return np.array([found[node] for node in range(len(nodes))], dtype=np.float32)
+
+
+def _is_numeric(row: Row) -> bool:
+    try:
+        return bool([row.number(c) for c in range(len(row.cells))])
+    except InputError:
+        return False
+
+
+def _node(row: Row, column: int, nodes: dict[str, int]) -> int:
+    try:
+        return nodes[row.cells[column]]
+    except KeyError:
+        raise row.error(
+            f"node {row.cells[column]!r} is in no other file; known are {len(nodes)} nodes such as "
+            f"{next(iter(nodes))!r}"
+        ) from None
+
+
+def _split(path: Path, nodes: dict[str, int], y: Array) -> Split | None:
+    if not path.is_file():
+        return None
+    rows = _body(path)
+    check_widths(rows, 1, 2)
+    part = np.full(len(nodes), -1)
+    for i, row in enumerate(rows):
+        alone = len(row.cells) == 1
+        if alone and i >= len(nodes):
+            raise row.error(f"there are more lines than the {len(nodes)} nodes")
+        node = i if alone else _node(row, 0, nodes)
+        part[node] = part_of(row, len(row.cells) - 1)
+        if part[node] >= 0 and y[node] < 0:
+            raise row.error("a node without a label cannot be part of the split")
+    return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)
+
+
+def _identity(n: int) -> Any:
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(scipy.sparse.eye_array(n, dtype=np.float32))

@@ -1,0 +1,87 @@
+"""A user's table of molecules: SMILES and labels."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Arrays
+from pgso.data.dataset import check_choice
+from pgso.data.molecules import ATOM_CATEGORIES, Molecule, molecule_of
+from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
+from pgso.data.splits import split_each_class
+from pgso.errors import InputError
+
+
+def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> Arrays:
+    """A graph task from a CSV file with the columns ``smiles`` and ``label``.
+
+    The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
+    ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
+    and bonds have the features of ogbg-molhiv.
+
+    Args:
+        path: The table.
+        root: Not used.
+        seed: Of the split, 80/10/10 of each class, where the table has none.
+        metric: ``"accuracy"``, ``"roc_auc"`` or ``"auto"``: ROC-AUC if there are two classes.
+    """
+    check_choice("metric", metric, ("auto", "accuracy", "roc_auc"))
+    header, *rows = read_rows(path)
+    columns = {name.lower(): c for c, name in enumerate(header.cells)}
+    if "smiles" not in columns or "label" not in columns:
+        raise header.error(
+            f"a table of molecules needs a header with the columns smiles and label, "
+            f"got {','.join(header.cells)}"
+        )
+    check_widths([header, *rows], len(header.cells))
+    kept, molecules = _parse(rows, columns["smiles"], path)
+    y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
+    if len(classes) < 2:
+        raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
+    if metric == "auto":
+        metric = "roc_auc" if len(classes) == 2 else "accuracy"
+
+    nodes = np.array([len(atoms) for atoms, _, _ in molecules])
+    starts = np.cumsum(nodes) - nodes
+    bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs, _ in molecules]
+    edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
+    features = [feature for _, _, listed in molecules for feature in listed]
+    if "split" in columns:
+        part = np.array([part_of(row, columns["split"]) for row in kept])
+        split = tuple(np.flatnonzero(part == k) for k in range(3))
+    else:
+        split = split_each_class(y, seed, train=0.8, val=0.1)
+    return Arrays(
+        edge_index=np.concatenate([edges, edges[:, ::-1]]).T,
+        x=np.array([atom for atoms, _, _ in molecules for atom in atoms], dtype=np.int64),
+        y=y,
+        split=(split[0], split[1], split[2]),
+        classes=classes,
+        metric=metric,
+        nodes_per_graph=nodes,
+        categories=ATOM_CATEGORIES,
+        edge_features=np.array(features + features, dtype=np.int64).reshape(-1, 3),
+        ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in kept),
+    )
+
+
+def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Molecule]]:
+    """The rows whose molecules RDKit can read, and those molecules."""
+    kept, molecules, lost = [], [], []
+    for row in rows:
+        molecule = molecule_of(row.cells[column])
+        if molecule is None:
+            lost.append(row)
+        else:
+            kept.append(row)
+            molecules.append(molecule)
+    if not kept:
+        raise InputError(f"{path} has no molecule that RDKit can parse; check its column smiles")
+    if lost:
+        warnings.warn(
+            f"{len(lost)} of {len(rows)} molecules of {path} could not be parsed and are left out, "
+            f"the first in line {lost[0].line}: {lost[0].cells[column]!r}",
+            stacklevel=2,
+        )
+    return kept, molecules

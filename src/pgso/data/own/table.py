@@ -1,0 +1,92 @@
+"""CSV files that people write: quotes, headers that may be missing, words for numbers."""
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Array
+from pgso.data.text import read_lines
+from pgso.errors import InputError
+
+PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table."""
+
+    path: Path
+    line: int  # counted from 1
+    cells: list[str]
+
+    def error(self, problem: str) -> InputError:
+        """An error that says where it is."""
+        return InputError(f"{self.path}, line {self.line}: {problem}")
+
+    def number(self, column: int) -> float:
+        """A cell as a finite number."""
+        try:
+            value = float(self.cells[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(f"expected a finite number, got {self.cells[column]!r}")
+        return value
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The lines of a CSV file that are not blank, their cells stripped."""
+    reader = csv.reader(read_lines(path), strict=True)
+    rows = []
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                rows.append(Row(path, reader.line_num, [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+    return rows
+
+
+def check_widths(rows: Sequence[Row], *widths: int) -> None:
+    """Refuse lines whose number of cells is not allowed, or not that of the first line."""
+    allowed = " or ".join(str(width) for width in widths)
+    for row in rows:
+        if len(row.cells) not in widths:
+            raise row.error(f"expected {allowed} cells, got {len(row.cells)}")
+        if len(row.cells) != len(rows[0].cells):
+            raise row.error(
+                f"expected {len(rows[0].cells)} cells as in line {rows[0].line}, "
+                f"got {len(row.cells)}"
+            )
+
+
+def encode_labels(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
+    """Classes 0, 1, ... in the order of their names (of their numbers, if they are numbers).
+
+    No name is no label: -1.
+
+    Example:
+        >>> encode_labels(["10", "9", "", "10"])
+        (array([ 1,  0, -1,  1]), ('9', '10'))
+    """
+    present = {name for name in names if name}
+    try:
+        classes = tuple(sorted(present, key=int))
+    except ValueError:
+        classes = tuple(sorted(present))
+    code = {name: c for c, name in enumerate(classes)} | {"": -1}
+    return np.array([code[name] for name in names], dtype=np.int64), classes
+
+
+def part_of(row: Row, column: int) -> int:
+    """Which part of the split a cell names: 0, 1, 2 for train, val, test; -1 for none."""
+    name = row.cells[column].lower()
+    if name in ("", "none"):
+        return -1
+    if name not in PARTS:
+        raise row.error(f"a part of the split is called train, val or test; got {name!r}")
+    return PARTS[name]

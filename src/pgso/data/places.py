@@ -1,0 +1,31 @@
+"""Where data is looked for, and where processed copies go."""
+
+import os
+import stat
+from pathlib import Path
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path:
+    """The data root: the argument, else ``$PGSO_DATA``, else ``~/.cache/pgso``."""
+    given = os.fspath(root) if root is not None else os.environ.get("PGSO_DATA")
+    return Path(given or "~/.cache/pgso").expanduser()
+
+
+def processed_root() -> Path:
+    """Where processed copies are kept: ``$PGSO_CACHE``, else ``~/.cache/pgso/processed``."""
+    return Path(os.environ.get("PGSO_CACHE") or "~/.cache/pgso/processed").expanduser()
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files may be put into a folder that exists or could be made.
+
+    The permission bits count even for root, who could write anyway: a tree that its owner marked
+    read-only is left alone.
+    """
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    bits = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+    return (
+        existing.is_dir() and bool(existing.stat().st_mode & bits) and os.access(existing, os.W_OK)
+    )

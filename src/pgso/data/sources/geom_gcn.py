@@ -1,0 +1,143 @@
+"""WebKB pages, Wikipedia pages and actors, with the ten public splits of Geom-GCN (ICLR 2020)."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.archive import read_archive
+from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.dataset import DATASETS, Dataset, Sizes
+from pgso.data.download import fetch_with_pyg
+from pgso.data.edges import both_directions, distinct
+from pgso.data.splits import masks_to_split
+from pgso.data.text import parse_numbers, read_lines
+from pgso.errors import InputError
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where PyG's class for a graph keeps its raw files, and what is published about them."""
+
+    class_name: str
+    root: str  # that the class is given
+    args: tuple[str, ...]
+    raw: str  # folder of the raw files
+    prefix: str  # of the split files
+    sizes: Sizes
+
+
+# Edges are counted as PyG loads them: directed and distinct.
+# fmt: off
+PUBLISHED = {
+    "Texas": Origin("WebKB", "WebKB", ("texas",), "WebKB/texas/raw", "texas",
+                    Sizes(1, 183, 325, 1_703, 5)),
+    "Wisconsin": Origin("WebKB", "WebKB", ("wisconsin",), "WebKB/wisconsin/raw", "wisconsin",
+                        Sizes(1, 251, 515, 1_703, 5)),
+    "Cornell": Origin("WebKB", "WebKB", ("cornell",), "WebKB/cornell/raw", "cornell",
+                      Sizes(1, 183, 298, 1_703, 5)),
+    "Chameleon": Origin("WikipediaNetwork", "Wikipedia", ("chameleon",),
+                        "Wikipedia/chameleon/geom_gcn/raw", "chameleon",
+                        Sizes(1, 2_277, 36_101, 2_325, 5)),
+    "Squirrel": Origin("WikipediaNetwork", "Wikipedia", ("squirrel",),
+                       "Wikipedia/squirrel/geom_gcn/raw", "squirrel",
+                       Sizes(1, 5_201, 217_073, 2_089, 5)),
+    "Actor": Origin("Actor", "Actor", (), "Actor/raw", "film", Sizes(1, 7_600, 30_019, 932, 5)),
+}
+# fmt: on
+
+
+def load(
+    name: str, root: Path, seed: int, *, undirected: bool = False, normalise: bool = False
+) -> Arrays:
+    """One of the graphs, by default as Geom-GCN and PyG have it: directed, features as stored.
+
+    Args:
+        name: As published.
+        root: The data root.
+        seed: Seed s takes public split s mod 10 (48/32/20 of each class, as PyG ships them).
+        undirected: Whether every edge gets its reverse, as many later papers (and all spectral
+            theory) want it.
+        normalise: Whether each row of features is divided by its sum.
+    """
+    origin = PUBLISHED[name]
+    folder = root / origin.raw
+    features, edges = folder / "out1_node_feature_label.txt", folder / "out1_graph_edges.txt"
+    nodes, fields, y = _read_nodes(features)
+    x = _bags(fields, features) if origin.class_name == "Actor" else _rows(fields, features)
+    check_range(nodes, 0, len(nodes), f"{features}: a node id")
+    if len(np.unique(nodes)) != len(nodes):
+        raise InputError(f"{features} describes a node twice; fetch it again")
+    order = np.argsort(nodes)
+    edge_index = parse_numbers(
+        [line.replace("\t", ",") for line in read_lines(edges)[1:]], np.int64, 2, edges, 2
+    ).T
+    check_range(edge_index, 0, len(y), f"{edges}: a node id")
+
+    split = folder / f"{origin.prefix}_split_0.6_0.2_{seed % 10}.npz"
+    masks = read_archive(split, {"train_mask": 1, "val_mask": 1, "test_mask": 1})
+    if any(len(mask) != len(y) for mask in masks.values()):
+        raise InputError(f"{split} splits {len(masks['train_mask'])} nodes, {name} has {len(y)}")
+    arrays = Arrays(
+        edge_index=distinct(edge_index, len(y)),
+        x=x[order],
+        y=y[order],
+        split=masks_to_split(*masks.values()),
+        classes=tuple(str(c) for c in range(int(y.max()) + 1)),
+    )
+    origin.sizes.check(arrays, name, folder)
+    if undirected:
+        arrays = arrays.replace(edge_index=both_directions(arrays.edge_index, len(y)))
+    if normalise:
+        total = arrays.x.sum(axis=1, keepdims=True)
+        arrays = arrays.replace(x=arrays.x / np.where(total == 0, 1, total))
+    return arrays
+
+
+def _read_nodes(path: Path) -> tuple[Array, list[str], Array]:
+    """Node ids, what stands for their features, and their classes: three fields a line."""
+    rows = [line.split("\t") for line in read_lines(path)[1:]]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != 3:
+            raise InputError(
+                f"{path}, line {number}: expected 3 tab-separated fields, got {len(row)}"
+            )
+    pairs = parse_numbers([f"{node},{label}" for node, _, label in rows], np.int64, 2, path, 2)
+    return pairs[:, 0], [features for _, features, _ in rows], pairs[:, 1]
+
+
+def _rows(fields: list[str], path: Path) -> Array:  # (n, F)
+    return parse_numbers(fields, np.float32, None, path, 2)
+
+
+def _bags(fields: list[str], path: Path) -> Array:  # (n, F)
+    """Actor lists the words of a page instead of all columns."""
+    counts = [field.count(",") + 1 for field in fields]
+    words = parse_numbers(",".join(fields).split(","), np.int64, 1, path, 2).ravel()
+    check_range(words, 0, 10**5, f"{path}: a word")
+    x = np.zeros((len(fields), int(words.max()) + 1), dtype=np.float32)
+    x[np.repeat(np.arange(len(fields)), counts), words] = 1
+    return x
+
+
+def _files(origin: Origin) -> tuple[str, ...]:
+    splits = [f"{origin.prefix}_split_0.6_0.2_{k}.npz" for k in range(10)]
+    names = ["out1_node_feature_label.txt", "out1_graph_edges.txt", *splits]
+    return tuple(f"{origin.raw}/{name}" for name in names)
+
+
+def _download(origin: Origin, root: Path) -> None:
+    fetch_with_pyg(origin.class_name, origin.root, *origin.args, root=root)
+
+
+for _name, _origin in PUBLISHED.items():
+    DATASETS.add(
+        Dataset(
+            name=_name,
+            load=partial(load, _name),
+            sizes=_origin.sizes,
+            files=_files(_origin),
+            download=partial(_download, _origin),
+        )
+    )

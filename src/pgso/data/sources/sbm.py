@@ -1,0 +1,134 @@
+"""Stochastic block models: the graphs of Section 5.1, and as large as memory allows."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Array, Arrays
+from pgso.data.dataset import DATASETS, Dataset, check_choice
+from pgso.data.splits import split_each_class
+from pgso.errors import InputError
+
+MOST_EDGES = 3e8  # more would not fit into the memory of a common machine
+
+
+def load(
+    root: Path,
+    seed: int,
+    *,
+    communities: int = 3,
+    size: int | Sequence[int] = 200,
+    p: float = 0.5,
+    q: float = 0.25,
+    attributes: str = "one",
+) -> Arrays:
+    """Nodes of one community are joined with probability p, others with probability q.
+
+    Args:
+        root: Not used: the graph is generated.
+        seed: Of the graph, the attributes and the split (80/10/10 of each community).
+        communities: k.
+        size: Nodes of a community, or one number for each.
+        p: Probability of an edge within a community.
+        q: Probability of an edge between two.
+        attributes: One-hot in k + 1 columns, column 0 for "uninformative". ``"one"``: all nodes
+            are uninformative but one per community, which carries it (Section 5.1). ``"labels"``:
+            every node carries its community, as in the paper's public code.
+    """
+    check_choice("attributes", attributes, ("one", "labels"))
+    sizes = _sizes(communities, size)
+    for letter, probability in (("p", p), ("q", q)):
+        if not 0 <= probability <= 1:
+            raise InputError(f"{letter} must be a probability between 0 and 1, got {probability}")
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    known = (
+        np.arange(len(y))
+        if attributes == "labels"
+        else np.cumsum(sizes) - sizes + rng.integers(sizes)
+    )
+    x = np.zeros((len(y), len(sizes) + 1), dtype=np.float32)
+    x[:, 0] = 1
+    x[known, 0] = 0
+    x[known, y[known] + 1] = 1
+    pairs = sample_edges(sizes, p, q, rng)
+    return Arrays(
+        edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),
+        x=x,
+        y=y,
+        split=split_each_class(y, seed, train=0.8, val=0.1),
+        classes=tuple(str(c) for c in range(len(sizes))),
+    )
+
+
+def sample_edges(
+    sizes: Array,  # (k,)
+    p: float,
+    q: float,
+    rng: np.random.Generator,
+) -> Array:  # (2, pairs)
+    """Undirected edges, each pair (i, j), i > j, once: O(n + edges), never n x n.
+
+    All pairs of nodes are numbered, and a run of coin tosses is drawn as the gaps between its
+    heads. For q that is all pairs of the graph, of which those within a community are dropped; for
+    p, the pairs of each community, one community after another.
+    """
+    n = int(sizes.sum())
+    triangles = sizes * (sizes - 1) // 2
+    expected = p * float(triangles.sum()) + q * n * (n - 1) / 2
+    if expected > MOST_EDGES:
+        raise InputError(
+            f"{n} nodes with p={p}, q={q} have about {expected:.1e} pairs joined, more than "
+            f"{MOST_EDGES:.0e}; take smaller probabilities or fewer nodes"
+        )
+    starts = np.cumsum(sizes) - sizes
+    community = np.repeat(np.arange(len(sizes)), sizes)
+
+    between = _pairs(_heads(n * (n - 1) // 2, q, rng))
+    between = between[:, community[between[0]] != community[between[1]]]
+
+    heads = _heads(int(triangles.sum()), p, rng)
+    ends = np.cumsum(triangles)
+    block = np.searchsorted(ends, heads, side="right")
+    within = _pairs(heads - (ends - triangles)[block]) + starts[block]
+    return np.concatenate([within, between], axis=1)
+
+
+def _heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
+    """Which of many independent coin tosses show heads, ascending: O(heads)."""
+    if probability == 0 or tosses == 0:
+        return np.zeros(0, dtype=np.int64)
+    places, last = [], -1
+    while last < tosses - 1:
+        left = (tosses - 1 - last) * probability
+        gaps = rng.geometric(probability, size=int(left + 4 * np.sqrt(left)) + 10)
+        gaps = np.minimum(gaps, tosses + 1)  # so that the sum cannot overflow
+        places.append(last + np.cumsum(gaps))
+        last = int(places[-1][-1])
+    heads = np.concatenate(places)
+    return heads[: np.searchsorted(heads, tosses)]
+
+
+def _pairs(numbers: Array) -> Array:  # (2, len(numbers))
+    """Pair number c of the list (1, 0), (2, 0), (2, 1), (3, 0), ... is (i, c - i (i - 1) / 2)."""
+    i = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+    i -= i * (i - 1) // 2 > numbers  # the root may be rounded up to the next whole number,
+    i += i * (i + 1) // 2 <= numbers  # or down
+    return np.stack([i, numbers - i * (i - 1) // 2])
+
+
+def _sizes(communities: int, size: int | Sequence[int]) -> Array:
+    if isinstance(communities, bool) or not isinstance(communities, int) or communities < 2:
+        raise InputError(f"communities must be a whole number from 2 on, got {communities!r}")
+    sizes = np.atleast_1d(np.asarray(size))
+    if len(sizes) == 1:
+        sizes = np.repeat(sizes, communities)
+    if len(sizes) != communities or sizes.dtype.kind != "i" or sizes.min() < 3:
+        raise InputError(
+            f"size must be a whole number from 3 on, or {communities} of them; got {size!r}"
+        )
+    return sizes.astype(np.int64)
+
+
+DATASETS.add(Dataset(name="sbm", load=load))

@@ -1,0 +1,124 @@
+"""TU datasets: collections of small graphs (Morris et al., 2020, graphlearning.io)."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
+from pgso.data.download import fetch_with_pyg
+from pgso.data.edges import distinct, without_loops
+from pgso.data.splits import split_into_folds
+from pgso.data.text import read_numbers
+from pgso.errors import InputError
+
+PUBLISHED = {
+    "MUTAG": Sizes(188, 3_371, 7_442, 7, 2),
+    "PTC_MR": Sizes(344, 4_915, 10_108, 18, 2),
+    "IMDB-BINARY": Sizes(1_000, 19_773, 193_062, 136, 2),
+    "IMDB-MULTI": Sizes(1_500, 19_502, 197_806, 89, 3),
+}
+MAX_DEGREE = 511  # degrees above share a column, lest one hub make all features wide
+
+
+def load(
+    name: str,
+    root: Path,
+    seed: int,
+    *,
+    protocol: str = "fair",
+    folds: int = 10,
+    attributes: bool = False,
+) -> Arrays:
+    """A collection of graphs, as PyG loads it: edges distinct, no self-loops.
+
+    Nodes are described by their one-hot labels (as PyG does, without the attributes unless asked
+    for), by their attributes if there are no labels, by their one-hot degree if there is neither.
+
+    Args:
+        name: As published.
+        root: The data root.
+        seed: Seed s is fold s mod ``folds`` of the stratified shuffling s // ``folds``.
+        protocol: ``"fair"`` (train, validation, test) or ``"gin"`` (no test set).
+        folds: How many parts the graphs are cut into.
+        attributes: Whether node attributes are used next to labels.
+    """
+    check_choice("protocol", protocol, ("fair", "gin"))
+    folder = root / name / "raw"
+
+    def path(part: str) -> Path:
+        return folder / f"{name}_{part}.txt"
+
+    owner = read_numbers(path("graph_indicator"), np.int64, columns=1).ravel() - 1
+    if (np.diff(owner) < 0).any() or owner.min() < 0:
+        raise InputError(f"{path('graph_indicator')}: graphs must be numbered from 1, in order")
+    values, y = np.unique(
+        read_numbers(path("graph_labels"), np.int64, columns=1).ravel(), return_inverse=True
+    )
+    check_range(owner, 0, len(y), f"{path('graph_indicator')}: a graph (counted from 0)")
+    n = len(owner)
+    edge_index = read_numbers(path("A"), np.int64, columns=2).T - 1
+    check_range(edge_index, 0, n, f"{path('A')}: a node (counted from 0)")
+    edge_index = distinct(without_loops(edge_index), n)
+
+    labels, numbers = path("node_labels"), path("node_attributes")
+    parts: list[Array] = []
+    if numbers.is_file() and (attributes or not labels.is_file()):
+        parts.append(read_numbers(numbers, np.float32))
+    if labels.is_file():
+        parts += [_one_hot(column - column.min()) for column in read_numbers(labels, np.int64).T]
+    if not parts:
+        degree = np.bincount(edge_index[1], minlength=n)
+        parts.append(_one_hot(np.minimum(degree, MAX_DEGREE)))
+    if any(len(part) != n for part in parts):
+        raise InputError(f"{folder}: {n} nodes have {len(parts[0])} rows of labels or attributes")
+
+    arrays = Arrays(
+        edge_index=edge_index,
+        x=np.concatenate(parts, axis=1),
+        y=y,
+        split=split_into_folds(y, seed, folds, protocol),
+        classes=tuple(str(value) for value in values),
+        nodes_per_graph=np.bincount(owner, minlength=len(y)),
+    )
+    if name in PUBLISHED and not attributes:
+        PUBLISHED[name].check(arrays, name, folder)
+    return arrays
+
+
+def tu_dataset(name: str, root: Path) -> Dataset | None:
+    """Any other TU dataset: one whose files are there, or ``tu:NAME``, which may be downloaded."""
+    prefix, _, rest = name.rpartition(":")
+    if prefix.lower() == "tu" or (root / name / "raw" / f"{name}_A.txt").is_file():
+        return _dataset(rest)
+    return None
+
+
+def _one_hot(labels: Array) -> Array:  # (n, values)
+    if int(labels.max()) > 10**4:
+        raise InputError(f"node labels reach {int(labels.max())}, too many for one-hot features")
+    x = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
+    x[np.arange(len(labels)), labels] = 1
+    return x
+
+
+def _dataset(name: str, sizes: Sizes | None = None) -> Dataset:
+    return Dataset(
+        name=name,
+        load=partial(load, name),
+        kind="graph",
+        sizes=sizes,
+        files=tuple(
+            f"{name}/raw/{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels")
+        ),
+        download=partial(_download, name),
+    )
+
+
+def _download(name: str, root: Path) -> None:
+    fetch_with_pyg("TUDataset", "", name, root=root)
+
+
+for _name, _sizes in PUBLISHED.items():
+    DATASETS.add(_dataset(_name, _sizes))

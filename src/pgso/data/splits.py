@@ -1,0 +1,70 @@
+"""Who is trained on, who chooses, who is tested: splits that depend on labels and seed alone."""
+
+import numpy as np
+
+from pgso.data.arrays import Array, Split
+from pgso.errors import InputError
+
+
+def split_each_class(
+    y: Array,  # (items,)
+    seed: int,
+    train: float = 0.6,
+    val: float = 0.2,
+) -> Split:
+    """Shuffle each class by itself and cut it; what is left is the test set.
+
+    Every class with three members or more is in all three parts. Items without a label (-1) are
+    in none.
+
+    Example:
+        >>> [len(part) for part in split_each_class(np.repeat([0, 1], 50), seed=0)]
+        [60, 20, 20]
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    order = order[y[order] >= 0]
+    members = np.bincount(y[order]) if len(order) else np.zeros(0, dtype=np.int64)
+    cuts = np.cumsum(members) - members
+    rank = np.arange(len(order)) - np.repeat(cuts, members)  # of an item within its class
+    first = np.clip(np.rint(train * members), 1, None)
+    second = first + np.clip(np.rint(val * members), 1, None)
+    second = np.where(members > 2, np.minimum(second, members - 1), second)
+    first = np.where(members > 2, np.minimum(first, second - 1), first)
+    part = (rank >= np.repeat(first, members)).astype(int) + (rank >= np.repeat(second, members))
+    return tuple(np.sort(order[part == k]) for k in range(3))  # type: ignore[return-value]
+
+
+def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
+    """Stratified k-fold cross-validation: seed s is fold s mod k of the shuffling s // k.
+
+    Args:
+        y: The class of each item.
+        seed: Which fold of which shuffling.
+        folds: k.
+        protocol: ``"fair"``: the fold is the test set, the next one validates, the others train
+            (Errica et al., ICLR 2020, ask for a test set that chooses nothing). ``"gin"``: the
+            fold validates, all others train, and there is no test set (Xu et al., ICLR 2019).
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    smallest = int(np.bincount(y).min())
+    if not 3 <= folds <= smallest:
+        raise InputError(
+            f"folds must lie between 3 and {smallest}, the size of the smallest class; got {folds}"
+        )
+    shuffling = StratifiedKFold(folds, shuffle=True, random_state=seed // folds)
+    fold = np.empty(len(y), dtype=np.int64)
+    for k, (_, members) in enumerate(shuffling.split(y, y)):
+        fold[members] = k
+    here, following = seed % folds, (seed + 1) % folds
+    at = {k: np.flatnonzero(fold == k) for k in (here, following)}
+    if protocol == "gin":
+        return np.flatnonzero(fold != here), at[here], np.zeros(0, dtype=np.int64)
+    return np.flatnonzero((fold != here) & (fold != following)), at[following], at[here]
+
+
+def masks_to_split(train: Array, val: Array, test: Array) -> Split:
+    """Indices from three boolean masks."""
+    return np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test)
