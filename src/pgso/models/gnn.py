@@ -122,7 +122,9 @@ class GNN(nn.Module):
             made = conv_class.layer(in_channels, width, gso, to_output=not hidden, **conv_options)
             self.layers.append(Layer(made, in_channels, width, hidden, norm, residual))
             in_channels = width
-        self.jump = None if jk is None else JumpingKnowledge(jk, hidden_channels, len(widths))
+        self.jump = None
+        if jk not in (None, "last"):
+            self.jump = JumpingKnowledge(jk, hidden_channels, len(widths))
         read = hidden_channels * len(widths) if jk == "cat" else hidden_channels
         self.head = Linear(read, out_channels) if reads_out else None
 

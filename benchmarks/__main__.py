@@ -1,0 +1,48 @@
+"""``python -m benchmarks [MODULE ...]``: run, show a table of ratios, write JSON."""
+
+import json
+import platform
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import Row, is_met
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results" / "benchmarks"
+TOOLS = ("__init__", "__main__", "graphs", "measure")
+
+
+def main(names: list[str]) -> None:
+    """Run the named modules, by default all of them, each into its own JSON file."""
+    console = Console()
+    known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in TOOLS)
+    for name in names or known:
+        rows: list[Row] = import_module(f"benchmarks.{name}").run()
+        table = Table("", "ours", "theirs", "ratio", "target", "met", title=name)
+        for row in rows:
+            met = "yes" if is_met(row) else "NO"
+            table.add_row(
+                row["name"],
+                f"{row['ours_ms']:.2f}",
+                f"{row['theirs_ms']:.2f}",
+                f"{row['ratio']:.2f}",
+                row["target"],
+                met,
+            )
+        console.print(table)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        machine = {
+            "cpu": platform.processor() or platform.machine(),
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+        }
+        text = json.dumps({"machine": machine, "rows": rows}, indent=1)
+        (RESULTS / f"{name}.json").write_text(text + "\n")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,67 @@
+"""How we measure: what is compared takes turns, so that a busy machine slows both alike."""
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def take_turns(*calls: Callable[[], object], rounds: int = 7) -> list[float]:
+    """Median milliseconds of each call, after one warm-up round, interleaved."""
+    times: list[list[float]] = [[] for _ in calls]
+    for turn in range(rounds + 1):
+        for call, measured in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            if turn:
+                measured.append(1e3 * (time.perf_counter() - start))
+    return [median(measured) for measured in times]
+
+
+def peak_memory(call: Callable[[], object]) -> float:
+    """Mebibytes by which the resident memory of this process rose at most during the call."""
+    call()  # what stays allocated after a first call is not the call's own
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: reset the high-water mark
+    before = _status("VmRSS")
+    call()
+    return (_status("VmHWM") - before) / 1024
+
+
+def _status(field: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return float(line.split()[1])
+    raise LookupError(field)
+
+
+def faster(name: str, ours: float, theirs: float, at_least: float) -> Row:
+    """A row that says how many times faster (or smaller) ours is."""
+    return {
+        "name": name,
+        "ours_ms": ours,
+        "theirs_ms": theirs,
+        "ratio": theirs / ours,
+        "target": f">= {at_least:g}",
+    }
+
+
+def at_most(name: str, ours: float, reference: float, limit: float) -> Row:
+    """A row that says how many times the reference ours costs."""
+    return {
+        "name": name,
+        "ours_ms": ours,
+        "theirs_ms": reference,
+        "ratio": ours / reference,
+        "target": f"<= {limit:g}",
+    }
+
+
+def is_met(row: Row) -> bool:
+    """Whether the ratio keeps what the target asks for."""
+    relation, number = row["target"].split()
+    return row["ratio"] >= float(number) if relation == ">=" else row["ratio"] <= float(number)
