@@ -1,0 +1,7 @@
+"""The waist of the data flow: one JSON record per run, and where records are kept."""
+
+from pgso.records.record import RunRecord
+from pgso.records.spec import RunSpec
+from pgso.records.store import Store
+
+__all__ = ["RunRecord", "RunSpec", "Store"]

@@ -1,0 +1,31 @@
+"""A run as it went: scores, learned operators, curves, and what it ran on."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from pgso.records.spec import RunSpec, SevenNumbers
+
+
+class RunRecord(BaseModel):
+    """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
+
+    model_config = ConfigDict(frozen=True)
+
+    spec: RunSpec
+    status: Literal["done", "diverged", "failed"] = "done"
+    error: str | None = None  # why it failed or where it diverged
+    metric: str = "accuracy"
+    val: float | None = None  # at the chosen epoch; in [0, 1]
+    test: float | None = None
+    epoch: int | None = None  # the chosen one, counted from 0
+    start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
+    parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
+    nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is
+    curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
+    versions: dict[str, str] = {}
+    timing: dict[str, float] = {}  # seconds, peak_memory_mib: all that may differ between reruns
+
+    def without_times(self) -> dict[str, Any]:
+        """Everything that must be the same when the same spec is run again on one machine."""
+        return self.model_dump(mode="json", exclude={"timing"})

@@ -1,0 +1,88 @@
+"""A run as it is asked for: every choice that matters, frozen and checked."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pgso.errors import InputError
+
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Option = bool | int | float | str
+SevenNumbers = tuple[float, float, float, float, float, float, float]
+
+
+class RunSpec(BaseModel):
+    """One training run. The defaults are those of Appendix B.2.2.
+
+    Two specs that are equal have the same ``key``, which names the record of the run.
+
+    Example:
+        >>> spec = RunSpec(dataset="Cora", operator="mpgso", seed=3)
+        >>> spec.conv, spec.epochs, spec.key == RunSpec(**spec.model_dump()).key
+        ('gcn', 200, True)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # what is learned from
+    dataset: str
+    data_options: dict[str, Option] = {}
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    # the model
+    conv: str = "gcn"
+    operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
+    preset: str | SevenNumbers | None = None
+    learn: bool | tuple[str, ...] = True
+    hidden_channels: Positive = 64
+    num_layers: Positive = 2
+    dropout: Probability = 0.5
+    input_dropout: Probability | None = None
+    norm: Literal["batch", "layer"] | None = None
+    residual: bool = False
+    jk: Literal["last", "cat", "max", "lstm"] | None = None
+    pooling: Literal["sum", "mean", "max"] = "sum"
+    heads: Positive = 8
+
+    # how it is trained
+    recipe: Literal["paper"] = "paper"
+    epochs: Positive = 200
+    lr: Rate = 0.01
+    exponent_lr: Rate = 0.005
+    weight_decay: Annotated[float, Field(ge=0)] = 5e-4
+    lr_decay: Annotated[float, Field(gt=0, le=1)] = 0.5
+    lr_step: Positive = 50
+    batch_size: Positive = 32
+    max_radius: Rate | None = None
+
+    def __init__(self, **choices: Any) -> None:
+        try:
+            super().__init__(**choices)
+        except ValidationError as error:
+            raise InputError(_sentence(error)) from None
+
+    @property
+    def key(self) -> str:
+        """A name made of the choices that differ from the defaults, so that new ones can be added."""
+        chosen = self.model_dump(mode="json", exclude_defaults=True)
+        text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def but(self, **changes: Any) -> "RunSpec":
+        """The same spec with some choices changed, checked again."""
+        return RunSpec(**{**self.model_dump(), **changes})
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    field = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(RunSpec.model_fields)
+        return f"a run has no choice called {field!r}; known: {known}"
+    if first["type"] == "missing":
+        return f"a run needs {field}"
+    return f"{field} cannot be {first['input']!r}: {first['msg'].lower()}"
