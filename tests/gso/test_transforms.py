@@ -1,0 +1,166 @@
+"""The operator inside torch's own machinery: grad modes, torch.func, torch.compile, autocast."""
+
+import pytest
+import torch
+from torch import nn
+
+from pgso import PGSO, Graph, apply_pgso, dense_pgso
+
+EDGES = torch.tensor([[0, 1, 1, 2, 3, 3], [1, 0, 2, 1, 3, 0]])
+WEIGHT = torch.tensor([1.0, 2.0, 0.5, 1.5, 3.0, 0.25])
+S = (0.3, -0.8, 0.5, 0.7, -0.4, -0.9, 1.2)
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*should not be instantiated:DeprecationWarning"  # torch.compile's own doing
+)
+FORMS = {
+    "Graph": (Graph.from_edge_index(EDGES), None),
+    "weighted Graph": (Graph.from_edge_index(EDGES, WEIGHT), None),
+    "edge_index": (EDGES, None),
+    "int32": (EDGES.int(), None),
+    "edge_index and weights": (EDGES, WEIGHT),
+}
+
+
+@pytest.fixture(params=FORMS.values(), ids=FORMS.keys())
+def form(request):
+    return request.param
+
+
+@pytest.fixture
+def x():
+    return torch.randn(4, 3)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_the_values_are_the_same(form, x, mode):
+    gso = PGSO(S)
+    wanted = gso(x, *form)
+    with mode():
+        found = gso(x, *form)
+    assert not found.requires_grad
+    assert torch.equal(found, wanted.detach())
+
+
+def test_func_grad_agrees_with_backward(form, x):
+    vector = torch.tensor(S)
+
+    def loss(x, S):
+        return apply_pgso(x, form[0], S, form[1]).square().sum()
+
+    found = torch.func.grad(loss, argnums=(0, 1))(x, vector)
+    leaves = x.clone().requires_grad_(), vector.clone().requires_grad_()
+    torch.testing.assert_close(found, torch.autograd.grad(loss(*leaves), leaves))
+
+
+def test_func_grad_reaches_the_edge_weights(x):
+    def loss(weight):
+        return apply_pgso(x, EDGES, S, weight).square().sum()
+
+    leaf = WEIGHT.clone().requires_grad_()
+    (wanted,) = torch.autograd.grad(loss(leaf), leaf)
+    torch.testing.assert_close(torch.func.grad(loss)(WEIGHT), wanted)
+
+
+def test_func_grad_of_grad_is_the_second_derivative(x):
+    A = Graph.from_edge_index(EDGES).to_torch_sparse().to_dense().double()
+    x, vector = x.double(), torch.tensor(S, dtype=torch.float64)
+
+    def twice(operator):
+        first = torch.func.grad(lambda S: operator(S).square().sum())
+        return torch.func.grad(lambda S: first(S).square().sum())(vector)
+
+    torch.testing.assert_close(
+        twice(lambda S: apply_pgso(x, EDGES, S)), twice(lambda S: dense_pgso(A, S) @ x)
+    )
+
+
+def test_functional_call_replaces_S(x):
+    gso, graph = PGSO("zeros"), Graph.from_edge_index(EDGES)
+    state = dict(zip(("m1", "m2", "m3", "e1", "e2", "e3", "a"), torch.tensor(S), strict=True))
+    torch.testing.assert_close(
+        torch.func.functional_call(gso, state, (x, graph)), apply_pgso(x, graph, S)
+    )
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4,), (2, 4, 3)])
+def test_a_compiled_module_gives_the_same_values_and_gradients(form, shape):
+    torch._dynamo.reset()
+    x = torch.randn(shape)
+
+    def run(function, gso):
+        leaf = x.clone().requires_grad_()
+        out = function(leaf, *form)
+        grads = torch.autograd.grad(out.square().sum(), (leaf, *gso.parameters()))
+        return out.detach(), *grads
+
+    gso = PGSO(S)
+    compiled = torch.compile(gso, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(run(compiled, gso), run(gso, gso), rtol=1e-4, atol=1e-4)
+
+
+def test_a_compiled_function_gives_the_same_values_and_gradients(form, x):
+    torch._dynamo.reset()
+    vector = torch.tensor(S, requires_grad=True)
+
+    def loss(S):
+        return apply_pgso(x, form[0], S, form[1]).square().sum()
+
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    (found,) = torch.autograd.grad(compiled(vector), vector)
+    (wanted,) = torch.autograd.grad(loss(vector), vector)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_compiled_edge_weights_get_their_gradients(x):
+    torch._dynamo.reset()
+    weight = WEIGHT.clone().requires_grad_()
+
+    def loss(weight):
+        return apply_pgso(x, EDGES, S, weight).square().sum()
+
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    (found,) = torch.autograd.grad(compiled(weight), weight)
+    (wanted,) = torch.autograd.grad(loss(weight), weight)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_compiled_network_trains_on_graphs_of_several_sizes():
+    torch._dynamo.reset()
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.gso = nn.Linear(3, 2), PGSO("gcn")
+
+        def forward(self, x, edge_index):
+            return self.gso(self.linear(x), edge_index).relu()
+
+    network = Network()
+    compiled = torch.compile(network, fullgraph=True, backend="aot_eager", dynamic=True)
+    for n in (4, 6, 9):
+        x, edges = torch.randn(n, 3), torch.randint(n, (2, 3 * n))
+        torch.testing.assert_close(compiled(x, edges), network(x, edges))
+        compiled(x, edges).sum().backward()
+
+
+def test_the_custom_operator_is_registered_as_torch_wants_it():
+    pattern = Graph.from_edge_index(EDGES).pattern
+    for dtype in (torch.float32, torch.float64):
+        values, x = torch.randn(pattern.row.numel(), dtype=dtype), torch.randn(4, 3, dtype=dtype)
+        torch.library.opcheck(
+            torch.ops.pgso.product.default,
+            (pattern.rowptr, pattern.col, values, x),
+            test_utils=("test_schema", "test_faketensor"),
+        )
+
+
+def test_autocast_leaves_the_operator_in_the_precision_of_its_features(x):
+    gso, graph = PGSO(S), Graph.from_edge_index(EDGES)
+    wanted = gso(x, graph)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = gso(x, graph)
+        mixed = gso(nn.Linear(3, 2)(x), graph)
+    assert torch.equal(found, wanted)
+    assert mixed.dtype == torch.bfloat16
+    mixed.float().sum().backward()
+    assert gso.e2.grad.isfinite()
