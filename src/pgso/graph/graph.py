@@ -148,12 +148,12 @@ class Graph:
 
     @cached_property
     def neighbour_weight(self) -> Tensor:  # (n,)
-        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs; without gradient."""
+        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs."""
         if self.weight is None:
             assert self.pattern.rowptr is not None
             return (self.pattern.rowptr.diff() - 1).to(self.dtype)
-        size = self.weight.detach().abs().index_fill(0, self.pattern.diagonal, 0)
-        return torch.zeros_like(self.degree).detach().index_add(0, self.pattern.row, size)
+        size = self.weight.abs().index_fill(0, self.pattern.diagonal, 0)
+        return torch.zeros_like(self.degree).index_add(0, self.pattern.row, size)
 
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)

@@ -48,7 +48,7 @@ def centres_and_radii(
 ) -> tuple[Tensor, Tensor]:  # (n,) each
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
     m1, m2, m3, e1, e2, e3, a = (
-        torch.as_tensor(value, device=graph.device).double() for value in resolve(S)
+        torch.as_tensor(value, dtype=torch.float64, device=graph.device) for value in resolve(S)
     )
     d_a = graph.degree.double() + a
     loops = a if graph.loops is None else graph.loops.double() + a

@@ -1,0 +1,88 @@
+"""The interval's own conventions; that it holds the spectrum: tests/paper/test_theorem_2.py."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from torch.autograd import gradcheck
+
+from pgso import Graph
+from pgso.spectrum import gershgorin_interval
+from pgso.spectrum.interval import centres_and_radii
+from tests.strategies import edge_lists, parameters, smooth_parameters
+
+PATH = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+
+
+@given(edges=edge_lists(undirected=True, weights="none", loops=False), S=parameters())
+def test_without_loops_and_signs_it_is_the_printed_theorem(edges, S):
+    m1, m2, m3, e1, e2, e3, a = S
+    low, high = gershgorin_interval(edges.graph, S)
+    # Duplicates are summed, so these are weighted graphs with positive weights.
+    discs = [
+        (
+            m1 * (d + a) ** e1 + m2 * (d + a) ** (e2 + e3) * a + m3,
+            abs(m2) * (d + a) ** (e2 + e3) * d,
+        )
+        if d + a > 0
+        else (m3, 0)
+        for d in edges.adjacency.sum(1).tolist()
+    ]
+    assert low.item() == pytest.approx(min(C - R for C, R in discs), abs=1e-12)
+    assert high.item() == pytest.approx(max(C + R for C, R in discs), abs=1e-12)
+
+
+def test_self_loops_move_the_centre_and_leave_the_radius():
+    graph = Graph.from_dense([[3.0, 1.0], [1.0, 0.0]])
+    C, R = centres_and_radii(graph, "adjacency")
+    assert C.tolist() == [3, 0]
+    assert R.tolist() == [1, 1]
+
+
+def test_signed_weights_count_by_their_size():
+    graph = Graph.from_dense([[0.0, -2.0, 3.0], [-2.0, 0.0, 4.0], [3.0, 4.0, 0.0]])
+    _, R = centres_and_radii(graph, (0, 1, 0, 0, 0, 0, 0))
+    assert R.tolist() == [5, 6, 7]
+
+
+def test_a_node_that_decouples_has_the_eigenvalue_m3():
+    C, R = centres_and_radii(Graph.from_dense(torch.zeros(1, 1)), (1, 1, 0.25, 0, 0, 0, 0))
+    assert (C.tolist(), R.tolist()) == ([0.25], [0])
+
+
+@settings(max_examples=20)
+@given(edges=edge_lists(undirected=True, max_nodes=4), S=smooth_parameters())
+def test_each_disc_is_differentiable_in_S(edges, S):
+    m1, m2, *others = S
+    vector = torch.tensor((m1, m2 or 0.5, *others), dtype=torch.float64, requires_grad=True)
+    graph = edges.graph
+    assert gradcheck(lambda S: centres_and_radii(graph, S), (vector,), rtol=1e-3, atol=1e-4)
+
+
+def test_the_ends_pass_gradients_to_S():
+    S = torch.tensor([0.0, 1.0, 0.0, 0.0, -0.5, -0.5, 1.0], requires_grad=True)
+    low, high = gershgorin_interval(PATH, S)
+    (gradient,) = torch.autograd.grad(high - low, S)
+    assert gradient.isfinite().all()
+    assert gradient[1] != 0
+
+
+def test_the_ends_pass_the_whole_gradient_to_edge_weights():
+    index = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
+
+    def ends(weight):
+        graph = Graph.from_edge_index(index, torch.stack([*weight[[0, 0, 1, 1, 2]]]))
+        return torch.stack(gershgorin_interval(graph, (0.5, -1.5, 0.1, 0.4, -0.3, 0.2, 0.5)))
+
+    weight = torch.tensor([2.0, -0.5, 0.75], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(ends, (weight,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_ends_are_in_double_precision(dtype):
+    low, high = gershgorin_interval(PATH.to(dtype), "gcn")
+    assert low.dtype == high.dtype == torch.float64
+    assert low.dim() == high.dim() == 0
+
+
+def test_a_raw_edge_index_will_do():
+    assert gershgorin_interval(PATH.edge_index, "gcn") == gershgorin_interval(PATH, "gcn")
