@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pgso.gso.presets import PRESETS as PRESETS
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups
+    from pgso.records import RunRecord as RunRecord
+    from pgso.records import RunSpec as RunSpec
+    from pgso.training import fit as fit
 
 _HOMES = {
     "CONVS": "pgso.convs",
@@ -35,9 +38,12 @@ _HOMES = {
     "PGSO": "pgso.gso.module",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
+    "RunRecord": "pgso.records",
+    "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",
     "apply_pgso": "pgso.gso.message_passing",
     "dense_pgso": "pgso.gso.dense",
+    "fit": "pgso.training",
     "load_task": "pgso.data",
     "param_groups": "pgso.models.optimisation",
     "spectrum": "pgso.spectrum",

@@ -41,6 +41,7 @@ class GATConv(Conv, EdgeMasking):
     """
 
     preset = "gat"
+    attends = True
 
     def __init__(
         self,
@@ -75,9 +76,11 @@ class GATConv(Conv, EdgeMasking):
         gso: Any,
         to_output: bool,
         heads: int = 1,
+        attention_dropout: float = 0.0,
         **options: Any,
     ) -> "GATConv":
         """Heads share the width of a hidden layer, and are averaged in the output layer."""
+        options["dropout"] = attention_dropout
         if to_output:
             return cls(in_channels, out_channels, gso, heads=heads, concat=False, **options)
         if out_channels % heads:

@@ -17,12 +17,14 @@ from pgso.registry import Registry
 class Conv(nn.Module):
     """What every base architecture has in common: an operator, channels, a bias.
 
-    Class attributes say where the operator starts unless told otherwise (``preset``), and whether
-    a stack of layers is one linear map with one operator per hop (``collapses``).
+    Class attributes say where the operator starts unless told otherwise (``preset``), whether a
+    stack of layers is one linear map with one operator per hop (``collapses``), and whether layers
+    take ``heads`` and ``attention_dropout`` (``attends``).
     """
 
     preset: str
     collapses = False
+    attends = False
 
     def __init__(
         self, in_channels: int, out_channels: int, gso: "PGSO | str | None" = None

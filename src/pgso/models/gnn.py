@@ -57,7 +57,7 @@ class GNN(nn.Module):
         task: ``"node"``, or ``"graph"`` to pool: then pass ``batch`` to ``forward``.
         pooling: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of each graph.
         categories: For integer features: how many values each column has; they are embedded.
-        **conv_options: Further arguments of the conv, such as ``heads``.
+        **conv_options: Further arguments of the conv: ``heads`` and ``attention_dropout`` of GAT.
 
     Example:
         >>> model = GNN("gcn", 8, 16, 3, operator="mpgso")

@@ -67,7 +67,7 @@ class RunSpec(BaseModel):
 
     @property
     def key(self) -> str:
-        """A name made of the choices that differ from the defaults, so that new ones can be added."""
+        """A name made of the choices that differ from the defaults: new ones may be added."""
         chosen = self.model_dump(mode="json", exclude_defaults=True)
         text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -1,0 +1,1 @@
+"""From records to statistics, tables, figures and pages; trains nothing."""

@@ -1,0 +1,139 @@
+"""Weights in files: safetensors with a JSON header, nothing that could run code."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from pgso.errors import InputError
+from pgso.models.gnn import GNN
+from pgso.records import RunSpec
+from pgso.records.store import write_atomically
+
+if TYPE_CHECKING:
+    from pgso.data import Task
+    from pgso.training.session import Session
+
+
+def save_checkpoint(path: Path, session: "Session") -> None:
+    """Put a run away: weights, best weights, optimiser, random state and curves, in one file."""
+    from pgso.training.session import tensors_of
+
+    tensors = {f"model/{name}": value for name, value in tensors_of(session.model).items()}
+    tensors |= {f"best/{name}": value for name, value in session.best_weights.items()}
+    state = session.optimiser.state_dict()
+    for place, values in state["state"].items():
+        tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
+    tensors["random"] = torch.get_rng_state()
+    header = {
+        "spec": session.spec.model_dump(mode="json"),
+        "curves": session.curves,
+        "best": session.best,
+        "best_epoch": session.best_epoch,
+        "scheduler": session.scheduler.state_dict(),
+        "rates": [group["lr"] for group in state["param_groups"]],
+    }
+    _write(path, tensors, header)
+
+
+def load_checkpoint(path: Path, session: "Session") -> bool:
+    """Take a run up where it was put away; False if there is nothing to take up."""
+    if not path.exists():
+        return False
+    tensors, header = _read(path)
+    if RunSpec(**header["spec"]) != session.spec:
+        raise InputError(f"{path} belongs to another run; choose another file, or remove it")
+    _assign(session.model, _part(tensors, "model/"))
+    session.best_weights = _part(tensors, "best/")
+    state = session.optimiser.state_dict()
+    state["state"] = {}
+    for name, value in _part(tensors, "optimiser/").items():
+        place, field = name.split("/")
+        state["state"].setdefault(int(place), {})[field] = value
+    for group, rate in zip(state["param_groups"], header["rates"], strict=True):
+        group["lr"] = rate
+    session.optimiser.load_state_dict(state)
+    session.scheduler.load_state_dict(header["scheduler"])
+    session.curves = header["curves"]
+    session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
+    torch.set_rng_state(tensors["random"])
+    return True
+
+
+def save_model(path: Path, session: "Session") -> None:
+    """Write the best weights with all it takes to build the model again."""
+    task = session.task
+    header = {
+        "spec": session.spec.model_dump(mode="json"),
+        "num_features": task.num_features,
+        "classes": task.classes,
+        "categories": task.categories,
+        "kind": task.kind,
+    }
+    _write(path, session.best_weights, header)
+
+
+def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
+    """The model in a file, its spec, and the header that says what data it fits."""
+    from pgso.training.session import build_model
+
+    tensors, header = _read(Path(path))
+    spec = RunSpec(**header["spec"])
+    model = build_model(spec, _Shape(header))  # type: ignore[arg-type]
+    _assign(model, tensors)
+    return model, spec, header
+
+
+def check_fits(header: dict[str, Any], task: "Task") -> None:
+    """Refuse to predict on data of another shape than the model was trained on."""
+    for what, wanted, given in (
+        ("kind of task", header["kind"], task.kind),
+        ("number of features", header["num_features"], task.num_features),
+    ):
+        if wanted != given:
+            raise InputError(f"the model's {what} is {wanted}, but {task.name} has {given}")
+
+
+class _Shape:
+    """What of a task its model depends on."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.num_features = header["num_features"]
+        self.num_classes = len(header["classes"])
+        self.categories = header["categories"]
+        self.kind = header["kind"]
+
+
+def _write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    whole = {name: value.detach().contiguous() for name, value in tensors.items()}
+    write_atomically(path, save(whole, metadata={"pgso": json.dumps(header)}))
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})["pgso"])
+            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
+    except FileNotFoundError:
+        raise InputError(f"there is no saved model at {path}; write one with --save") from None
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise InputError(f"{path} is not a file that pgso has saved: {error}") from None
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def _assign(model: GNN, tensors: dict[str, Tensor]) -> None:
+    from pgso.training.session import tensors_of
+
+    own = tensors_of(model)
+    if own.keys() != tensors.keys():
+        raise InputError("the saved weights are those of another model")
+    with torch.no_grad():
+        for name, value in tensors.items():
+            own[name].copy_(value)

@@ -1,0 +1,135 @@
+"""``fit``: from a spec to a record, epoch by epoch."""
+
+import platform
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import torch
+import torch_geometric
+
+import pgso
+from pgso.data import load_task
+from pgso.errors import InputError
+from pgso.gso.nearest import nearest_preset
+from pgso.records import RunRecord, RunSpec
+from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
+from pgso.training.session import Divergence, Session
+
+Watcher = Callable[[Session], None]
+CANDIDATES = ("fixed", "pgso", "mpgso")
+
+
+def fit(
+    spec: RunSpec,
+    root: str | Path | None = None,
+    *,
+    watch: Watcher | None = None,
+    save: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 50,
+) -> RunRecord:
+    """Run one spec to the end. The same spec on the same machine gives the same record but times.
+
+    Args:
+        spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
+            is best on validation.
+        root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
+        watch: Called after every epoch, for progress or logging.
+        save: Where to write the best weights, as safetensors.
+        checkpoint: A file to take a run up from where it was stopped, and to write every
+            ``checkpoint_every`` epochs; it is removed when the run ends.
+        checkpoint_every: Epochs between checkpoints.
+
+    Returns:
+        The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
+        with the scores of the best epoch before.
+
+    Example:
+        >>> record = fit(RunSpec(dataset="karate", epochs=5))
+        >>> record.status, len(record.curves["loss"])
+        ('done', 5)
+    """
+    if spec.operator == "auto":
+        return _fit_best(spec, root, watch, save)
+    started = time.perf_counter()
+    task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
+    if task.train.numel() == 0 or task.val.numel() == 0:
+        raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.max_radius is not None and not task.graph.is_undirected:
+        raise InputError(
+            f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
+        )
+    session = Session(spec, task)
+    start = session.operators()
+    if checkpoint is not None:
+        load_checkpoint(Path(checkpoint), session)
+    status, error = "done", None
+    while session.epoch < spec.epochs:
+        try:
+            session.run_epoch()
+        except Divergence as event:
+            status, error = "diverged", str(event)
+            break
+        if watch is not None:
+            watch(session)
+        due = session.epoch % checkpoint_every == 0 and session.epoch < spec.epochs
+        if checkpoint is not None and due:
+            save_checkpoint(Path(checkpoint), session)
+    if save is not None and session.best_weights:
+        save_model(Path(save), session)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
+
+    at, curves = session.best_epoch, session.curves
+    learned = start if at is None else tuple(curves["parameters"][at])
+    return RunRecord(
+        spec=spec,
+        status=status,  # type: ignore[arg-type]
+        error=error,
+        metric=task.metric,
+        val=None if at is None else curves["val"][at],
+        test=None if at is None else curves["test"][at],
+        epoch=at,
+        start=start,
+        parameters=learned,
+        nearest=tuple(nearest_preset(task.graph, S) for S in learned),
+        curves=curves,
+        versions=versions(),
+        timing={
+            "seconds": time.perf_counter() - started,
+            "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        },
+    )
+
+
+def _fit_best(
+    spec: RunSpec, root: str | Path | None, watch: Watcher | None, save: str | Path | None
+) -> RunRecord:
+    """Fixed, pgso and mpgso in turn; validation chooses, and the simplest one wins a tie."""
+    records = [fit(spec.but(operator=name), root, watch=watch) for name in CANDIDATES]
+    best = max(records, key=lambda record: -1.0 if record.val is None else record.val)
+    if save is not None:
+        fit(best.spec, root, save=save)
+    seconds = sum(record.timing["seconds"] for record in records)
+    return best.model_copy(
+        update={
+            "spec": spec,
+            "chosen": best.spec.operator,
+            "timing": {**best.timing, "seconds": seconds},
+        }
+    )
+
+
+def versions() -> dict[str, str]:
+    """What a record was computed with."""
+    return {
+        "pgso": pgso.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "numpy": numpy.__version__,
+        "threads": str(torch.get_num_threads()),
+    }

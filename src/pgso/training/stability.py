@@ -1,0 +1,24 @@
+"""Keeping a learned operator's spectrum within bounds."""
+
+from collections.abc import Iterable
+
+import torch
+
+from pgso.graph import Graph
+from pgso.gso.module import PGSO
+from pgso.spectrum.interval import gershgorin_interval
+
+
+def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:
+    """Scale m1, m2, m3 of each operator so that its certified spectral radius is at most this.
+
+    The interval of Theorem 2 is linear in (m1, m2, m3): scaling the three by radius / r
+    scales it by the same factor, and changes nothing else about the operator.
+    """
+    with torch.no_grad():
+        for gso in operators:
+            low, high = gershgorin_interval(graph, gso.S)
+            certified = max(abs(float(low)), abs(float(high)))
+            if certified > radius:
+                for scalar in (gso.m1, gso.m2, gso.m3):
+                    scalar.mul_(radius / certified)
