@@ -1,0 +1,86 @@
+"""Appendix B.2.2: hyper-parameters, by grid or by TPE, chosen on validation only."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+from pgso.errors import InputError
+from pgso.records import RunRecord, RunSpec
+
+Space = Mapping[str, Sequence[Any]]
+RunAll = Callable[[Sequence[RunSpec]], list[RunRecord]]
+
+# The grids of the appendix. Full-batch training has no batch size.
+NODE_SPACE: Space = {
+    "hidden_channels": (16, 32, 64),
+    "num_layers": (1, 2, 3, 4),
+    "epochs": (50, 100, 200),
+}
+GRAPH_SPACE: Space = {
+    "hidden_channels": (16, 32, 64),
+    "num_layers": (1, 2, 3, 4, 5),
+    "epochs": (100, 200, 300),
+    "batch_size": (16, 32, 64),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of hyper-parameters, and its mean validation score over the seeds."""
+
+    choice: dict[str, Any]
+    val: float
+    records: tuple[RunRecord, ...]
+
+
+def grid(space: Space) -> Iterator[dict[str, Any]]:
+    """Every combination.
+
+    Example:
+        >>> list(grid({"num_layers": (1, 2), "dropout": (0.5,)}))
+        [{'num_layers': 1, 'dropout': 0.5}, {'num_layers': 2, 'dropout': 0.5}]
+    """
+    for values in product(*space.values()):
+        yield dict(zip(space, values, strict=True))
+
+
+def grid_search(base: RunSpec, space: Space, seeds: Sequence[int], run: RunAll) -> list[Trial]:
+    """Try every combination on the same seeds; best first, judged on validation alone."""
+    choices = list(grid(space))
+    specs = [base.but(**choice, seed=seed) for choice in choices for seed in seeds]
+    by_key = {record.spec.key: record for record in run(specs)}
+    trials = []
+    for choice in choices:
+        keys = [base.but(**choice, seed=seed).key for seed in seeds]
+        trials.append(_trial(choice, [by_key[key] for key in keys if key in by_key], len(seeds)))
+    return sorted(trials, key=lambda trial: -trial.val)
+
+
+def tpe_search(
+    base: RunSpec, space: Space, seeds: Sequence[int], run: RunAll, trials: int, seed: int = 0
+) -> list[Trial]:
+    """Optuna's TPE over the same space; the same call asks for the same trials, so it resumes."""
+    try:
+        import optuna
+    except ImportError:
+        raise InputError("TPE search needs Optuna: pip install 'pgso[search]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    done: dict[str, Trial] = {}
+    for _ in range(trials):
+        asked = study.ask()
+        choice = {name: asked.suggest_categorical(name, values) for name, values in space.items()}
+        specs = [base.but(**choice, seed=each) for each in seeds]
+        trial = _trial(choice, run(specs), len(seeds))
+        study.tell(asked, trial.val)
+        done[str(choice)] = trial
+    return sorted(done.values(), key=lambda trial: -trial.val)
+
+
+def _trial(choice: dict[str, Any], records: Sequence[RunRecord], wanted: int) -> Trial:
+    """A combination some of whose runs failed is not comparable, and comes last."""
+    scores = [record.val for record in records if record.val is not None]
+    complete = len(scores) == wanted
+    return Trial(choice, fmean(scores) if complete else -1.0, tuple(records))
