@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from pgso.data.arrays import Array
 from pgso.data.places import is_writable, processed_root
 
@@ -26,7 +28,8 @@ def cached(name: str, files: Sequence[Path], build: Callable[[], Named]) -> Name
     copy = processed_root() / f"{name}-{_fingerprint(files)}.safetensors"
     arrays = _read(copy)
     if arrays is None:
-        arrays = build()
+        # safetensors stores what lies in memory, in that order.
+        arrays = {key: np.ascontiguousarray(array) for key, array in build().items()}
         _write(copy, arrays)
     return arrays
 
