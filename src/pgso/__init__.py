@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pgso.gso.module import PGSO as PGSO
     from pgso.gso.parameters import PGSOParameters as PGSOParameters
     from pgso.gso.presets import PRESETS as PRESETS
+    from pgso.models.conversion import convert as convert
+    from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.records import RunRecord as RunRecord
@@ -42,9 +44,11 @@ _HOMES = {
     "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",
     "apply_pgso": "pgso.gso.message_passing",
+    "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
     "fit": "pgso.training",
     "load_task": "pgso.data",
+    "fold": "pgso.models.folding",
     "param_groups": "pgso.models.optimisation",
     "spectrum": "pgso.spectrum",
 }

@@ -13,13 +13,12 @@ from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, weighted_product
 from pgso.graph.edges import softmax_over_edges, source_values, target_values
 from pgso.gso.dense import positive_power
-from pgso.gso.explanation import EdgeMasking
 from pgso.gso.message_passing import graph_for, pgso_entries
 from pgso.gso.module import PGSO
 
 
 @CONVS.register("gat")
-class GATConv(Conv, EdgeMasking):
+class GATConv(Conv):
     r"""Graph attention with a learnable shift operator, head by head.
 
     .. math::

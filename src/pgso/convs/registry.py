@@ -5,16 +5,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pgso.convs.features import Features, Linear, as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.gso.explanation import EdgeMasking
 from pgso.gso.module import PGSO
 from pgso.registry import Registry
 
 
-class Conv(nn.Module):
+class Conv(EdgeMasking):
     """What every base architecture has in common: an operator, channels, a bias.
 
     Class attributes say where the operator starts unless told otherwise (``preset``), whether a

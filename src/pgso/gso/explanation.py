@@ -43,7 +43,9 @@ class EdgeMasking(MessagePassing):
         place = torch.searchsorted(
             pattern.row.long() * n + pattern.col.long(), target.long() * n + source.long()
         )
-        off_diagonal = source != target
-        whole = torch.ones_like(pattern.row, dtype=entries.dtype)
-        whole = whole.index_copy(0, place[off_diagonal], mask[off_diagonal].to(entries.dtype))
+        # Entries hold merged edges: their mask is the mean of those of the duplicates.
+        mask = torch.where(source == target, 1, mask).to(entries.dtype)
+        none = torch.zeros_like(pattern.row, dtype=entries.dtype)
+        count = none.index_add(0, place, torch.ones_like(mask))
+        whole = torch.where(count > 0, none.index_add(0, place, mask) / count.clamp(min=1), 1)
         return entries * whole.view(-1, *[1] * (entries.dim() - 1))

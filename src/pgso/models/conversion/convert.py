@@ -1,0 +1,120 @@
+"""``convert``: the message-passing layers of any PyG model become learned ones."""
+
+import copy
+import warnings
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, get_args
+
+import torch
+from torch import nn
+from torch_geometric.nn import MessagePassing
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.gso.explanation import EdgeMasking
+from pgso.gso.module import PGSO
+from pgso.gso.parameters import PGSOParameters, Scalar
+from pgso.gso.presets import resolve
+from pgso.models.conversion import laplacian, messages, neighbours, normalised
+from pgso.models.conversion.layer import ADAPTERS, Converted
+
+Sharing = Literal["pgso", "mpgso"]
+ADAPTER_FILES = (normalised, neighbours, laplacian, messages)  # importing them registers them
+
+
+class ConversionWarning(UserWarning):
+    """Some layers of a model were left as they were."""
+
+
+def convert(
+    model: nn.Module,
+    operator: Sharing = "pgso",
+    preset: str | Sequence[Scalar] | None = None,
+    learn: bool | Collection[str] = True,
+    freeze: Literal["backbone"] | None = None,
+) -> nn.Module:
+    """A copy of a PyG model whose layers propagate with a learned γ(A, S).
+
+    Weights, options and call signatures stay, and so do the outputs: S starts where γ is the
+    layer's own operator. Layers that cannot be converted are named in one warning and stay.
+
+    Args:
+        model: Any module with PyG layers in it; it is left unchanged.
+        operator: ``"pgso"``: layers that start from the same S share it; ``"mpgso"``: one S per
+            layer (``SGConv``: per hop).
+        preset: Another place to start from: a preset's name or seven numbers.
+        learn: Which scalars learn, as in :class:`pgso.PGSO`.
+        freeze: ``"backbone"`` to train the scalars only.
+
+    Example:
+        >>> from torch_geometric.nn import GCN
+        >>> model = convert(GCN(8, 16, num_layers=2, out_channels=3))
+        >>> [gso for gso in model.modules() if isinstance(gso, PGSO)]
+        [PGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1)]
+    """
+    _check(model, operator, freeze)
+    model = copy.deepcopy(model)
+    obstacles = {}
+    shared: dict[PGSOParameters, PGSO] = {}
+    found = []
+    for name, layer in model.named_modules():
+        if not isinstance(layer, MessagePassing) or isinstance(layer, (EdgeMasking, Converted)):
+            continue
+        reason = obstacle(layer)
+        if reason is None:
+            found.append(layer)
+        else:
+            obstacles[name] = f"{name or 'the model'} ({type(layer).__name__}): {reason}"
+    if not found:
+        named = f" ({'; '.join(obstacles.values())})" if obstacles else ""
+        raise InputError(
+            f"there is no layer to convert in this {type(model).__name__}{named}; "
+            f"convert knows {', '.join(sorted(kind.__name__ for kind in ADAPTERS))}"
+        )
+    for layer in found:
+        adapter: Any = ADAPTERS[type(layer)]
+        S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
+        hops = max(adapter.num_hops(layer), 1)
+        if operator == "pgso":
+            operators = [shared.setdefault(S, _operator(S, learn, model))] * hops
+        else:
+            operators = [_operator(S, learn, model) for _ in range(hops)]
+        layer.__class__ = adapter
+        layer.adopt(operators)
+    if obstacles:
+        warnings.warn(
+            f"left as they were: {'; '.join(obstacles.values())}", ConversionWarning, stacklevel=2
+        )
+    if freeze == "backbone":
+        learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
+        for parameter in model.parameters():
+            parameter.requires_grad_(id(parameter) in learned)
+    return model
+
+
+def obstacle(layer: MessagePassing) -> str | None:
+    """Why a layer cannot be converted, if so."""
+    adapter: Any = ADAPTERS.get(type(layer))
+    if adapter is None:
+        return "no adapter is known for this kind of layer"
+    reason: str | None = adapter.obstacle(layer)
+    return reason
+
+
+def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
+    """An operator where the model lives, in the mode it is in."""
+    gso = PGSO(S, learn)
+    gso.train(model.training)
+    for parameter in model.parameters():
+        dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
+        gso.to(device=parameter.device, dtype=dtype)
+        break
+    return gso
+
+
+def _check(model: nn.Module, operator: str, freeze: str | None) -> None:
+    if not isinstance(model, nn.Module):
+        raise InputError(f"convert takes a torch module, got {type(model).__name__}")
+    if operator not in get_args(Sharing):
+        raise UnknownNameError("operator", operator, get_args(Sharing))
+    if freeze not in (None, "backbone"):
+        raise UnknownNameError("freeze", freeze, ("backbone",))

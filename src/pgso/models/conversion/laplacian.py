@@ -1,0 +1,92 @@
+"""A layer of polynomials in the rescaled Laplacian: ChebConv."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric import nn as pyg
+
+from pgso.gso.message_passing import pgso_entries
+from pgso.gso.parameters import PGSOParameters
+from pgso.models.conversion.layer import Converted, converts, one_set
+from pgso.models.conversion.reading import Reading
+
+# fmt: off
+LAPLACIANS = {
+    #                      m1   m2   m3   e1   e2    e3    a
+    None:  PGSOParameters(1.0, -1.0, 0.0, 1.0, 0.0,  0.0,  1.0),  # (D + I) - (A + I)
+    "sym": PGSOParameters(0.0, -1.0, 1.0, 0.0, -0.5, -0.5, 0.0),  # I - D^-1/2 A D^-1/2
+    "rw":  PGSOParameters(0.0, -1.0, 1.0, 0.0, 0.0, -1.0,  0.0),  # I - A D^-1
+}
+# PyG's Laplacian has no self-loops and takes the degrees of the sources.
+READINGS = {
+    None:  Reading("drop", "outgoing"),
+    "sym": Reading("drop", "outgoing"),
+    "rw":  Reading("drop", "outgoing", empty=1.0),  # an empty column, whatever its degree
+}
+# fmt: on
+
+
+@converts(pyg.ChebConv)
+class ChebPGSO(Converted, pyg.ChebConv):
+    r""":math:`\sum_k T_k\big(2 \gamma(A, \mathcal{S}) / \lambda_{max} - I\big) X W_k + b`.
+
+    Where no ``lambda_max`` is given it is PyG's estimate for the Laplacian γ starts from.
+    """
+
+    @classmethod
+    def obstacle(cls, layer: Any) -> str | None:
+        """One term alone is no polynomial in the Laplacian."""
+        if len(layer.lins) == 1:
+            return "with K=1 it does not use the graph"
+        return super().obstacle(layer)
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """The Laplacian of the layer's normalisation."""
+        return LAPLACIANS[layer.normalization]
+
+    @property
+    def reading(self) -> Reading:
+        """The reading that goes with the Laplacian."""
+        return READINGS[self.normalization]
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        lambda_max: Any = None,
+    ) -> Tensor:
+        """As PyG's ``ChebConv``."""
+        x = one_set(x)
+        scale = self.scale(x, edge_index, edge_weight, batch, lambda_max)
+
+        def hat(x: Tensor) -> Tensor:
+            return scale * self.shift(x, edge_index, edge_weight) - x
+
+        before, now = x, x
+        out: Tensor = self.lins[0](x)
+        for k, linear in enumerate(self.lins[1:]):
+            before, now = now, hat(now) if k == 0 else 2 * hat(now) - before
+            out = out + linear(now)
+        return out if self.bias is None else out + self.bias
+
+    def scale(
+        self,
+        x: Tensor,
+        edge_index: Any,
+        edge_weight: Tensor | None,
+        batch: Tensor | None,
+        lambda_max: Any,
+    ) -> Tensor:  # () or (n, 1)
+        """2 / λ_max, for all nodes or for each."""
+        if lambda_max is None:
+            edges = self.reading.edges(edge_index, edge_weight, x.size(-2))
+            L = pgso_entries(edges, torch.tensor(self.start(self), dtype=x.dtype, device=x.device))
+            lambda_max = 2 * L.max()
+        lambda_max = torch.as_tensor(lambda_max, dtype=x.dtype, device=x.device)
+        if batch is not None and lambda_max.numel() > 1:
+            lambda_max = lambda_max[batch].unsqueeze(-1)
+        return torch.where(lambda_max == 0, 0.0, 2.0 / lambda_max)

@@ -1,0 +1,162 @@
+"""Messages that depend on the edge, weighed by γ's entries: GATConv, GATv2Conv, GINEConv."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric import nn as pyg
+from torch_geometric.utils import add_self_loops, remove_self_loops
+
+from pgso.errors import InputError
+from pgso.gso.dense import positive_power
+from pgso.gso.parameters import PGSOParameters
+from pgso.gso.presets import PRESETS
+from pgso.models.conversion.layer import WITH_SELF, Converted, converts, one_set
+from pgso.models.conversion.reading import as_edges
+
+
+class _Weighed(Converted):
+    """Messages times γ's off-diagonal entries, plus γ's diagonal times the node's own features."""
+
+    def weigh(
+        self,
+        messages: Tensor,  # (E, ...)
+        own: Tensor,  # (n, ...)
+        pairs: Tensor,  # (2, E)
+        attended: bool,  # whether the a on γ's diagonal goes to the messages of self-loops
+        loops: float,  # A's weight of a self-loop
+        empty: float = 0.0,  # the degree of nodes without edges, as in ``Reading``
+    ) -> Tensor:  # (n, ...)
+        r""":math:`m_1 D_a^{e_1} x + m_2 D_a^{e_2} (M \circ A_a) D_a^{e_3} + m_3 x`."""
+        source, target = pairs.unbind()
+        dtype = torch.float64 if own.dtype == torch.float64 else torch.float32
+        m1, m2, m3, e1, e2, e3, a = self.gso.S.to(dtype).unbind()
+        is_loop = source == target
+        each = torch.ones_like(source, dtype=dtype).masked_fill(is_loop, loops)
+        degree = each.new_zeros(own.size(0)).index_add(0, target, each)
+        d_a = torch.where(degree > 0, degree, empty) + a
+        left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+        diagonal = m1 * positive_power(d_a, e1) + m3
+        if attended:
+            each = torch.where(is_loop, each + a, each)
+        else:
+            diagonal = diagonal + left * right * a
+        entries = (left[target] * each * right[source]).to(own.dtype)
+
+        messages = messages * entries.view(-1, *[1] * (own.dim() - 1))
+        if self.explain:
+            messages = self.explain_message(messages, own.size(0))  # type: ignore[attr-defined]
+        out = own * diagonal.to(own.dtype).view(-1, *[1] * (own.dim() - 1))
+        return out.index_add(0, target, messages)
+
+
+class _Attention(_Weighed):
+    r"""DESIGN decision 5: :math:`\alpha` modulates the edges of γ, head by head."""
+
+    add_self_loops: bool
+    concat: bool
+    bias: Tensor | None
+    fill_value: Any
+    res: Any
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """A + I, attended to; A if the layer adds no self-loops."""
+        return WITH_SELF if layer.add_self_loops else PRESETS["adjacency"].as_floats()
+
+    def edges(
+        self, x: Any, edge_index: Any, edge_attr: Tensor | None, refused: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """The edges attended to, with fresh self-loops if the layer adds them."""
+        if refused:
+            raise InputError(
+                "a converted layer gives no attention weights; ask the layer before convert"
+            )
+        pairs, values, adjacency = as_edges(edge_index, None)
+        if adjacency and self.lin_edge is not None:  # type: ignore[attr-defined]
+            edge_attr = values
+        if self.add_self_loops:
+            pairs, edge_attr = remove_self_loops(pairs, edge_attr)
+            pairs, edge_attr = add_self_loops(pairs, edge_attr, self.fill_value, x.size(0))
+        return pairs, edge_attr
+
+    def propagate_heads(
+        self,
+        x: Tensor,  # (n, in_channels)
+        heads: Tensor,  # (n, H, C)
+        alpha: Tensor,  # (E, H)
+        pairs: Tensor,  # (2, E)
+    ) -> Tensor:  # (n, H * C) or (n, C)
+        """γ_att of the heads, joined as the layer joins them."""
+        messages = alpha.unsqueeze(-1) * heads[pairs[0]]
+        loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
+        out = self.weigh(messages, heads, pairs, attended=True, loops=loops, empty=loops)
+        out = out.flatten(1) if self.concat else out.mean(dim=1)
+        if self.res is not None:
+            out = out + self.res(x)
+        return out if self.bias is None else out + self.bias
+
+
+@converts(pyg.GATConv)
+class GATPGSO(_Attention, pyg.GATConv):
+    """GAT's attention on the edges of γ."""
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Any,
+        edge_attr: Tensor | None = None,
+        size: Any = None,
+        return_attention_weights: bool | None = None,
+    ) -> Tensor:
+        """As PyG's ``GATConv``, without its attention weights."""
+        x = one_set(x)
+        pairs, edge_attr = self.edges(x, edge_index, edge_attr, return_attention_weights)
+        heads = self.lin(x).view(-1, self.heads, self.out_channels)
+        logits = ((heads * self.att_src).sum(dim=-1), (heads * self.att_dst).sum(dim=-1))
+        alpha = self.edge_updater(pairs, alpha=logits, edge_attr=edge_attr, size=None)
+        return self.propagate_heads(x, heads, alpha, pairs)
+
+
+@converts(pyg.GATv2Conv)
+class GATv2PGSO(_Attention, pyg.GATv2Conv):
+    """GATv2's attention on the edges of γ."""
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Any,
+        edge_attr: Tensor | None = None,
+        return_attention_weights: bool | None = None,
+    ) -> Tensor:
+        """As PyG's ``GATv2Conv``, without its attention weights."""
+        x = one_set(x)
+        pairs, edge_attr = self.edges(x, edge_index, edge_attr, return_attention_weights)
+        left = self.lin_l(x).view(-1, self.heads, self.out_channels)
+        right = left if self.share_weights else self.lin_r(x).view_as(left)
+        alpha = self.edge_updater(pairs, x=(left, right), edge_attr=edge_attr)
+        return self.propagate_heads(x, left, alpha, pairs)
+
+
+@converts(pyg.GINEConv)
+class GINEPGSO(_Weighed, pyg.GINEConv):
+    r"""γ's off-diagonal entries weigh the messages relu(x_j + e_ij), its diagonal the node itself.
+
+    As in :class:`GINPGSO`, ε X is added and the MLP follows.
+    """
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """A + I; eps stays where it is."""
+        return WITH_SELF
+
+    def forward(
+        self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
+    ) -> Tensor:
+        """As PyG's ``GINEConv``."""
+        x = one_set(x)
+        pairs, values, adjacency = as_edges(edge_index, None)
+        messages = self.message(x[pairs[0]], values if adjacency else edge_attr)
+        out = self.weigh(messages, x, pairs, attended=False, loops=1.0) + self.eps * x
+        answer: Tensor = self.nn(out)
+        return answer
