@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
-from pgso import Graph, apply_pgso, dense_pgso
-from pgso.graph import EdgeList
+from pgso import PRESETS, Graph, apply_pgso, dense_pgso
+from pgso.graph import EdgeList, product
 from pgso.gso.message_passing import pgso_entries, propagate
 from tests.strategies import edge_lists, parameters, random_features, smooth_parameters
 
@@ -169,6 +169,37 @@ def test_single_precision_gradients_hold_where_m2_is_near_zero(m2, m3):
     scale = wanted[1].abs().clamp(min=1e-3 * float(wanted[1].abs().max()))
     assert ((found[1] - wanted[1]).abs() / scale).max() < 1e-3
     torch.testing.assert_close(found[0].double(), wanted[0], rtol=1e-4, atol=1e-5)
+
+
+def test_single_precision_gradients_hold_where_powers_make_the_part_of_m2_small():
+    index, x = torch.randint(60, (2, 6000)), random_features(60, 8)
+    values = (0, 0.02, 1, 0, -1, -1, 1)
+
+    def fast(x, S):
+        return apply_pgso(x, index, S)
+
+    wanted = gradients(fast, x, torch.tensor(values, dtype=torch.float64))
+    found = gradients(fast, x.float(), torch.tensor(values, dtype=torch.float32))
+    assert_all_close(found, wanted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "zeros"])
+def test_a_training_step_costs_two_products_also_with_a_hub(preset, monkeypatch):
+    products = []
+
+    def counted(*inputs):
+        products.append(inputs)
+        return product(*inputs)
+
+    monkeypatch.setattr("pgso.gso.message_passing.product", counted)
+    hub = torch.stack([torch.zeros(500), torch.arange(1, 501)]).long()
+    graph = Graph.from_edge_index(torch.cat([hub, hub.flip(0)], dim=1))
+    gradients(
+        lambda x, S: apply_pgso(x, graph, S),
+        torch.randn(501, 2),
+        torch.tensor(PRESETS[preset]).float(),
+    )
+    assert len(products) == 2
 
 
 @pytest.mark.parametrize("m2", [0.0, 0.02, 1.0])

@@ -137,7 +137,7 @@ class _Propagate(torch.autograd.Function):
         D1, D2, D3 = (torch.where(positive, d_a**e, 0.0) for e in (e1, e2, e3))
         alpha = m1 * D1 + m3
         q = row_dots(g, x).to(S.dtype)
-        if _outweighs(m2, alpha, x.dtype):
+        if _stands_out(m2 * D2 * D3 * d_a, alpha, x.dtype):
             z = _times_transpose(g, S, ctx)
             p = torch.where(positive, row_dots(g, y).to(S.dtype) - alpha * q, 0.0)
             r = torch.where(positive, row_dots(x, z).to(S.dtype) - alpha * q, 0.0)
@@ -173,12 +173,13 @@ def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     return out
 
 
-def _outweighs(m2: Tensor, alpha: Tensor, dtype: torch.dtype) -> bool:
+def _stands_out(part: Tensor, alpha: Tensor, dtype: torch.dtype) -> bool:
     """Whether y - α x keeps enough digits of x's type to tell m2's part of γ x from it."""
-    if torch.compiler.is_compiling() or alpha.numel() == 0:  # a traced program cannot look at m2
+    if torch.compiler.is_compiling():  # a traced program cannot look at m2
         return False
     limits = torch.finfo(dtype)
-    return bool(m2.abs() > limits.eps ** (1 / 3) * alpha.abs().amax() + limits.tiny / limits.eps)
+    noise = limits.eps ** (1 / 3) * alpha.abs().sum() + limits.tiny / limits.eps
+    return bool(part.abs().sum() > noise)
 
 
 def _transpose(S: Tensor) -> Tensor:
