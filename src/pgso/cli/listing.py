@@ -36,14 +36,23 @@ def _datasets() -> Table:
     return table
 
 
-LISTS = Registry("list", {"presets": _presets, "datasets": _datasets})
+def _convs() -> Table:
+    from pgso.convs import CONVS
+
+    table = Table("conv", "starts at", "")
+    for name, conv in CONVS.items():
+        table.add_row(name, conv.preset, (conv.__doc__ or "").splitlines()[0])
+    return table
+
+
+LISTS = Registry("list", {"presets": _presets, "convs": _convs, "datasets": _datasets})
 
 
 @app.command("list")
 def list_(
     what: Annotated[str | None, typer.Argument(help=" | ".join(LISTS))] = None,
 ) -> None:
-    """Show what is there: presets, datasets."""
+    """Show what is there: presets, convs, datasets."""
     console = Console()
     for name in [what] if what else LISTS:
         console.print(LISTS[name]())

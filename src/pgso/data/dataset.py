@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -44,6 +44,7 @@ class Dataset:
     sizes: Sizes | None = None  # with default options; None: not published
     files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
     download: Callable[[Path], None] | None = None  # puts the files under a given root
+    model: Mapping[str, Any] = field(default_factory=dict)  # choices of a RunSpec that suit it
 
     @property
     def options(self) -> Mapping[str, Any]:

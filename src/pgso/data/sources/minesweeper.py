@@ -78,5 +78,11 @@ def _grid(rows: int, cols: int) -> Array:  # (2, E)
 
 
 DATASETS.add(
-    Dataset(name="minesweeper", load=load, metric="roc_auc", sizes=Sizes(1, 10_000, 78_804, 7, 2))
+    Dataset(
+        name="minesweeper",
+        load=load,
+        metric="roc_auc",
+        sizes=Sizes(1, 10_000, 78_804, 7, 2),
+        model={"num_layers": 3, "norm": "batch"},
+    )
 )

@@ -1,0 +1,72 @@
+"""The options that several commands share, and the spec they make."""
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pgso.errors import InputError
+from pgso.records import RunSpec
+
+DatasetName = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A name (pgso list datasets) or your own folder.")
+]
+Conv = Annotated[str, typer.Option(help="Base architecture: pgso list convs.")]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the training data.", min=1)]
+Layers = Annotated[int | None, typer.Option(help="Number of layers.", min=1)]
+Hidden = Annotated[int | None, typer.Option(help="Width of the hidden layers.", min=1)]
+Preset = Annotated[str | None, typer.Option(help="Where S starts: pgso list presets.")]
+Recipe = Annotated[str | None, typer.Option(help="How S is trained.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other choice, e.g. --set norm=batch."),
+]
+DataOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="The dataset's own, e.g. rows=50."),
+]
+Out = Annotated[Path, typer.Option(help="Where records and reports go.")]
+Data = Annotated[Path | None, typer.Option(help="Where datasets are; else $PGSO_DATA.")]
+Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
+Engine = Annotated[str, typer.Option(help="local | ray")]
+Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
+
+RUNS = Path("runs")
+CORES = os.cpu_count() or 1
+
+
+def make_spec(
+    dataset: str,
+    settings: list[str] | None = None,
+    data_options: list[str] | None = None,
+    **choices: Any,
+) -> RunSpec:
+    """What was asked for on top of what suits the dataset on top of the paper's defaults."""
+    from pgso.data import DATASETS
+
+    suited = dict(DATASETS[dataset].model) if dataset in DATASETS else {}
+    given = {name: value for name, value in choices.items() if value is not None}
+    given |= pairs(settings)
+    options = pairs(data_options)
+    return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
+
+
+def pairs(texts: list[str] | None) -> dict[str, Any]:
+    """``["norm=batch", "heads=4"]`` as a dictionary; values are JSON where they can be.
+
+    Example:
+        >>> pairs(["norm=batch", "heads=4", "residual=true"])
+        {'norm': 'batch', 'heads': 4, 'residual': True}
+    """
+    found: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"{text!r} is not of the form NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name] = value
+    return found

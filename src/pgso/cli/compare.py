@@ -1,0 +1,78 @@
+"""``pgso compare``: does learning the operator pay on this dataset, and by how much?"""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pgso.cli import choices
+from pgso.cli.main import app
+from pgso.cli.progress import progress
+from pgso.records import RunRecord, Store
+
+OPERATORS = ("fixed", "pgso", "mpgso")
+
+
+@app.command()
+def compare(
+    dataset: choices.DatasetName,
+    conv: choices.Conv = "gcn",
+    seeds: Annotated[int, typer.Option(help="Runs per operator, paired by seed.", min=1)] = 10,
+    epochs: choices.Epochs = None,
+    layers: choices.Layers = None,
+    hidden: choices.Hidden = None,
+    preset: choices.Preset = None,
+    recipe: choices.Recipe = None,
+    settings: choices.Settings = None,
+    options: choices.DataOptions = None,
+    workers: choices.Workers = choices.CORES,
+    engine: choices.Engine = "local",
+    address: choices.Address = None,
+    out: choices.Out = choices.RUNS,
+    data: choices.Data = None,
+) -> None:
+    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use.
+
+    Examples: pgso compare minesweeper --seeds 5; pgso compare ./my_graph --conv gat
+    """
+    base = choices.make_spec(
+        dataset,
+        settings,
+        options,
+        conv=conv,
+        epochs=epochs,
+        num_layers=layers,
+        hidden_channels=hidden,
+        preset=preset,
+        recipe=recipe,
+    )
+    specs = [base.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+
+    from pgso.report.comparison import compare as compare_records
+    from pgso.report.page import write_report
+    from pgso.report.tables import comparison_table, operator_table
+    from pgso.training.engines import run_all
+    from pgso.training.spectra import spectra_of
+
+    console, store = Console(), Store(out)
+    missing = store.missing(specs)
+    if len(missing) < len(specs):
+        console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
+    with progress(console, dataset, len(missing)) as advance:
+
+        def tell(record: RunRecord) -> None:
+            advance(f"{record.spec.operator}, seed {record.spec.seed}")
+
+        records = run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
+    comparison = compare_records(records)
+    console.print(comparison_table(comparison))
+    console.print(operator_table(records))
+    folder = out / f"{_slug(dataset)}-{base.conv}"
+    page = write_report(records, folder, spectra_of(records, data))
+    console.print(f"\n[bold]{comparison.verdict}[/bold]\nreport: {page}", soft_wrap=True)
+
+
+def _slug(name: str) -> str:
+    """A dataset's name or path as the name of a folder."""
+    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
+    return "".join(letters).strip("-").lower() or "dataset"

@@ -1,0 +1,85 @@
+"""``pgso sweep``: hyper-parameters chosen on validation, the same budget for every operator."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pgso.cli import choices
+from pgso.cli.main import app
+from pgso.cli.progress import progress
+from pgso.errors import InputError
+from pgso.records import RunRecord, RunSpec, Store
+
+
+@app.command()
+def sweep(
+    dataset: choices.DatasetName,
+    conv: choices.Conv = "gcn",
+    operator: Annotated[
+        list[str] | None, typer.Option(help="fixed | pgso | mpgso; may be repeated.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1)] = 3,
+    search: Annotated[str, typer.Option(help="grid | tpe")] = "grid",
+    trials: Annotated[int, typer.Option(help="Of the TPE search, per operator.", min=1)] = 20,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=[...]", help="Replace the paper's grid, e.g. epochs=[50,100]."),
+    ] = None,
+    settings: choices.Settings = None,
+    options: choices.DataOptions = None,
+    workers: choices.Workers = choices.CORES,
+    engine: choices.Engine = "local",
+    address: choices.Address = None,
+    out: choices.Out = choices.RUNS,
+    data: choices.Data = None,
+) -> None:
+    """Try hyper-parameters on the same seeds; choose on validation, show test beside it.
+
+    Examples: pgso sweep Cora --operator fixed --operator pgso --space 'num_layers=[1,2,3]'
+    """
+    from pgso.data import load_task
+    from pgso.training.engines import run_all
+    from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
+
+    if search not in ("grid", "tpe"):
+        raise InputError(f"no search is called {search!r}; choose grid or tpe")
+    chosen_space = choices.pairs(space)
+    for name, values in chosen_space.items():
+        if not isinstance(values, list) or not values:
+            raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
+    store, console = Store(out), Console()
+    base = choices.make_spec(dataset, settings, options, conv=conv)
+    if not chosen_space:
+        kind = load_task(dataset, data, 0, **base.data_options).kind
+        chosen_space = dict(GRAPH_SPACE if kind == "graph" else NODE_SPACE)
+    operators = operator or ["fixed", "pgso", "mpgso"]
+    count = len(list(grid(chosen_space))) if search == "grid" else trials
+    failed: list[RunRecord] = []
+    table = Table("operator", "choice", "val", "test", title=f"{dataset}, {conv}: best of {count}")
+    with progress(console, dataset, count * seeds * len(operators)) as advance:
+
+        def tell(record: RunRecord) -> None:
+            advance(f"{record.spec.operator}, seed {record.spec.seed}")
+            if record.status == "failed":
+                failed.append(record)
+
+        def run(specs: list[RunSpec]) -> list[RunRecord]:
+            return run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
+
+        for name in operators:
+            start = base.but(operator=name)
+            if search == "grid":
+                best = grid_search(start, chosen_space, range(seeds), run)[0]  # type: ignore[arg-type]
+            else:
+                best = tpe_search(start, chosen_space, range(seeds), run, trials)[0]  # type: ignore[arg-type]
+            tests = [record.test for record in best.records if record.test is not None]
+            shown = ", ".join(f"{key}={value}" for key, value in best.choice.items())
+            mean = f"{100 * sum(tests) / len(tests):.2f}" if tests else "-"
+            table.add_row(name, shown, f"{100 * best.val:.2f}", mean)
+    console.print(table)
+    for record in failed:
+        console.print(f"failed: {record.spec.key}: {(record.error or '').splitlines()[-1]}")
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,91 @@
+"""``pgso train``: one run, one record."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pgso.cli import choices
+from pgso.cli.main import app
+from pgso.cli.progress import progress
+from pgso.records import Store
+
+
+@app.command()
+def train(
+    dataset: choices.DatasetName,
+    conv: choices.Conv = "gcn",
+    operator: Annotated[str, typer.Option(help="fixed | pgso | mpgso | auto")] = "pgso",
+    seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
+    epochs: choices.Epochs = None,
+    layers: choices.Layers = None,
+    hidden: choices.Hidden = None,
+    preset: choices.Preset = None,
+    recipe: choices.Recipe = None,
+    max_radius: Annotated[
+        float | None, typer.Option(help="Keep the certified spectral radius below this.")
+    ] = None,
+    settings: choices.Settings = None,
+    options: choices.DataOptions = None,
+    save: Annotated[Path | None, typer.Option(help="Write the best weights here.")] = None,
+    tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
+    out: choices.Out = choices.RUNS,
+    data: choices.Data = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the record.")] = False,
+) -> None:
+    """Train one model. A run that was stopped goes on from its last checkpoint.
+
+    Examples: pgso train Cora --operator mpgso --save best.safetensors
+    """
+    spec = choices.make_spec(
+        dataset,
+        settings,
+        options,
+        conv=conv,
+        operator=operator,
+        seed=seed,
+        epochs=epochs,
+        num_layers=layers,
+        hidden_channels=hidden,
+        preset=preset,
+        recipe=recipe,
+        max_radius=max_radius,
+    )
+    store, console = Store(out), Console(stderr=json_output)
+    record = store.get(spec)
+    if record is None or record.status == "failed" or save is not None:
+        from pgso.training import fit
+
+        watchers: list[Any] = []
+        if tensorboard is not None:
+            from pgso.training.tensorboard import TensorBoard
+
+            watchers.append(TensorBoard(tensorboard))
+        passes = spec.epochs * (3 if spec.operator == "auto" else 1)
+        with progress(console, dataset, passes) as advance:
+
+            def watch(session: Any) -> None:
+                loss, val = session.curves["loss"][-1], session.curves["val"][-1]
+                advance(f"loss {loss:.3f}, val {val:.3f}")
+                for watcher in watchers:
+                    watcher(session)
+
+            checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
+            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint)
+        store.put(record)
+    if json_output:
+        typer.echo(record.model_dump_json())
+        return
+    if record.status != "done":
+        console.print(f"[bold]{record.status}[/bold]: {record.error}")
+    shown = {"validation": record.val, "test": record.test}
+    for name, value in shown.items():
+        if value is not None:
+            console.print(f"{name} {record.metric}: {100 * value:.2f}")
+    from pgso.report.tables import operator_table
+
+    console.print(operator_table([record]))
+    console.print(f"record: {store.path(spec)}", soft_wrap=True)
+    if save is not None:
+        console.print(f"weights: {save}", soft_wrap=True)
