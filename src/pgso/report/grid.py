@@ -1,0 +1,65 @@
+"""A table as words in rows, shown alike in the terminal, in markdown and on the page."""
+
+import re
+from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A header, rows of the same width, and a sentence on how to read them."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+
+    def to_rich(self) -> Table:
+        """For the terminal; names of the user's own are never taken for markup."""
+        table = Table(
+            title=Text(self.title, style="bold"),
+            caption=Text(self.caption) if self.caption else None,
+            box=box.SIMPLE_HEAD,
+            title_justify="left",
+            caption_justify="left",
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+        )
+        for place, name in enumerate(self.header):
+            table.add_column(Text(name), justify="right" if place else "left", no_wrap=place == 0)
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        return table
+
+    def to_markdown(self) -> str:
+        """A GitHub table under its title."""
+        lines = [
+            f"### {markdown_text(self.title)}",
+            "",
+            _markdown_row(self.header),
+            _markdown_row(["---"] + ["---:"] * (len(self.header) - 1), escape=False),
+            *(_markdown_row(row) for row in self.rows),
+        ]
+        if self.caption:
+            lines += ["", markdown_text(self.caption)]
+        return "\n".join(lines) + "\n"
+
+
+def markdown_text(text: str) -> str:
+    r"""Text that stays text in markdown: no tags, no links, no emphasis, no new lines.
+
+    Example:
+        >>> print(markdown_text("<b>|x_1|"))
+        &lt;b&gt;\|x\_1\|
+    """
+    one_line = " ".join(text.split()).replace("&", "&amp;")
+    tags_off = one_line.replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#!~])", r"\\\1", tags_off)
+
+
+def _markdown_row(cells: tuple[str, ...] | list[str], escape: bool = True) -> str:
+    shown = [markdown_text(cell) if escape else cell for cell in cells]
+    return f"| {' | '.join(shown)} |"

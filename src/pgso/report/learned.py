@@ -1,0 +1,100 @@
+"""What was learned: S over the seeds beside its start, the nearest named operator, the interval."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgso.records import RunRecord
+from pgso.report.labels import LABELS
+from pgso.report.series import by_operator, is_number
+from pgso.report.statistics import Interval
+
+
+@dataclass(frozen=True)
+class LearnedOperator:
+    """One operator of a model, over its seeds; ``layer`` is none where all layers share it."""
+
+    operator: str
+    layer: int | None  # counted from 1
+    n: int
+    start: tuple[float, ...]  # (7,) mean over the seeds
+    mean: tuple[float, ...]  # (7,)
+    sd: tuple[float, ...] | None  # (7,) none for one seed
+    nearest: str  # the preset that most seeds are nearest to
+    nearest_count: int  # how many seeds
+    nearest_distance: float  # their mean distance, in [0, 1]
+    interval_start: Interval | None  # certified; the mean of each end over the seeds
+    interval_learned: Interval | None
+
+    @property
+    def name(self) -> str:
+        """The operator as a reader knows it, with its layer."""
+        label = LABELS[self.operator]
+        return label if self.layer is None else f"{label}, layer {self.layer}"
+
+
+def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
+    """Every learned operator of every mode, in layer order, over the runs that have a score."""
+    runs = [record for record in records if record.parameters and record.test is not None]
+    modes = by_operator(runs, [name for name in LABELS if name not in ("fixed", "auto")])
+    return [
+        _over_seeds(group, layer, runs)
+        for group in modes.values()
+        for layer in range(len(group[0].parameters))
+    ]
+
+
+def _over_seeds(
+    group: Sequence[RunRecord], layer: int, everything: Sequence[RunRecord]
+) -> LearnedOperator:
+    S = np.array([record.parameters[layer] for record in group])
+    names = [record.nearest[layer] for record in group if layer < len(record.nearest)]
+    nearest, count = Counter(name for name, _ in names).most_common(1)[0] if names else ("-", 0)
+    distances = [distance for name, distance in names if name == nearest]
+    return LearnedOperator(
+        operator=group[0].spec.operator,
+        layer=layer + 1 if len(group[0].parameters) > 1 else None,
+        n=len(group),
+        start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
+        mean=tuple(S.mean(axis=0).tolist()),
+        sd=tuple(S.std(axis=0, ddof=1).tolist()) if len(group) > 1 else None,
+        nearest=nearest,
+        nearest_count=count,
+        nearest_distance=float(np.mean(distances)) if distances else float("nan"),
+        interval_start=_mean([interval_at_start(run, layer, everything) for run in group]),
+        interval_learned=_mean([interval_at_epoch(run, layer, run.epoch) for run in group]),
+    )
+
+
+def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Interval | None:
+    """The certified interval after an epoch; none for directed graphs."""
+    bounds = record.curves.get("interval") or []
+    if epoch is None or epoch >= len(bounds) or not all(map(is_number, bounds[epoch][layer])):
+        return None
+    return Interval(*bounds[epoch][layer])
+
+
+def interval_at_start(
+    record: RunRecord, layer: int, others: Iterable[RunRecord]
+) -> Interval | None:
+    """The certified interval before training.
+
+    The curves begin after the first epoch. The fixed run on the same seed, whose S does not
+    move, tells what it was at the start.
+    """
+    for other in others:
+        same_graph = other.spec.but(operator="fixed") == record.spec.but(operator="fixed")
+        if (
+            other.spec.operator == "fixed"
+            and same_graph
+            and other.start[:1] == (record.start[layer],)
+        ):
+            return interval_at_epoch(other, 0, 0)
+    return None
+
+
+def _mean(intervals: Sequence[Interval | None]) -> Interval | None:
+    known = [interval for interval in intervals if interval is not None]
+    return Interval(*np.mean(known, axis=0).tolist()) if known else None

@@ -1,0 +1,185 @@
+"""The tables of a comparison: who scored what, what was learned, and the numbers under plots."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from rich.console import Group
+from rich.table import Table
+
+from pgso.gso.parameters import NAMES
+from pgso.records import RunRecord
+from pgso.report.comparison import Comparison, Difference, Scores
+from pgso.report.grid import Grid
+from pgso.report.labels import LABELS, metric_label, plain, signed
+from pgso.report.learned import learned_operators
+from pgso.report.series import Band, thinned
+from pgso.report.statistics import Interval
+
+ROWS_UNDER_A_CURVE = 21
+NONE = "–"
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The paired comparison on test, for the terminal."""
+    return scores_grid(comparison, "test").to_rich()
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """The differences seed by seed, for the terminal."""
+    return differences_grid(comparison).to_rich()
+
+
+def learned_table(records: Iterable[RunRecord]) -> Group:
+    """The learned operators, for the terminal: S beside its start, and what it is like."""
+    runs = list(records)
+    return Group(learned_grid(runs).to_rich(), likeness_grid(runs).to_rich())
+
+
+def markdown_tables(records: Sequence[RunRecord], comparison: Comparison) -> str:
+    """The same tables as markdown."""
+    grids = [
+        scores_grid(comparison, "test"),
+        scores_grid(comparison, "val"),
+        differences_grid(comparison),
+        learned_grid(records),
+        likeness_grid(records),
+    ]
+    return "\n".join(grid.to_markdown() for grid in grids if grid.rows)
+
+
+def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
+    """One row an operator: its scores, and its paired difference to the fixed one."""
+    scores: Scores = getattr(comparison, part)
+    ranked = any(entry.p_wilcoxon is not None for entry in scores.differences)
+    rows = []
+    for summary in scores.summaries:
+        sd = "" if summary.sd is None else f" ± {summary.sd:.1f}"
+        own = (f"{plain(summary.mean)}{sd}", interval(summary.interval))
+        cells = _difference_cells(scores.difference(summary.operator), ranked)
+        rows.append((LABELS[summary.operator], str(summary.n), *own, *cells))
+    count = len(scores.differences)
+    corrected = f" and Holm-corrected over {count} comparisons" if count > 1 else ""
+    caption = f"Differences are paired by seed{corrected}; all in points (100 x the score)."
+    name = {"test": "Test", "val": "Validation"}[part]
+    header = ("operator", "seeds", "mean ± sd", "95 % interval")
+    more = ("minus fixed", "95 % interval", "p (t)", *["p (Wilcoxon)"] * ranked)
+    return Grid(
+        title=f"{name} {metric_label(comparison.metric)}",
+        header=(*header, *more) if count else header,
+        rows=tuple(row if count else row[: len(header)] for row in rows),
+        caption=caption if count else "",
+    )
+
+
+def differences_grid(comparison: Comparison) -> Grid:
+    """One row a seed: each learned operator minus the fixed one on test."""
+    entries = comparison.test.differences
+    seeds = sorted({seed for entry in entries for seed in entry.seeds})
+    columns = [dict(zip(entry.seeds, entry.points, strict=True)) for entry in entries]
+    return Grid(
+        title="Differences on test by seed, in points",
+        header=("seed", *(f"{LABELS[entry.operator]} minus fixed" for entry in entries)),
+        rows=tuple(
+            (
+                str(seed),
+                *(signed(column[seed], 2) if seed in column else NONE for column in columns),
+            )
+            for seed in seeds
+        ),
+    )
+
+
+def learned_grid(records: Iterable[RunRecord]) -> Grid:
+    """S where it started and as it was learned; one row for the start where it is the same."""
+    entries = learned_operators(records)
+    starts = {entry.start for entry in entries}
+    rows = [("start", *map(_two_digits, start)) for start in starts if len(starts) == 1]
+    for entry in entries:
+        if len(starts) > 1:
+            rows.append((f"{entry.name}: start", *map(_two_digits, entry.start)))
+        rows.append((entry.name, *map(_two_digits, entry.mean)))
+    return Grid(
+        title="The learned operator S, mean over the seeds",
+        header=("operator", *NAMES),
+        rows=tuple(rows),
+    )
+
+
+def likeness_grid(records: Iterable[RunRecord]) -> Grid:
+    """What each learned operator is like: the nearest named one, and the certified interval."""
+    rows = []
+    for entry in learned_operators(records):
+        known = entry.nearest_count > 0
+        rows.append(
+            (
+                entry.name,
+                f"{entry.nearest} ({entry.nearest_count} of {entry.n})" if known else NONE,
+                _two_digits(entry.nearest_distance) if known else NONE,
+                interval(entry.interval_start, 2),
+                interval(entry.interval_learned, 2),
+            )
+        )
+    return Grid(
+        title="What it is like",
+        header=(
+            "operator",
+            "nearest named (seeds)",
+            "distance",
+            "interval at start",
+            "interval learned",
+        ),
+        rows=tuple(rows),
+        caption=(
+            "The distance is between matrices on this graph, up to a factor: 0 is the same, 1 is "
+            "as far as can be. The certified interval holds every eigenvalue (Theorem 2)."
+        ),
+    )
+
+
+def curves_grid(title: str, bands: dict[str, Band]) -> Grid:
+    """One row an epoch, every so many: the mean of each curve and its lowest and highest run."""
+    epochs = sorted({epoch for each in bands.values() for epoch in each.epochs})
+    shown = [epochs[place] for place in thinned(len(epochs), ROWS_UNDER_A_CURVE)]
+    places = {name: {e: k for k, e in enumerate(each.epochs)} for name, each in bands.items()}
+    rows = []
+    for epoch in shown:
+        cells = [
+            f"{each.mean[k]:.3f} ({each.low[k]:.3f} to {each.high[k]:.3f})"
+            if (k := places[name].get(epoch)) is not None
+            else NONE
+            for name, each in bands.items()
+        ]
+        rows.append((str(epoch), *cells))
+    some = "" if len(shown) == len(epochs) else f" {len(shown)} of {len(epochs)} epochs are shown."
+    return Grid(title, ("epochs", *bands), tuple(rows), f"Mean (lowest to highest seed).{some}")
+
+
+def interval(bounds: Interval | None, digits: int = 1) -> str:
+    """An interval in words, or a dash where there is none."""
+    if bounds is None:
+        return NONE
+    return f"{plain(bounds.low, digits)} to {plain(bounds.high, digits)}"
+
+
+def probability(p: float | None) -> str:
+    """A value of p as people read it: never 0.
+
+    Example:
+        >>> probability(0.0421), probability(1e-9), probability(None)
+        ('0.042', '< 0.001', '–')
+    """
+    if p is None:
+        return NONE
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _difference_cells(difference: Difference | None, ranked: bool) -> tuple[str, ...]:
+    if difference is None:
+        return ("",) * (4 if ranked else 3)
+    wilcoxon = [probability(difference.p_wilcoxon_holm)] if ranked else []
+    bounds, p = interval(difference.holm_interval), probability(difference.p_holm)
+    return (signed(difference.mean), bounds, p, *wilcoxon)
+
+
+def _two_digits(value: float) -> str:
+    return plain(value, 2)
