@@ -1,0 +1,229 @@
+"""Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from torch import Tensor
+
+from pgso.errors import InputError, PGSOError, UnknownNameError
+from pgso.graph import Graph
+from pgso.gso.message_passing import pgso_entries
+from pgso.gso.parameters import Scalar
+from pgso.gso.presets import resolve
+from pgso.spectrum.interval import gershgorin_interval
+from pgso.spectrum.similarity import symmetrised_parameters, symmetriser
+from pgso.spectrum.undirected import undirected
+
+Array = NDArray[np.float64]
+Which = Literal["both", "smallest", "largest"]
+
+ENDS = {"both": "BE", "smallest": "SA", "largest": "LA"}  # ARPACK's words
+DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
+DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
+COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
+
+
+class NotConvergedError(PGSOError, ArithmeticError):
+    """The eigenvalues that were asked for were not reached; the message says what to try."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenvalues of γ in ascending order, their eigenvectors, and how well they fit."""
+
+    values: Array  # (k,)
+    vectors: Array  # (n, k) of γ itself, columns of length 1
+    residuals: Array  # (k,) ‖γ v - λ v‖
+
+
+def eigenvalues(
+    graph: Graph | Tensor,
+    S: str | Sequence[Scalar] | Tensor,
+    k: int | None = 6,
+    which: Which = "both",
+    tol: float = 1e-6,
+    max_iterations: int = 10_000,
+) -> Array:  # (k,)
+    """Eigenvalues of an undirected graph's PGSO, ascending: see :func:`eigenpairs`.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> (eigenvalues(path, "laplacian", k=2) + 0.0).round(6)  # 0, 1 and 3 are all
+        array([0., 3.])
+    """
+    return _symmetric_pairs(undirected(graph), S, k, which, tol, max_iterations)[0]
+
+
+def eigenpairs(
+    graph: Graph | Tensor,
+    S: str | Sequence[Scalar] | Tensor,
+    k: int | None = 6,
+    which: Which = "both",
+    tol: float = 1e-8,
+    max_iterations: int = 10_000,
+) -> Eigenpairs:
+    r"""Eigenvalues and eigenvectors of an undirected graph's PGSO, without forming a dense matrix.
+
+    Lanczos runs on :func:`symmetrised`, whose eigenvectors w give γ's own as
+    :math:`v = D_a^{(e_2 - e_3)/2} w`. Repeated eigenvalues are found as often as they occur: the
+    pairs found are taken out of the operator and it is searched again until nothing is left
+    beyond them. Up to a thousand nodes a dense ``eigh`` is used instead.
+
+    Args:
+        graph: Undirected; a directed one is refused with an offending edge.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        k: How many, or ``None`` for all (up to ten thousand nodes).
+        which: ``"smallest"``, ``"largest"``, or ``"both"``: half of k from either end, the odd
+            one from the upper.
+        tol: Allowed residual, relative to half the width of Theorem 2's interval. It bounds the
+            error of an eigenvalue, which is usually its square.
+        max_iterations: Restarts of Lanczos before giving up.
+
+    Raises:
+        NotConvergedError: If ``max_iterations`` are not enough.
+    """
+    graph = undirected(graph)
+    values, w = _symmetric_pairs(graph, S, k, which, tol, max_iterations)
+    params = resolve(S).as_floats()
+    v = symmetriser(graph.to(dtype=torch.float64), params).numpy(force=True)[:, None] * w
+    v /= np.linalg.norm(v, axis=0)
+    gamma = as_scipy(graph, params)
+    return Eigenpairs(values, v, np.linalg.norm(gamma @ v - v * values, axis=0))
+
+
+def as_scipy(graph: Graph, S: Sequence[Scalar]) -> csr_array:
+    """γ over the graph's own index arrays, in double precision: only its entries are new.
+
+    Lanczos multiplies one vector at a time, where scipy's product has less overhead than torch's.
+    """
+    vector = torch.tensor([float(value) for value in S], dtype=torch.float64, device=graph.device)
+    with torch.no_grad():
+        entries = pgso_entries(graph, vector)
+    pattern, n = graph.pattern, graph.num_nodes
+    data, indices, indptr = (t.numpy(force=True) for t in (entries, pattern.col, pattern.rowptr))
+    return csr_array((data, indices, indptr), shape=(n, n))
+
+
+def _symmetric_pairs(
+    graph: Graph,
+    S: str | Sequence[Scalar] | Tensor,
+    k: int | None,
+    which: str,
+    tol: float,
+    max_iterations: int,
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    n = graph.num_nodes
+    if which not in ENDS:
+        raise UnknownNameError("end of the spectrum", which, ENDS)
+    if k is None and n > DENSE_LIMIT:
+        raise InputError(
+            f"all {n} eigenvalues would need a dense matrix; ask for k of them, or for the density"
+        )
+    k = n if k is None else k
+    if not 1 <= k <= n:
+        raise InputError(f"k must be between 1 and the number of nodes {n}, got {k}")
+    params = symmetrised_parameters(resolve(S).as_floats())
+    matrix = as_scipy(graph, params)
+    diagonal = matrix.diagonal()
+    if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
+        return _diagonal_pairs(diagonal, k, which)  # nothing for Lanczos to iterate on
+    if n > DENSE_BELOW and k <= n // 4:
+        low, high = (float(end) for end in gershgorin_interval(graph, params))
+        # Scaled into [1, 3], so that tol means the same for every S; ARPACK may lose eigenvalue 0.
+        width = (high - low) / 2
+        centre = low - width
+        shifted = params._replace(
+            m1=params.m1 / width, m2=params.m2 / width, m3=(params.m3 - centre) / width
+        )
+        values, w = _lanczos(as_scipy(graph, shifted), k, which, tol, max_iterations)
+        return values * width + centre, w
+    if n > DENSE_LIMIT:
+        raise InputError(f"k = {k} of {n} eigenvalues is too many for Lanczos; ask for fewer")
+    values, w = np.linalg.eigh(matrix.toarray())
+    chosen = _ends(n, k, which)
+    return values[chosen], w[:, chosen]
+
+
+def _diagonal_pairs(diagonal: Array, k: int, which: str) -> tuple[Array, Array]:
+    nodes = np.argsort(diagonal, kind="stable")[_ends(diagonal.size, k, which)]
+    w = np.zeros((diagonal.size, k))
+    w[nodes, np.arange(k)] = 1.0
+    return diagonal[nodes], w
+
+
+def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
+    """The places of the k wanted ones among ``size`` ascending values."""
+    low = {"smallest": k, "largest": 0, "both": k // 2}[which]
+    places: NDArray[np.intp] = np.r_[0:low, size - (k - low) : size]
+    return places
+
+
+def _lanczos(
+    matrix: csr_array, k: int, which: str, tol: float, max_iterations: int
+) -> tuple[Array, Array]:
+    n = matrix.shape[0]
+    random = np.random.default_rng(0)
+    inside = float(matrix.diagonal().mean())  # the mean eigenvalue: found ones are moved there
+
+    def search(operator: Any, count: int, accuracy: float) -> tuple[Array, Array]:
+        try:
+            values, w = eigsh(
+                operator,
+                count,
+                which="LA" if which == "both" and count == 1 else ENDS[which],
+                tol=accuracy,
+                maxiter=max_iterations,
+                ncv=min(n, max(32, 2 * count + 1)),
+                # Each search starts anew: what a start has in an eigenspace is found and taken out.
+                v0=random.standard_normal(n),
+            )
+        except ArpackNoConvergence as error:
+            raise NotConvergedError(
+                f"only {len(error.eigenvalues)} of {count} eigenvalues converged in "
+                f"{max_iterations} iterations; raise max_iterations, loosen tol ({tol:g}), "
+                "ask for a larger k, or look at the density instead"
+            ) from None
+        order = np.argsort(values)
+        return values[order], w[:, order]
+
+    values, w = search(matrix, k, tol)
+    ends = 2 if which == "both" and k > 1 else 1
+    accuracy = max(tol, COARSE)
+    while True:
+        # A single Krylov space holds one vector of each eigenspace: what is left may be as extreme.
+        rest = _deflated(matrix, values, w, inside)
+        probe, u = search(rest, ends, accuracy)
+        error = np.linalg.norm(rest @ u - u * probe, axis=0)
+        if not _belongs(probe, error, values, which, max(2 * tol, 1e-12)):
+            return values, w
+        if accuracy > tol:  # perhaps: look closely before searching once more
+            accuracy = tol
+            continue
+        more, u = search(rest, k, tol)
+        order = np.argsort(np.r_[values, more])
+        chosen = order[_ends(order.size, k, which)]
+        values, w = np.r_[values, more][chosen], np.c_[w, u][:, chosen]
+
+
+def _deflated(matrix: csr_array, values: Array, w: Array, inside: float) -> LinearOperator:
+    """The matrix with these eigenvalues moved into the inside of the spectrum."""
+
+    def moved(x: Array) -> Array:
+        out: Array = matrix @ x - w @ (((values - inside) * w).T @ x)
+        return out
+
+    return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
+
+
+def _belongs(probe: Array, error: Array, kept: Array, which: str, slack: float) -> bool:
+    """Whether what was left out may reach past the least extreme value kept, by more than slack."""
+    low = {"smallest": kept.size, "largest": 0, "both": kept.size // 2}[which]
+    below = low > 0 and bool(probe[0] - error[0] < kept[low - 1] - slack)
+    above = low < kept.size and bool(probe[-1] + error[-1] > kept[low] + slack)
+    return below or above

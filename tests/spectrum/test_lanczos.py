@@ -1,0 +1,116 @@
+"""Eigenvalues and eigenvectors: against dense matrices, with repeated ones, with residuals."""
+
+import networkx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgso import PRESETS, Graph, dense_pgso
+from pgso.errors import InputError
+from pgso.spectrum import NotConvergedError, eigenpairs, eigenvalues, lanczos
+from tests.strategies import edge_lists, parameters
+
+
+@pytest.fixture
+def always_lanczos(monkeypatch):
+    monkeypatch.setattr(lanczos, "DENSE_BELOW", 0)
+
+
+def sorted_real(matrix):
+    return np.sort(torch.linalg.eigvals(matrix).real.numpy())
+
+
+@given(edges=edge_lists(undirected=True), S=parameters())
+def test_all_eigenvalues_are_those_of_the_dense_operator(edges, S):
+    found = eigenvalues(edges.graph, S, k=None)
+    expected = sorted_real(dense_pgso(edges.adjacency, S))
+    # eigvals of a matrix that is not symmetric is the less accurate side: √eps at multiple ones
+    np.testing.assert_allclose(found, expected, atol=1e-5 * (1 + abs(expected).max()))
+
+
+@given(edges=edge_lists(undirected=True), S=parameters())
+def test_eigenvectors_are_those_of_the_operator_itself(edges, S):
+    pairs = eigenpairs(edges.graph, S, k=None)
+    gamma = dense_pgso(edges.adjacency, S).numpy()
+    scale = 1 + abs(gamma).max()
+    np.testing.assert_allclose(
+        gamma @ pairs.vectors, pairs.vectors * pairs.values, atol=1e-9 * scale
+    )
+    np.testing.assert_allclose(np.linalg.norm(pairs.vectors, axis=0), 1)
+    assert (pairs.residuals <= 1e-9 * scale).all()
+
+
+WITH_REPEATED_EIGENVALUES = {
+    "torus": networkx.grid_2d_graph(14, 14, periodic=True),
+    "many components": networkx.disjoint_union_all(
+        [networkx.gnp_random_graph(12, 0.4, seed=s % 3) for s in range(16)]
+    ),
+    "sparse, with isolated nodes": networkx.gnp_random_graph(220, 0.01, seed=1),
+}
+
+
+@pytest.mark.parametrize("name", WITH_REPEATED_EIGENVALUES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_lanczos_finds_repeated_eigenvalues_as_often_as_they_occur(name, preset, always_lanczos):
+    graph = Graph.from_networkx(WITH_REPEATED_EIGENVALUES[name])
+    expected = eigenvalues(graph, preset, k=None)
+    for which, k in [("both", 6), ("both", 1), ("smallest", 5), ("largest", 5)]:
+        low = {"both": k // 2, "smallest": k, "largest": 0}[which]
+        wanted = np.r_[expected[:low], expected[len(expected) - (k - low) :]]
+        found = eigenvalues(graph, preset, k=k, which=which)
+        np.testing.assert_allclose(found, wanted, atol=1e-6 * (1 + abs(expected).max()))
+
+
+@settings(max_examples=15)
+@given(S=parameters(), seed=st.integers(0, 3))
+def test_lanczos_agrees_with_the_dense_solver_on_signed_weights_and_loops(S, seed):
+    random = np.random.default_rng(seed)
+    A = random.integers(-2, 3, (60, 60)) * (random.random((60, 60)) < 0.1) / 4
+    graph = Graph.from_dense(np.triu(A) + np.triu(A, 1).T)
+    expected = eigenvalues(graph, S, k=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lanczos, "DENSE_BELOW", 0)
+        found = eigenpairs(graph, S, k=4)
+    wanted = expected[[0, 1, -2, -1]]
+    np.testing.assert_allclose(found.values, wanted, atol=1e-6 * (1 + abs(expected).max()))
+
+
+def test_lanczos_returns_small_residuals_of_the_operator_itself(always_lanczos):
+    graph = Graph.from_networkx(networkx.barabasi_albert_graph(400, 3, seed=0))
+    pairs = eigenpairs(graph, "random_walk_laplacian", k=4)
+    assert pairs.vectors.shape == (400, 4)
+    assert (pairs.residuals < 1e-6).all()
+
+
+def test_too_few_iterations_are_an_error_that_says_what_to_try(always_lanczos):
+    graph = Graph.from_networkx(networkx.path_graph(900))
+    with pytest.raises(NotConvergedError, match=r"of 6 eigenvalues converged.*max_iterations"):
+        eigenvalues(graph, "laplacian", which="smallest", max_iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be between 1 and the number of nodes 3, got 0"),
+        ({"k": 4}, "between 1 and the number of nodes 3, got 4"),
+        ({"which": "lowest"}, "no end of the spectrum is called 'lowest'"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(options, message):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with pytest.raises(InputError, match=message):
+        eigenvalues(path, "gcn", **{"k": 2, **options})
+
+
+def test_all_eigenvalues_of_a_large_graph_are_refused(monkeypatch):
+    monkeypatch.setattr(lanczos, "DENSE_LIMIT", 2)
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with pytest.raises(InputError, match="ask for k of them, or for the density"):
+        eigenvalues(path, "gcn", k=None)
+
+
+def test_a_directed_graph_is_refused_with_an_edge():
+    with pytest.raises(InputError, match="the edge 0 → 1 has no reverse"):
+        eigenvalues(torch.tensor([[0], [1]]), "gcn", k=1)
