@@ -53,8 +53,10 @@ class SparseFeatures:
         colptr[1:] = torch.bincount(column, minlength=width).cumsum(0)
         none = col.new_empty(0)
         return cls(
-            rows=Pattern(rowptr.int(), none, col.int(), torch.arange(n)),
-            columns=Pattern(colptr.int(), none, row[order].int(), torch.arange(width)),
+            rows=Pattern(rowptr.int(), none, col.int(), torch.arange(n, device=x.device)),
+            columns=Pattern(
+                colptr.int(), none, row[order].int(), torch.arange(width, device=x.device)
+            ),
             order=order,
             values=values,
             shape=(n, width),
@@ -82,7 +84,8 @@ class SparseFeatures:
 
     def to_dense(self) -> Tensor:  # (n, F)
         """The features as a dense matrix."""
-        return product(self.rows, self.values, torch.eye(self.shape[1], dtype=self.dtype))
+        identity = torch.eye(self.shape[1], dtype=self.dtype, device=self.device)
+        return product(self.rows, self.values, identity)
 
 
 _remembered = WeakIdKeyDictionary()

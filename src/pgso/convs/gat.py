@@ -131,4 +131,17 @@ class GATConv(Conv):
         target = (heads * self.att_dst).sum(dim=-1)
         logits = target_values(graph, target) + source_values(graph, source)
         logits = functional.leaky_relu(logits, self.negative_slope)
-        return functional.dropout(softmax_over_edges(graph, logits), self.dropout, self.training)
+        if isinstance(graph, Graph):
+            alpha = softmax_over_edges(graph, logits)
+        else:  # edges are not merged there, but α is a softmax over nodes: each counts once
+            copies = _copies(graph).unsqueeze(1)
+            alpha = copies * softmax_over_edges(graph, logits - copies.log())
+        return functional.dropout(alpha, self.dropout, self.training)
+
+
+def _copies(edges: EdgeList) -> Tensor:  # (E + n,)
+    """How often each entry's pair of nodes occurs among the entries."""
+    pair = edges.pattern.row * edges.num_nodes + edges.pattern.col
+    ordered = pair.sort().values
+    first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
+    return (after - first).to(edges.degree.dtype)

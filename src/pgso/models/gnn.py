@@ -161,7 +161,7 @@ class GNN(nn.Module):
         out = outputs[-1] if self.jump is None else self.jump(outputs)
         if self.task == "graph":
             if batch is None:
-                batch, num_graphs = torch.zeros(out.size(0), dtype=torch.long), 1
+                batch, num_graphs = torch.zeros_like(out[:, 0], dtype=torch.long), 1
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
             out = self.head(dropout(out, self.dropout, self.training))

@@ -1,0 +1,169 @@
+"""Every kind of converted layer against PyG's own, on graphs as they come."""
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric import EdgeIndex
+
+from pgso import PGSO, Graph, convert
+from pgso.errors import InputError
+from pgso.models.conversion.layer import ADAPTERS
+from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
+from tests.strategies import edge_lists
+
+EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5], [1, 0, 2, 1, 3, 2, 0]])  # 4 is isolated, 5 only sends
+WEIGHTED = [name for name, kind in KINDS.items() if kind.edges == "weights"]
+OF_A = ["gcn of A", "tag of A", "appnp of A", "graph", "graph mean", "le"]  # take any sign
+X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
+
+
+def on_edges(kind, num_edges, weight=None):
+    """The further argument that a layer of this kind takes."""
+    if kind.edges == "features":
+        return [torch.randn(num_edges, EDGE_WIDTH)]
+    return [] if weight is None or kind.edges == "nothing" else [weight]
+
+
+def both(layer, *inputs, training=False):
+    """The outputs of the layer and of its converted form, on the same random numbers."""
+    outputs = []
+    for model in (layer, convert(layer)):
+        torch.manual_seed(0)
+        outputs.append(model.train(training)(*inputs))
+    return outputs
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=12)
+@given(edges=edge_lists(), weights=st.sampled_from(["none", "positive"]))
+def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
+    kind, weight = KINDS[name], None
+    if weights == "positive":
+        weight = torch.rand(edges.edge_index.size(1)) + 0.1
+    further = on_edges(kind, edges.edge_index.size(1), weight)
+    x = torch.randn(edges.num_nodes, WIDTH)
+    wanted, found = both(kind.make(), x, edges.edge_index, *further, training=training)
+    if wanted.isfinite().all():  # a Laplacian without edges is 0 / 0 in PyG
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", OF_A)
+@given(edges=edge_lists(weights="signed"))
+def test_signed_weights_and_negative_degrees_change_nothing(name, edges):
+    x, weight = torch.randn(edges.num_nodes, WIDTH), edges.edge_weight.float()
+    wanted, found = both(KINDS[name].make(), x, edges.edge_index, weight)
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_and_features_get_the_gradients_of_pyg(name):
+    kind = KINDS[name]
+    layer = kind.make().eval()
+    converted = convert(layer)
+    further = on_edges(kind, EDGES.size(1), torch.rand(EDGES.size(1)) + 0.5)
+    leaves = [X.clone().requires_grad_(), *(value.requires_grad_() for value in further)]
+    wanted = torch.autograd.grad(
+        layer(leaves[0], EDGES, *further).square().sum(), [*leaves, *layer.parameters()]
+    )
+    own = dict(converted.named_parameters())
+    found = torch.autograd.grad(
+        converted(leaves[0], EDGES, *further).square().sum(),
+        [*leaves, *(own[key] for key, _ in layer.named_parameters())],
+    )
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_scalars_learn(name):
+    kind = KINDS[name]
+    converted = convert(kind.make())
+    converted(X, EDGES, *on_edges(kind, EDGES.size(1))).square().sum().backward()
+    (gso,) = [module for module in converted.modules() if isinstance(module, PGSO)]
+    gradients = {key: scalar.grad for key, scalar in gso.named_parameters()}
+    assert all(gradient is not None and gradient.isfinite() for gradient in gradients.values())
+    assert gradients["m2"] != 0
+    assert gradients["m3"] != 0
+    assert gradients["e3"] != 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_state_dict_is_pygs_and_the_scalars(name):
+    layer = KINDS[name].make()
+    kept = convert(layer).state_dict()
+    for key, value in layer.state_dict().items():
+        assert torch.equal(kept[key], value)
+    assert all(key.startswith(("gso.", "hops.")) for key in set(kept) - set(layer.state_dict()))
+
+
+def test_the_table_of_kinds_is_complete():
+    assert {type(kind.make()) for kind in KINDS.values()} == set(ADAPTERS)
+
+
+@pytest.mark.parametrize("name", ["gcn", "gcn improved", "gcn of A", "sgc", "tag", "graph", "sage"])
+def test_a_sparse_adjacency_keeps_working(name):
+    A = torch.zeros(6, 6)
+    A[EDGES[1], EDGES[0]] = 1.0 if name == "sage" else torch.rand(EDGES.size(1)) + 0.5
+    A[2, 2] = 0.0 if name == "sage" else 0.7
+    wanted, found = both(KINDS[name].make(), X, A.to_sparse_csr())
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_pygs_edge_index_class_and_a_prepared_graph_keep_working(name):
+    kind = KINDS[name]
+    converted, order = convert(kind.make()).eval(), (EDGES[1] * 6 + EDGES[0]).argsort()
+    edges = EDGES[:, order]  # the order of a Graph
+    further = on_edges(kind, EDGES.size(1))
+    wanted = converted(X, edges, *further)
+    torch.testing.assert_close(converted(X, EdgeIndex(edges, sparse_size=(6, 6)), *further), wanted)
+    graph = Graph.from_edge_index(edges, num_nodes=6)
+    torch.testing.assert_close(converted(X, graph, *further), wanted)
+
+
+@pytest.mark.parametrize("name", ["gcn", "gcn of A", "graph", "tag", "appnp", "le", "cheb", "gin"])
+def test_features_with_leading_dimensions_keep_working(name):
+    stack = torch.randn(2, 6, WIDTH)
+    wanted, found = both(KINDS[name].make(), stack, EDGES)
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_double_precision_is_kept(name):
+    kind = KINDS[name]
+    further = [value.double() for value in on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5)]
+    wanted, found = both(kind.make().double(), X.double(), EDGES, *further)
+    torch.testing.assert_close(found, wanted, atol=1e-12, rtol=1e-10)
+
+
+def test_a_largest_eigenvalue_per_graph_is_used():
+    layer, batch = pyg.ChebConv(WIDTH, 3, K=3), torch.tensor([0, 0, 0, 0, 1, 0])
+    wanted, found = both(layer, X, EDGES, None, batch, torch.tensor([1.6, 2.0]))
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_cached_layers_keep_the_graph_and_not_the_features():
+    converted = convert(pyg.SGConv(WIDTH, 3, K=2, cached=True))
+    assert not torch.equal(converted(X, EDGES), converted(2 * X, EDGES))
+
+
+@pytest.mark.parametrize("name", ["sage", "graph", "gin", "gat", "gatv2", "gine", "le", "gcn"])
+def test_two_sets_of_nodes_are_refused_in_words(name):
+    kind = KINDS[name]
+    further = on_edges(kind, EDGES.size(1))
+    with pytest.raises(InputError, match="one set of nodes"):
+        convert(kind.make())((X, X[:3]), EDGES, *further)
+
+
+@pytest.mark.parametrize("name", ["gat", "gatv2"])
+def test_attention_weights_are_refused_in_words(name):
+    with pytest.raises(InputError, match="no attention weights"):
+        convert(KINDS[name].make())(X, EDGES, return_attention_weights=True)
+
+
+def test_a_node_that_is_not_there_is_refused_in_words():
+    with pytest.raises(InputError, match="names node 9"):
+        convert(pyg.GCNConv(WIDTH, 3))(X, torch.tensor([[0], [9]]))
