@@ -164,3 +164,21 @@ def test_autocast_leaves_the_operator_in_the_precision_of_its_features(x):
     assert mixed.dtype == torch.bfloat16
     mixed.float().sum().backward()
     assert gso.e2.grad.isfinite()
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_a_compiled_operator_refuses_features_of_another_graph(learn):
+    torch._dynamo.reset()
+    compiled = torch.compile(PGSO(S, learn=learn), fullgraph=True, backend="aot_eager")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="one row per node"):
+        compiled(torch.randn(3, 2, dtype=torch.float64), Graph.from_edge_index(EDGES))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64, torch.float64])
+@pytest.mark.parametrize("shape", [(400,), (400, 1)])
+def test_a_compiled_operator_takes_the_weights_that_an_eager_one_takes(dtype, shape):
+    torch._dynamo.reset()
+    edges, weight = torch.randint(3, (2, 400)), torch.full(shape, 1.3).to(dtype)
+    gso, x = PGSO("gcn"), torch.randn(3, 2)
+    compiled = torch.compile(gso, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, edges, weight), gso(x, edges, weight))

@@ -31,12 +31,15 @@ class EdgeList:
         nodes = torch.arange(num_nodes, device=edge_index.device)
         row, col = torch.cat([target, nodes]), torch.cat([source, nodes])
         pattern = Pattern(rowptr=None, row=row, col=col, diagonal=nodes + source.size(0))
-        ones = torch.ones_like(source, dtype=torch.get_default_dtype())
-        weight = ones if edge_weight is None else edge_weight
-        degree = weight.new_zeros(num_nodes).index_add(0, target, weight)
-        if edge_weight is not None:
-            edge_weight = torch.cat([edge_weight, edge_weight.new_zeros(num_nodes)])
-        return cls(pattern, edge_weight, degree)
+        if edge_weight is None:
+            ones = torch.ones_like(source, dtype=torch.get_default_dtype())
+            return cls(pattern, None, ones.new_zeros(num_nodes).index_add(0, target, ones))
+        # A column will do, and sums of many small weights need the digits: as in a Graph.
+        edge_weight = edge_weight.flatten()
+        edge_weight = edge_weight.to(torch.promote_types(edge_weight.dtype, torch.float32))
+        no_weight = edge_weight.new_zeros(num_nodes)
+        degree = no_weight.index_add(0, target, edge_weight)
+        return cls(pattern, torch.cat([edge_weight, no_weight]), degree)
 
     @property
     def num_nodes(self) -> int:

@@ -51,6 +51,7 @@ def graph_for(
     """The prepared graph that goes with x, both checked; while tracing, the edges as they are."""
     if torch.compiler.is_compiling():
         if isinstance(graph, Graph):
+            check_rows(x, graph.num_nodes, graph.device)
             return graph
         return EdgeList.of(graph, edge_weight, x.size(0) if x.dim() == 1 else x.size(-2))
     prepared = as_graph(graph, edge_weight, check_features(x))
