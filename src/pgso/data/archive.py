@@ -21,7 +21,8 @@ def read_archive(path: Path, keys: Mapping[str, int] | None = None) -> dict[str,
     """
     found: dict[str, Array] = {}
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file:  # numpy leaves the file open if it is no archive
+            archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} is a single array; an .npz archive is needed")
             for key in archive.files if keys is None else keys:

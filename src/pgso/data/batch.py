@@ -55,7 +55,6 @@ class Slices:
         cuts = torch.cat([bounds.new_zeros(1), torch.from_numpy(self.pattern.end).long()])[bounds]
         # Of each graph: how many nodes and entries it has, and where they start.
         self.runs = torch.stack([nodes_per_graph, cuts.diff(), bounds[:-1], cuts[:-1]])
-        self.counting = np.arange(max(int(cuts[-1]), 1))
 
         owner = torch.repeat_interleave(nodes_per_graph)
         self.irregular = _irregular(self.graph, owner, len(nodes_per_graph))
@@ -80,7 +79,7 @@ class Slices:
             found = self.irregular.index_select(1, indices).sum(1).tolist()
             num_loops, one_way_edges, one_way_weights = found
 
-        graph, places = self.graph, _Places(self.counting, counts, shifts, n, nnz)
+        graph, places = self.graph, _Places(counts, shifts, n, nnz)
         pattern = transposed = self.pattern.at(places)
         if one_way_edges:
             transposed = self.transposed.at(places)
@@ -100,7 +99,7 @@ class Slices:
                 degree=graph.degree.index_select(0, nodes),
                 num_edges=nnz - n + num_loops,
             ),
-            batch=torch.from_numpy(self.counting[: len(indices)].repeat(counts[0])),
+            batch=torch.from_numpy(np.arange(len(indices)).repeat(counts[0])),
             y=self.y.index_select(0, indices),
             num_graphs=len(indices),
         )
@@ -110,13 +109,13 @@ class Slices:
 class _Places:
     """Where a batch's nodes and entries stand in the union, and by how far they move."""
 
-    def __init__(self, counting: Array, counts: Array, shifts: Array, n: int, nnz: int) -> None:
+    def __init__(self, counts: Array, shifts: Array, n: int, nnz: int) -> None:
         num_nodes, num_entries = counts
         node_shift, entry_shift = shifts
-        self.nodes = counting[:n] - node_shift.repeat(num_nodes)  # (n,)
+        self.nodes = np.arange(n) - node_shift.repeat(num_nodes)  # (n,)
         self.row_shift = entry_shift.repeat(num_nodes)  # (n,) of the row of each node
         self.entry_shift = entry_shift.repeat(num_entries)  # (nnz,)
-        self.entries = counting[:nnz] - self.entry_shift  # (nnz,)
+        self.entries = np.arange(nnz) - self.entry_shift  # (nnz,)
         # In 32 bits, as what it is added to mostly is: numpy is slow where types are mixed.
         self.end_shift = node_shift.astype(np.int32).repeat(num_entries)  # (nnz,) of both ends
 

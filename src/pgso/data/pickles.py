@@ -19,6 +19,11 @@ class _Stored:
     """Stands in for scipy's matrix: takes its parts without looking at them."""
 
 
+def _bytes_of(text: str, encoding: str) -> bytes:
+    """Python 3 writes bytes into old pickle formats as a call of ``codecs.encode``."""
+    return text.encode("latin1")
+
+
 # The only names a file may call, each with what is called in its place.
 ADMITTED: dict[tuple[str, str], Any] = {
     ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
@@ -27,9 +32,12 @@ ADMITTED: dict[tuple[str, str], Any] = {
     ("scipy.sparse.csr", "csr_matrix"): _Stored,
     ("collections", "defaultdict"): defaultdict,
     ("__builtin__", "list"): list,
+    # The same as newer versions of Python, numpy and scipy call them.
+    ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
+    ("scipy.sparse._csr", "csr_matrix"): _Stored,
+    ("builtins", "list"): list,
+    ("_codecs", "encode"): _bytes_of,
 }
-ADMITTED |= {("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0]}
-ADMITTED |= {("scipy.sparse._csr", "csr_matrix"): _Stored, ("builtins", "list"): list}
 
 
 class _ArrayUnpickler(pickle.Unpickler):

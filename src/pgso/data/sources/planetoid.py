@@ -49,12 +49,15 @@ def load(
     test_x, test_y = read_matrix(paths["tx"]), read_matrix(paths["ty"])
     train_x, train_y = read_matrix(paths["x"]), read_matrix(paths["y"])
     tested = read_numbers(paths["test.index"], np.int64, columns=1).ravel()
+    cut = train_x.shape[0]
     fits = (
-        known_x.shape[0] == known_y.shape[0] >= train_x.shape[0] + NUM_VAL
-        and train_x.shape[0] == train_y.shape[0]
+        known_x.shape[0] == known_y.shape[0] >= cut + NUM_VAL
+        and cut == train_y.shape[0]
         and test_x.shape[0] == test_y.shape[0] == len(np.unique(tested)) == len(tested)
         and known_x.shape[1] == test_x.shape[1] == train_x.shape[1]
         and known_y.shape[1] == test_y.shape[1] == train_y.shape[1]
+        and (known_x[:cut] != train_x).nnz == 0  # the training nodes are among the known ones
+        and (known_y[:cut] != train_y).nnz == 0
     )
     if not fits:
         raise InputError(
@@ -73,7 +76,6 @@ def load(
     x = scipy.sparse.vstack([known_x, spread @ test_x]).tocsr().astype(np.float32)
     y = np.concatenate([known_y.toarray(), (spread @ test_y).toarray()]).argmax(1)
 
-    cut = train_x.shape[0]
     public = np.arange(cut), np.arange(cut, cut + NUM_VAL), np.sort(tested)
     arrays = Arrays(
         edge_index=_edges(read_pickle(paths["graph"]), n, paths["graph"]),

@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+import torch
+
+from pgso.data import load_task
+from pgso.errors import InputError
+
+EDGES = "source,target\nann,bob\nbob,cid\ncid,dan\ndan,eve\neve,fay\n"
+LABELS = "node,label\nann,red\nbob,blue\ncid,red\ndan,blue\neve,red\nfay,blue\n"
+SPLITS = "node,split\nann,train\nbob,train\ncid,val\ndan,valid\neve,test\nfay,\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    folder = tmp_path / "friends"
+    folder.mkdir()
+
+    def write(**files):
+        for name, content in ({"edges": EDGES, "labels": LABELS} | files).items():
+            if content is not None:
+                data = content if isinstance(content, bytes) else content.encode()
+                (folder / f"{name}.csv").write_bytes(data)
+        return folder
+
+    return write
+
+
+def test_words_are_fine_for_ids_and_labels(write):
+    task = load_task(write(splits=SPLITS))
+    assert (task.name, task.kind, task.num_nodes, task.num_edges) == ("friends", "node", 6, 10)
+    assert task.ids == ("ann", "bob", "cid", "dan", "eve", "fay")
+    assert task.classes == ("blue", "red")
+    assert task.y.tolist() == [1, 0, 1, 0, 1, 0]
+    assert [part.tolist() for part in (task.train, task.val, task.test)] == [[0, 1], [2, 3], [4]]
+    assert torch.equal(task.x, torch.eye(6))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.rstrip("\n").encode(),
+        lambda text: text.replace("\n", "\n\n").replace(",", " , ").encode(),
+        lambda text: text.partition("\n")[2].encode(),
+        lambda text: '"' + text.replace(",", '","').replace("\n", '"\n"')[:-1],
+    ],
+    ids=["CRLF", "BOM", "no newline", "blank lines and spaces", "no header", "quotes"],
+)
+def test_the_ways_to_write_a_file_read_alike(write, change):
+    files = {"edges": EDGES, "labels": LABELS, "splits": SPLITS}
+    plain = load_task(write(**files))
+    other = load_task(write(**{name: change(text) for name, text in files.items()}))
+    assert other.ids == plain.ids
+    assert torch.equal(other.y, plain.y)
+    assert torch.equal(other.train, plain.train)
+    assert torch.equal(other.graph.edge_index, plain.graph.edge_index)
+
+
+def test_without_ids_nodes_are_numbered(write):
+    task = load_task(
+        write(labels="0\n1\n0\n1\n0\n1", edges="0,1\n5,2", splits="\n".join(["train"] * 6))
+    )
+    assert task.ids == ("0", "1", "2", "3", "4", "5")
+    assert task.num_edges == 4
+    assert task.train.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_edges_may_have_weights_and_directions(write):
+    folder = write(edges="source,target,weight\nann,bob,0.5\nbob,cid,2\n")
+    assert load_task(folder).graph.edge_weight.tolist() == [0.5, 0.5, 2, 2]
+    one_way = load_task(folder, undirected=False).graph
+    assert one_way.edge_index.tolist() == [[0, 1], [1, 2]]
+    assert one_way.edge_weight.tolist() == [0.5, 2]
+
+
+def test_features_are_found_by_node_or_by_order(write, tmp_path):
+    named = "node,height,age\nbob,1,2\nann,3,4\ncid,5,6\ndan,7,8\neve,9,10\nfay,11,12\n"
+    assert load_task(write(features=named)).x[:2].tolist() == [[3, 4], [1, 2]]
+    ordered = "height,age\n" + "".join(f"{k},0.5\n" for k in range(6))
+    assert load_task(write(features=ordered)).x[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    (tmp_path / "friends" / "features.csv").unlink()
+    np.save(tmp_path / "friends" / "features.npy", np.arange(12).reshape(6, 2))
+    assert load_task(write()).x[1].tolist() == [2, 3]
+
+
+def test_nodes_without_a_label_stay_in_the_graph(write):
+    task = load_task(write(edges=EDGES + "fay,zoe\n", labels=LABELS.replace("ann,red", "ann,")))
+    assert task.ids[-1] == "zoe"
+    assert task.y[[0, 6]].tolist() == [-1, -1]
+    assert not set(torch.cat([task.train, task.val, task.test]).tolist()) & {0, 6}
+
+
+def test_the_seed_splits_where_there_is_no_file(write):
+    labels = "label\n" + "a\nb\n" * 30
+    folder = write(labels=labels, edges="0,1")
+    first, again, other = (load_task(folder, seed=seed).train for seed in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert len(first) == 36
+
+
+def test_two_classes_may_be_scored_by_roc_auc(write):
+    assert load_task(write(), metric="roc_auc").metric == "roc_auc"
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"edges": None}, "has no edges.csv"),
+        ({"labels": None}, "has no labels.csv"),
+        ({"edges": ""}, r"edges\.csv is empty"),
+        ({"edges": EDGES + "ann\n"}, r"edges\.csv, line 7: expected 2 or 3 cells, got 1"),
+        ({"edges": EDGES + "ann,bob,1\n"}, r"edges\.csv, line 7: expected 2 cells as in line 2"),
+        ({"edges": "ann,bob,1\nbob,cid,heavy\n"}, "line 2: expected a finite number, got 'heavy'"),
+        ({"edges": "ann,bob,1\nbob,cid,nan\n"}, "line 2: expected a finite number, got 'nan'"),
+        ({"labels": LABELS + "ann,blue\n"}, "line 8: node 'ann' was labelled in line 2 already"),
+        ({"labels": LABELS.replace("blue", "red")}, "needs two classes or more, got 1"),
+        ({"labels": LABELS + "gil,red,1\n"}, r"labels\.csv, line 8: expected 1 or 2 cells, got 3"),
+        ({"splits": SPLITS + "gil,test\n"}, r"splits\.csv, line 8: node 'gil' is in no other file"),
+        ({"splits": SPLITS.replace("valid", "dev")}, "line 5: a part of the split.*got 'dev'"),
+        (
+            {"splits": SPLITS, "labels": LABELS.replace("ann,red", "ann,")},
+            r"splits\.csv, line 2: a node without a label",
+        ),
+        ({"splits": "node,split\nann,test\n"}, "the training set is empty"),
+        ({"features": "node,a\nann,1\nann,2\n"}, r"features\.csv, line 3: .* described twice"),
+        ({"features": "node,a\nann,1\n"}, "has no row for node 'bob'"),
+        ({"features": "node,a\nann,inf\n"}, r"features\.csv, line 2: expected a finite number"),
+        ({"features": "node,a\nann,x\n"}, r"features\.csv, line 2: expected a finite number"),
+        ({"features": "a\n1\n2\n"}, "has 2 rows of numbers, but labels.csv names 6 nodes"),
+        ({"edges": '"ann,bob\n'}, r"edges\.csv, line 1"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(write, files, problem):
+    folder = write(**files)
+    with pytest.raises(InputError, match=problem):
+        load_task(folder)
+
+
+def test_an_edge_to_a_node_without_features_is_refused(write):
+    features = "node,a\n" + "".join(
+        f"{name},1\n" for name in ["ann", "bob", "cid", "dan", "eve", "fay"]
+    )
+    with pytest.raises(InputError, match=r"edges\.csv, line 7: node 'zoe' is in no other file"):
+        load_task(write(features=features, edges=EDGES + "zoe,ann\n"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.ones((5, 2)), np.ones(6), np.array([[np.nan]] * 6), np.array([["a"]] * 6)],
+    ids=["too short", "one dimension", "NaN", "words"],
+)
+def test_wrong_arrays_of_features_are_refused(write, array):
+    folder = write()
+    np.save(folder / "features.npy", array)
+    with pytest.raises(InputError, match=r"features\.npy"):
+        load_task(folder)
+
+
+def test_pickled_features_are_refused(write):
+    folder = write()
+    np.save(folder / "features.npy", np.array([{}] * 6, dtype=object))
+    with pytest.raises(InputError, match=r"features\.npy is no readable array"):
+        load_task(folder)

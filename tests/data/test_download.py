@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+
+from pgso.data import load_task
+from pgso.data.dataset import Dataset
+from pgso.data.download import ensure_files, fetch_with_pyg
+from pgso.errors import InputError
+
+
+def dataset(download):
+    return Dataset("Toy", lambda: None, files=("Toy/raw/a", "Toy/raw/b"), download=download)
+
+
+def put(root: Path, *names):
+    (root / "Toy" / "raw").mkdir(parents=True)
+    for name in names:
+        (root / "Toy" / "raw" / name).write_text(name)
+
+
+def test_files_arrive_together(tmp_path):
+    ensure_files(dataset(lambda root: put(root, "a", "b", "processed")), tmp_path / "new")
+    assert sorted(p.name for p in (tmp_path / "new").rglob("*") if p.is_file()) == ["a", "b"]
+
+
+def test_files_that_are_there_are_not_fetched(tmp_path):
+    put(tmp_path, "a", "b")
+    ensure_files(dataset(lambda root: 1 / 0), tmp_path)
+
+
+@pytest.mark.parametrize("names", [(), ("a",)], ids=["nothing", "half"])
+def test_an_interrupted_download_leaves_nothing(tmp_path, names):
+    def fail(root):
+        put(root, *names)
+        raise OSError("unreachable")
+
+    with pytest.raises(InputError, match=r"needs .*Toy/raw/a and 1 more.*seems to be offline"):
+        ensure_files(dataset(fail), tmp_path)
+    assert not list(tmp_path.rglob("a"))
+    assert not list(tmp_path.glob(".download*"))
+
+
+def test_a_download_that_brings_too_little_is_refused(tmp_path):
+    with pytest.raises(InputError, match="did not bring b"):
+        ensure_files(dataset(lambda root: put(root, "a")), tmp_path)
+    assert not list(tmp_path.rglob("a"))
+
+
+def test_a_read_only_root_is_left_alone(tmp_path):
+    tmp_path.chmod(0o555)
+    with pytest.raises(InputError, match="is read-only, so nothing is downloaded"):
+        ensure_files(dataset(lambda root: 1 / 0), tmp_path)
+    tmp_path.chmod(0o755)
+    assert not list(tmp_path.glob(".download*"))
+
+
+def test_what_cannot_be_downloaded_is_asked_for(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be downloaded; copy the files there"):
+        ensure_files(dataset(None), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["PubMed", "tu:AIDS", "Squirrel", "Tolokers", "CS", "ogbn-arxiv"])
+def test_offline_the_error_says_what_is_missing_and_where(tmp_path, name):
+    with pytest.raises(InputError, match="seems to be offline") as caught:
+        load_task(name, root=tmp_path)
+    assert str(tmp_path) in str(caught.value)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_pyg_fetches_and_does_not_process(tmp_path, monkeypatch):
+    from torch_geometric.datasets import Planetoid
+
+    def download(self):
+        for name in self.raw_file_names:
+            (Path(self.raw_dir) / name).write_text("not a pickle")
+
+    monkeypatch.setattr(Planetoid, "download", download)
+    fetch_with_pyg("Planetoid", "", "Cora", root=tmp_path)
+    assert (tmp_path / "Cora" / "raw" / "ind.cora.x").read_text() == "not a pickle"
