@@ -1,6 +1,7 @@
 """One run under way: model, optimiser, curves, best epoch; what a checkpoint holds."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch.nn import functional
 
 from pgso.convs import CONVS
 from pgso.data import Task
+from pgso.data.batch import Batch
 from pgso.models.gnn import GNN
 from pgso.models.optimisation import param_groups
 from pgso.records import RunSpec
@@ -22,7 +24,7 @@ MANY_GRAPHS = 10_000  # above this, training graphs are not scored again every e
 
 
 class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is recorded)
-    """The loss is no longer a number."""
+    """The loss or an operator is no longer made of numbers."""
 
 
 class Session:
@@ -38,16 +40,26 @@ class Session:
         self.spec, self.task = spec, task
         self.model = build_model(spec, task)
         groups = param_groups(self.model, spec.lr, spec.exponent_lr, spec.weight_decay)
-        self.optimiser = torch.optim.Adam(groups)
+        self.optimiser = torch.optim.Adam(groups, fused=True)  # else ten calls for every scalar
         self.scheduler = torch.optim.lr_scheduler.StepLR(
             self.optimiser, spec.lr_step, spec.lr_decay
         )
+        self._limit_radius()
         self.curves: dict[str, list[Any]] = {
             name: [] for name in ("loss", "train", "val", "test", "parameters", "interval")
         }
         self.best: tuple[float, float] = (-math.inf, -math.inf)  # val score, minus val loss
         self.best_epoch: int | None = None
         self.best_weights: dict[str, Tensor] = {}
+
+        parts = {"train": task.train, "val": task.val, "test": task.test}
+        if task.kind == "graph" and task.train.numel() > MANY_GRAPHS:
+            del parts["train"]
+        self.sizes = {name: index.numel() for name, index in parts.items()}
+        self.scored = torch.cat(list(parts.values()))  # whose logits an evaluation needs
+        self.scored_y = task.y[self.scored]
+        self.train_y = task.y[task.train]
+        self.scored_batches = graph_batches(task, self.scored) if task.kind == "graph" else []
 
     @property
     def epoch(self) -> int:
@@ -63,21 +75,10 @@ class Session:
         self.model.train()
         loss = self._train_graphs() if self.task.kind == "graph" else self._train_nodes()
         self.scheduler.step()
-        if not math.isfinite(loss):
-            raise Divergence(
-                f"the loss became {loss} in epoch {self.epoch}, "
-                f"where S was {'; '.join(str(S) for S in self.operators())}"
-            )
-        scores, val_loss = self.evaluate()
-        self.curves["loss"].append(loss)
-        for part, value in scores.items():
-            self.curves[part].append(value)
-        operators = self.operators()
-        self.curves["parameters"].append(operators)
-        if self.task.graph.is_undirected:
-            bounds = [gershgorin_interval(self.task.graph, S) for S in operators]
-            self.curves["interval"].append([(float(low), float(high)) for low, high in bounds])
-        val = scores["val"]
+        logits, val_loss = self.evaluate()
+        self._check_finite("validation loss", val_loss)
+        self.record(loss, logits)
+        val = self.curves["val"][-1]
         candidate = (-math.inf if val is None else val, -val_loss)
         if candidate > self.best:
             self.best, self.best_epoch = candidate, self.epoch - 1
@@ -86,41 +87,70 @@ class Session:
             }
 
     def _train_nodes(self) -> float:
-        task = self.task
-        logits = self.model(task.x, task.graph)
-        return self._step(functional.cross_entropy(logits[task.train], task.y[task.train]))
+        logits = self.model(self.task.x, self.task.graph)
+        logits = logits.index_select(0, self.task.train)
+        return self._step(functional.cross_entropy(logits, self.train_y))
 
     def _train_graphs(self) -> float:
-        task, total = self.task, 0.0
+        task, total, seen = self.task, 0.0, 0
         order = task.train[torch.randperm(task.train.numel())]
         for indices in order.split(self.spec.batch_size):
-            if indices.numel() < 2:  # batch norm cannot take a single graph
-                continue
             batch = task.batch(indices)
+            if batch.graph.num_nodes < 2:  # batch norm cannot take a single node
+                continue
             logits = self.model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
-            total += self._step(functional.cross_entropy(logits, batch.y)) * indices.numel()
-        return total / max(order.numel(), 1)
+            total += self._step(functional.cross_entropy(logits, batch.y)) * batch.num_graphs
+            seen += batch.num_graphs
+        return total / max(seen, 1)
 
     def _step(self, loss: Tensor) -> float:
+        value = loss.item()
+        self._check_finite("loss", value)
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
+        self._limit_radius()
+        return value
+
+    def _limit_radius(self) -> None:
         if self.spec.max_radius is not None:
             limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
-        return loss.item()
 
-    def evaluate(self) -> tuple[dict[str, float | None], float]:
-        """The metric on each part of the split, and the validation loss."""
-        task = self.task
-        logits = predict_logits(self.model, task)
-        scores = {
-            part: score(task.metric, logits[index], task.y[index])
-            for part, index in (("train", task.train), ("val", task.val), ("test", task.test))
-        }
-        if task.kind == "graph" and task.train.numel() > MANY_GRAPHS:
-            scores["train"] = None
-        val_loss = functional.cross_entropy(logits[task.val], task.y[task.val])
-        return scores, float(val_loss) if task.val.numel() else math.inf
+    def _check_finite(self, what: str, *values: float) -> None:
+        """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
+        for value in values:
+            if not math.isfinite(value):
+                raise Divergence(
+                    f"the {what} became {value} in epoch {self.epoch}, "
+                    f"where S was {'; '.join(str(S) for S in self.operators())}"
+                )
+
+    def evaluate(self) -> tuple[Tensor, float]:
+        """The class scores of every part of the split, and the validation loss."""
+        if self.task.kind == "graph":
+            logits = predict_graphs(self.model, self.scored_batches)
+        else:
+            logits = predict_logits(self.model, self.task).index_select(0, self.scored)
+        val, y = (self._by_part(values)["val"] for values in (logits, self.scored_y))
+        return logits, functional.cross_entropy(val, y).item()
+
+    def record(self, loss: float, logits: Tensor) -> None:
+        """Put the epoch's loss, scores, S and certified interval on the curves."""
+        operators = self.operators()
+        self._check_finite("operator", *(value for S in operators for value in S))
+        scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
+        labels = self._by_part(self.scored_y)
+        for part, rows in self._by_part(logits).items():
+            scores[part] = score(self.task.metric, rows, labels[part])
+        for name, value in {"loss": loss, **scores, "parameters": operators}.items():
+            self.curves[name].append(value)
+        if self.task.graph.is_undirected:
+            bounds = [gershgorin_interval(self.task.graph, S) for S in operators]
+            self.curves["interval"].append([(low.item(), high.item()) for low, high in bounds])
+
+    def _by_part(self, values: Tensor) -> dict[str, Tensor]:
+        parts = values.split(list(self.sizes.values()))
+        return dict(zip(self.sizes, parts, strict=True))
 
 
 def build_model(spec: RunSpec, task: Task) -> GNN:
@@ -151,17 +181,27 @@ def build_model(spec: RunSpec, task: Task) -> GNN:
 
 
 def predict_logits(model: GNN, task: Task) -> Tensor:  # (n, C) or (num_graphs, C)
-    """Class scores of every node or graph; large collections of graphs a part at a time."""
+    """Class scores of every node or graph."""
+    if task.kind == "graph":
+        return predict_graphs(model, graph_batches(task, torch.arange(task.num_graphs)))
     model.eval()
     with torch.no_grad():
-        if task.kind == "node":
-            logits: Tensor = model(task.x, task.graph)
-            return logits
-        rows = []
-        for indices in torch.arange(task.num_graphs).split(EVALUATED_AT_ONCE):
-            part = task.batch(indices)
-            rows.append(model(part.x, part.graph, None, part.batch, part.num_graphs))
-        return torch.cat(rows)
+        logits: Tensor = model(task.x, task.graph)
+        return logits
+
+
+def predict_graphs(model: GNN, batches: Iterable[Batch]) -> Tensor:  # (graphs, C)
+    """Class scores of the graphs of these batches."""
+    model.eval()
+    with torch.no_grad():
+        return torch.cat(
+            [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
+        )
+
+
+def graph_batches(task: Task, indices: Tensor) -> list[Batch]:
+    """Some graphs of a task, in batches as large as an evaluation takes at once."""
+    return [task.batch(part) for part in indices.split(EVALUATED_AT_ONCE)]
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:

@@ -8,6 +8,8 @@ from pgso.graph import Graph
 from pgso.gso.module import PGSO
 from pgso.spectrum.interval import gershgorin_interval
 
+SLACK = 1e-6  # S is stored in 32 bits: aim a little below the bound, so that rounding keeps it
+
 
 def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:
     """Scale m1, m2, m3 of each operator so that its certified spectral radius is at most this.
@@ -17,8 +19,11 @@ def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None
     """
     with torch.no_grad():
         for gso in operators:
-            low, high = gershgorin_interval(graph, gso.S)
+            S = gso.S
+            if not bool(S.isfinite().all()):
+                continue  # the run has diverged, and its session says so
+            low, high = gershgorin_interval(graph, S)
             certified = max(abs(float(low)), abs(float(high)))
             if certified > radius:
                 for scalar in (gso.m1, gso.m2, gso.m3):
-                    scalar.mul_(radius / certified)
+                    scalar.mul_((1 - SLACK) * radius / certified)
