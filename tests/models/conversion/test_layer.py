@@ -37,7 +37,7 @@ def both(layer, *inputs, training=False):
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(edges=edge_lists(), weights=st.sampled_from(["none", "positive"]))
 def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
     kind, weight = KINDS[name], None
@@ -51,6 +51,7 @@ def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
 
 
 @pytest.mark.parametrize("name", OF_A)
+@settings(max_examples=15)
 @given(edges=edge_lists(weights="signed"))
 def test_signed_weights_and_negative_degrees_change_nothing(name, edges):
     x, weight = torch.randn(edges.num_nodes, WIDTH), edges.edge_weight.float()

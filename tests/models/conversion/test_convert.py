@@ -1,0 +1,221 @@
+"""Whole models: what is shared, what is kept, what is refused."""
+
+import copy
+import warnings
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from torch import nn
+
+import pgso
+from pgso import PGSO, convert, param_groups
+from pgso.errors import InputError, UnknownNameError
+from pgso.models.conversion import ConversionWarning
+from tests.models.conversion.kinds import WIDTH, mlp
+
+EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5], [1, 0, 2, 1, 3, 2, 0, 5]])
+X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
+
+
+class Attributes(nn.Module):
+    """Convs in attributes, a ModuleDict and a ModuleList; one of them is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = pyg.GCNConv(WIDTH, WIDTH)
+        self.by_name = nn.ModuleDict({"mean": pyg.SAGEConv(WIDTH, WIDTH)})
+        self.listed = nn.ModuleList([pyg.GraphConv(WIDTH, WIDTH), self.first])
+        self.out = nn.Linear(WIDTH, 2)
+
+    def forward(self, x, edge_index):
+        x = self.first(x, edge_index).relu()
+        x = self.by_name["mean"](x, edge_index).relu()
+        for conv in self.listed:
+            x = conv(x, edge_index).relu()
+        return self.out(x)
+
+
+def sequential():
+    return pyg.Sequential(
+        "x, edge_index",
+        [
+            (pyg.GCNConv(WIDTH, 8), "x, edge_index -> x1"),
+            nn.ReLU(),
+            (pyg.GATConv(8, 8), "x1, edge_index -> x2"),
+            (lambda x1, x2: [x1, x2], "x1, x2 -> xs"),
+            (pyg.JumpingKnowledge("cat"), "xs -> x"),
+            nn.Linear(16, 2),
+        ],
+    )
+
+
+MODELS = {
+    "GCN": lambda: pyg.GCN(WIDTH, 8, 3, 2, norm="batch", jk="cat"),
+    "GCN lazy": lambda: pyg.GCN(-1, 8, 2, 2),
+    "GAT": lambda: pyg.GAT(WIDTH, 8, 2, 2, heads=2, dropout=0.5, act="elu"),
+    "GATv2": lambda: pyg.GAT(WIDTH, 8, 2, 2, v2=True, jk="max"),
+    "GIN": lambda: pyg.GIN(WIDTH, 8, 2, 2, train_eps=True, jk="lstm"),
+    "GraphSAGE": lambda: pyg.GraphSAGE(WIDTH, 8, 2, 2, norm="layer", jk="last"),
+    "Sequential": sequential,
+    "attributes": Attributes,
+    "one layer": lambda: pyg.GCNConv(WIDTH, 2),
+}
+
+
+def operators(model):
+    return [module for module in model.modules() if isinstance(module, PGSO)]
+
+
+@pytest.mark.parametrize("operator", ["pgso", "mpgso"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_all_shapes_convert_and_answer_as_before(name, operator):
+    model = MODELS[name]()
+    if name == "GCN lazy":
+        model(X, EDGES)
+    converted = convert(model, operator)
+    for training in (True, False):
+        answers = []
+        for one in (model, converted):
+            torch.manual_seed(1)
+            answers.append(one.train(training)(X, EDGES))
+        torch.testing.assert_close(answers[1], answers[0], atol=1e-5, rtol=1e-5)
+    converted(X, EDGES).square().sum().backward()
+    assert all(gso.m2.grad is not None and gso.m2.grad != 0 for gso in operators(converted))
+
+
+def test_the_given_model_is_left_unchanged():
+    model = pyg.GCN(WIDTH, 8, 2, 2)
+    before = copy.deepcopy(model.state_dict())
+    converted = convert(model)
+    with torch.no_grad():
+        for parameter in converted.parameters():
+            parameter.add_(1)
+    assert operators(model) == []
+    assert all(type(conv) is pyg.GCNConv for conv in model.convs)
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def test_lazy_layers_find_their_width_after_conversion():
+    converted = convert(pyg.GCN(-1, 8, 2, 2))
+    assert converted(X, EDGES).shape == (6, 2)
+    assert converted.convs[0].lin.weight.shape == (8, WIDTH)
+
+
+def test_pgso_is_one_operator_per_starting_point_and_mpgso_one_per_layer():
+    model = nn.ModuleList([pyg.GCNConv(4, 4), pyg.GCNConv(4, 4), pyg.SAGEConv(4, 4)])
+    shared = convert(model, "pgso")
+    assert len(operators(shared)) == 2
+    assert shared[0].gso is shared[1].gso
+    assert len(operators(convert(model, "mpgso"))) == 3
+
+
+def test_the_hops_of_sgc_share_an_operator_or_have_one_each():
+    assert len(operators(convert(pyg.SGConv(4, 2, K=3), "pgso"))) == 1
+    assert len(operators(convert(pyg.SGConv(4, 2, K=3), "mpgso"))) == 3
+
+
+def test_a_layer_used_twice_is_converted_once():
+    converted = convert(Attributes(), "mpgso")
+    assert converted.first is converted.listed[1]
+    assert len(operators(converted)) == 3
+
+
+def test_a_preset_is_where_all_layers_start():
+    converted = convert(pyg.GraphSAGE(WIDTH, 8, 2, 2), preset="gcn")
+    (gso,) = operators(converted)
+    assert gso.start == pgso.PRESETS["gcn"]
+
+
+def test_learn_chooses_the_scalars_that_learn():
+    (gso,) = operators(convert(pyg.GCN(WIDTH, 8, 2, 2), learn=("m2", "a")))
+    assert [name for name, _ in gso.named_parameters()] == ["m2", "a"]
+    assert operators(convert(pyg.GCN(WIDTH, 8, 2, 2), learn=False))[0].learned == ()
+
+
+def test_a_frozen_backbone_leaves_the_scalars_to_learn():
+    converted = convert(pyg.GCN(WIDTH, 8, 2, 2), freeze="backbone")
+    learning = [name for name, value in converted.named_parameters() if value.requires_grad]
+    assert len(learning) == 7
+    assert all(".gso." in name for name in learning)
+
+
+def test_param_groups_find_the_operators_of_a_converted_model():
+    groups = param_groups(convert(pyg.GCN(WIDTH, 8, 2, 2)))
+    assert {group["name"]: len(group["params"]) for group in groups} == {
+        "weights": 4,
+        "scalars": 4,
+        "exponents": 3,
+    }
+
+
+def test_the_operators_learn_with_the_network():
+    model = convert(pyg.GCN(WIDTH, 8, 2, 2))
+    optimiser = torch.optim.Adam(param_groups(model))
+    target = torch.tensor([0, 1, 0, 1, 0, 1])
+    losses = []
+    for _ in range(30):
+        optimiser.zero_grad()
+        losses.append(nn.functional.cross_entropy(model(X, EDGES), target))
+        losses[-1].backward()
+        optimiser.step()
+    assert losses[-1] < losses[0]
+    (gso,) = operators(model)
+    assert gso.parameters_tuple() != gso.start
+
+
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        (pyg.PNAConv(4, 4, ["mean"], ["identity"], torch.tensor([1, 2])), "no adapter"),
+        (pyg.SAGEConv(4, 4, aggr="max"), "aggregation 'max'"),
+        (pyg.SAGEConv((4, 4), 4), "two sets of nodes"),
+        (pyg.GCNConv(4, 4, flow="target_to_source"), "transpose"),
+        (pyg.GINConv(mlp(), aggr="mean"), "aggregation 'mean'"),
+        (pyg.ChebConv(4, 4, K=1), "K=1"),
+    ],
+)
+def test_layers_that_cannot_be_converted_are_named_and_stay(layer, reason):
+    with pytest.warns(ConversionWarning) as caught:
+        converted = convert(nn.ModuleList([pyg.GCNConv(4, 4), layer]))
+    (warning,) = caught
+    assert f"1 ({type(layer).__name__})" in str(warning.message)
+    assert reason in str(warning.message)
+    assert type(converted[1]) is type(layer)
+
+
+def test_a_subclass_may_do_something_else_and_stays():
+    class Mine(pyg.GCNConv):
+        pass
+
+    with pytest.warns(ConversionWarning, match="Mine"):
+        convert(nn.ModuleList([pyg.GCNConv(4, 4), Mine(4, 4)]))
+
+
+def test_nothing_to_convert_is_an_error_that_says_what_would_be():
+    with pytest.raises(InputError, match=r"no layer to convert in this Linear.*GCNConv"):
+        convert(nn.Linear(2, 2))
+    with pytest.raises(InputError, match=r"EdgeConv\): no adapter"):
+        convert(pyg.EdgeConv(nn.Linear(4, 2)))
+    with pytest.raises(InputError, match="no layer to convert"):
+        convert(convert(pyg.GCN(WIDTH, 8, 2, 2)))
+    with pytest.raises(InputError, match="no layer to convert"):
+        convert(pgso.GNN("gcn", 4, 4, 2))
+
+
+def test_bad_arguments_are_refused_in_words():
+    model = pyg.GCN(WIDTH, 8, 2, 2)
+    with pytest.raises(UnknownNameError, match="no operator is called 'mpsgo'"):
+        convert(model, "mpsgo")
+    with pytest.raises(UnknownNameError, match="no freeze is called 'all'"):
+        convert(model, freeze="all")
+    with pytest.raises(UnknownNameError, match="no preset is called 'gnc'"):
+        convert(model, preset="gnc")
+    with pytest.raises(InputError, match="takes a torch module, got str"):
+        convert("model")
+
+
+def test_a_model_that_converts_whole_gives_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        convert(pyg.GIN(WIDTH, 8, 2, 2))

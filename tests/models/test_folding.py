@@ -1,0 +1,91 @@
+"""A folded model answers as the learned one did, with nothing of S left to learn."""
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from hypothesis import given
+from torch import nn
+
+from pgso import CONVS, GNN, PGSO, apply_pgso, convert, fold
+from pgso.errors import InputError
+from pgso.models.folding import FoldedOperator
+from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
+from tests.strategies import edge_lists, parameters, random_features
+
+EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5, 5], [1, 0, 2, 1, 3, 2, 0, 0, 5]])
+X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
+
+
+def learned(model):
+    """The model with its scalars somewhere else than at the start."""
+    with torch.no_grad():
+        for gso in model.modules():
+            if isinstance(gso, PGSO):
+                for place, scalar in enumerate(gso.parameters()):
+                    scalar.add_(0.1 * (place - 2))
+    return model.eval()
+
+
+def assert_folded(model, *inputs):
+    folded = fold(model)
+    torch.testing.assert_close(folded(*inputs), model(*inputs), atol=1e-5, rtol=1e-5)
+    assert not any(isinstance(module, PGSO) for module in folded.modules())
+    scalars = sum(p.numel() for g in model.modules() if isinstance(g, PGSO) for p in g.parameters())
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert sum(parameter.numel() for parameter in folded.parameters()) == count - scalars
+
+
+@given(edges=edge_lists(), S=parameters())
+def test_a_folded_operator_is_the_operator(edges, S):
+    x = random_features(edges.num_nodes)
+    found = FoldedOperator(torch.tensor(S, dtype=torch.float64)).double()
+    found.S.copy_(torch.tensor(S))
+    torch.testing.assert_close(
+        found(x, edges.edge_index, edges.edge_weight),
+        apply_pgso(x, edges.graph, found.S),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("operator", ["pgso", "mpgso"])
+@pytest.mark.parametrize("conv", CONVS)
+def test_own_models_answer_as_before(conv, operator):
+    model = learned(GNN(conv, WIDTH, 8, 2, operator=operator, jk="cat"))
+    assert_folded(model, X, EDGES, torch.rand(EDGES.size(1)) + 0.5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_converted_layers_answer_as_before(name):
+    kind = KINDS[name]
+    further = {
+        "features": [torch.randn(EDGES.size(1), EDGE_WIDTH)],
+        "weights": [torch.rand(EDGES.size(1)) + 0.5],
+        "nothing": [],
+    }[kind.edges]
+    assert_folded(learned(convert(kind.make())), X, EDGES, *further)
+
+
+def test_the_given_model_keeps_learning():
+    model = GNN("gcn", WIDTH, 8, 2)
+    fold(model)
+    assert len(model.operators) == 1
+    assert model.training
+
+
+def test_shared_operators_stay_shared():
+    folded = fold(convert(pyg.GCN(WIDTH, 8, 3, 2)))
+    assert sum(isinstance(module, FoldedOperator) for module in folded.modules()) == 1
+
+
+def test_nothing_to_fold_is_an_error():
+    with pytest.raises(InputError, match="no operator to fold in this Linear"):
+        fold(nn.Linear(2, 2))
+    with pytest.raises(InputError, match="takes a torch module"):
+        fold("model")
+
+
+def test_a_prepared_graph_is_refused_in_words():
+    model = fold(GNN("gcn", WIDTH, 8, 2))
+    with pytest.raises(InputError, match="takes an edge_index"):
+        model(X, torch.eye(6).to_sparse_csr())
