@@ -106,8 +106,9 @@ def as_scipy(graph: Graph, S: Sequence[Scalar]) -> csr_array:
     with torch.no_grad():
         entries = pgso_entries(graph, vector)
     pattern, n = graph.pattern, graph.num_nodes
-    data, indices, indptr = (t.numpy(force=True) for t in (entries, pattern.col, pattern.rowptr))
-    return csr_array((data, indices, indptr), shape=(n, n))
+    assert pattern.rowptr is not None  # a Graph of a user is sorted
+    indices, indptr = pattern.col.numpy(force=True), pattern.rowptr.numpy(force=True)
+    return csr_array((entries.numpy(force=True), indices, indptr), shape=(n, n))
 
 
 def _symmetric_pairs(

@@ -1,0 +1,211 @@
+"""Watching the spectrum of a network's operators while it trains."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from pgso.graph import Graph, as_graph
+from pgso.gso.module import PGSO
+from pgso.spectrum.interval import gershgorin_interval
+from pgso.spectrum.lipschitz import lipschitz_bound
+from pgso.spectrum.smoothness import dirichlet_energy, mean_average_distance
+
+
+class SpectralWarning(UserWarning):
+    """The spectral radius of an operator has grown out of proportion."""
+
+
+class ScalarWriter(Protocol):
+    """What is used of ``torch.utils.tensorboard.SummaryWriter``."""
+
+    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> Any:
+        """Log one number."""
+
+
+@dataclass(frozen=True)
+class OperatorReading:
+    """One operator, by Theorem 2: every eigenvalue lies in [low, high]."""
+
+    low: float
+    high: float
+
+    @property
+    def centre(self) -> float:
+        """The middle of the interval."""
+        return (self.low + self.high) / 2
+
+    @property
+    def radius(self) -> float:
+        """A bound on the size of every eigenvalue."""
+        return max(abs(self.low), abs(self.high))
+
+
+@dataclass(frozen=True)
+class LayerReading:
+    """One layer's output: both numbers fall to 0 where features are smoothed out."""
+
+    dirichlet_energy: float  # see pgso.spectrum.smoothness
+    mean_average_distance: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What :meth:`SpectralMonitor.observe` saw at one step."""
+
+    step: int
+    operators: dict[str, OperatorReading]  # by the module's name
+    lipschitz: float  # of the whole stack, see pgso.spectrum.lipschitz
+    layers: dict[str, LayerReading]  # empty unless the model is watched
+
+
+class SpectralMonitor:
+    """Logs where the operators' spectra go, in our trainer or in anybody's loop.
+
+    Args:
+        writer: A TensorBoard ``SummaryWriter``, or whatever has its ``add_scalar``.
+        growth_limit: Warn, once an operator, when its radius is this many times the first one.
+
+    Example:
+        >>> model = nn.Sequential(PGSO("gcn"))
+        >>> monitor = SpectralMonitor()
+        >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> monitor.observe(model, path).operators["0"].radius
+        1.0
+    """
+
+    def __init__(self, writer: ScalarWriter | None = None, growth_limit: float = 10.0) -> None:
+        self.writer = writer
+        self.growth_limit = growth_limit
+        self.history: list[Observation] = []
+        self._outputs: dict[str, Tensor] = {}
+        self._calls: dict[str, int] = {}
+        self._warned: set[str] = set()
+
+    @contextmanager
+    def watch(self, model: nn.Module) -> Iterator[None]:
+        """Look at layers' outputs and count operators' uses as the model runs; costs nothing.
+
+        Only references to the last outputs are kept; :meth:`observe` does the work. A layer is a
+        module that holds an operator as its own attribute.
+        """
+        layers = {id(parent): name for name, parent, _ in _uses(model)}
+        by_name = dict(model.named_modules())
+        handles = [model.register_forward_pre_hook(lambda *_: self._forget())]
+        for name in layers.values():
+            handles.append(by_name[name].register_forward_hook(self._keep(name)))
+        for name, operator in _operators(model).items():
+            handles.append(operator.register_forward_hook(self._count(name)))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+            self._forget()
+
+    @torch.no_grad()
+    def observe(
+        self, model: nn.Module, graph: Graph | Tensor, step: int | None = None
+    ) -> Observation:
+        """Read the operators, and the last outputs of a watched model; O(E) and no training state.
+
+        Args:
+            model: Contains :class:`pgso.PGSO` modules.
+            graph: Undirected; a directed one is refused with an offending edge.
+            step: The number to log under; by default it counts up.
+        """
+        graph = as_graph(graph)
+        operators = {}
+        for name, operator in _operators(model).items():
+            low, high = gershgorin_interval(graph, operator.parameters_tuple())
+            operators[name] = OperatorReading(float(low), float(high))
+        observation = Observation(
+            step=len(self.history) if step is None else step,
+            operators=operators,
+            lipschitz=lipschitz_bound(model, graph, self._uses_of(model)),
+            layers={
+                name: LayerReading(dirichlet_energy(out, graph), mean_average_distance(out, graph))
+                for name, out in self._outputs.items()
+                if out.shape[0] == graph.num_nodes
+            },
+        )
+        self.history.append(observation)
+        self._warn(observation)
+        if self.writer is not None:
+            self._write(observation, self.writer)
+        return observation
+
+    def _uses_of(self, model: nn.Module) -> dict[str, int]:
+        """How often each operator is applied: as counted in the last pass, else one a layer."""
+        if self._calls:
+            return dict(self._calls)
+        uses = dict.fromkeys(_operators(model), 0)
+        for _, _, operator in _uses(model):
+            uses[operator] += 1
+        return {name: max(count, 1) for name, count in uses.items()}
+
+    def _warn(self, observation: Observation) -> None:
+        for name, reading in observation.operators.items():
+            first = next(o.operators[name].radius for o in self.history if name in o.operators)
+            limit = self.growth_limit * max(first, 1.0)
+            if name not in self._warned and not reading.radius <= limit:
+                self._warned.add(name)
+                warnings.warn(
+                    f"the spectral radius of operator {name!r} may be {reading.radius:.3g} at step "
+                    f"{observation.step}, {self.growth_limit:g} times where it started; lower the "
+                    "learning rate of S, or add the width of pgso.spectrum.interval to the loss",
+                    SpectralWarning,
+                    stacklevel=3,
+                )
+
+    @staticmethod
+    def _write(observation: Observation, writer: ScalarWriter) -> None:
+        for name, operator in observation.operators.items():
+            for quantity in ("low", "high", "centre", "radius"):
+                tag = f"spectrum/{name or 'operator'}/{quantity}"
+                writer.add_scalar(tag, getattr(operator, quantity), observation.step)
+        for name, layer in observation.layers.items():
+            for quantity in ("dirichlet_energy", "mean_average_distance"):
+                tag = f"smoothness/{name or 'layer'}/{quantity}"
+                writer.add_scalar(tag, getattr(layer, quantity), observation.step)
+        if math.isfinite(observation.lipschitz):
+            writer.add_scalar("spectrum/lipschitz", observation.lipschitz, observation.step)
+
+    def _forget(self) -> None:
+        self._outputs.clear()
+        self._calls.clear()
+
+    def _keep(self, name: str) -> Any:
+        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+            if isinstance(output, Tensor) and output.is_floating_point():
+                self._outputs[name] = output.detach()
+
+        return hook
+
+    def _count(self, name: str) -> Any:
+        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+            self._calls[name] = self._calls.get(name, 0) + 1
+
+        return hook
+
+
+def _operators(model: nn.Module) -> dict[str, PGSO]:
+    """Each distinct operator under the first name it is found by."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, PGSO)}
+
+
+def _uses(model: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
+    """Every (layer's name, layer, operator's name); lists of operators are not layers."""
+    names = {id(operator): name for name, operator in _operators(model).items()}
+    containers = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
+    for name, layer in model.named_modules():
+        if isinstance(layer, containers):
+            continue
+        for child in layer.children():
+            if id(child) in names:
+                yield name, layer, names[id(child)]

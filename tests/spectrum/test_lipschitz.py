@@ -1,0 +1,53 @@
+"""Bounds on amplification: of one operator, and of a stack of layers."""
+
+import math
+
+import networkx
+import pytest
+import torch
+from hypothesis import given
+from torch import nn
+
+from pgso import PGSO, Graph, dense_pgso
+from pgso.spectrum import operator_norm_bound
+from pgso.spectrum.lipschitz import lipschitz_bound
+from tests.strategies import edge_lists, parameters
+
+GRAPH = Graph.from_networkx(networkx.barabasi_albert_graph(20, 2, seed=0))
+
+
+@given(edges=edge_lists(), S=parameters())
+def test_it_bounds_the_norm_of_the_operator_on_any_graph(edges, S):
+    norm = torch.linalg.matrix_norm(dense_pgso(edges.adjacency, S), 2)
+    assert norm <= operator_norm_bound(edges.graph, S) * (1 + 1e-9) + 1e-9
+
+
+class Layer(nn.Module):
+    def __init__(self, gso, inside, outside):
+        super().__init__()
+        self.gso, self.linear = gso, nn.Linear(inside, outside)
+
+    def forward(self, x):
+        return self.gso(self.linear(x), GRAPH).relu()
+
+
+def test_no_pair_of_inputs_is_pulled_apart_further_than_the_bound_of_the_stack():
+    torch.manual_seed(0)
+    model = nn.Sequential(Layer(PGSO("mean"), 3, 8), nn.BatchNorm1d(8), Layer(PGSO("gcn"), 8, 2))
+    model.train()(torch.randn(20, 3))
+    model.eval()
+    bound = lipschitz_bound(model, GRAPH, {"0.gso": 1, "2.gso": 1})
+    x = torch.randn(20, 3, requires_grad=True)
+    jacobian = torch.autograd.functional.jacobian(model, x).reshape(40, 60)
+    assert torch.linalg.matrix_norm(jacobian, 2) <= bound
+
+
+def test_an_operator_used_twice_counts_twice():
+    gso = PGSO((0, 3, 0, 0, 0, 0, 1))
+    once, twice = (lipschitz_bound(gso, GRAPH, {"": count}) for count in (1, 2))
+    assert twice == pytest.approx(once**2)
+
+
+def test_parameters_of_an_unknown_kind_make_it_infinite():
+    model = nn.Sequential(PGSO("gcn"), nn.LayerNorm(3))
+    assert lipschitz_bound(model, GRAPH, {}) == math.inf
