@@ -40,8 +40,8 @@ def load_task(
         options: The dataset's own, see its loader.
 
     Example:
-        >>> load_task("sbm", size=50)
-        Task(sbm: 1 graph, 150 nodes, 7616 edges, 4 features, 3 classes, accuracy)
+        >>> load_task("minesweeper", rows=10, cols=10)
+        Task(minesweeper: 1 graph, 100 nodes, 684 edges, 7 features, 2 classes, roc_auc)
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from pgso.data.archive import read_archive
 from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.cache import cached
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.download import fetch_with_pyg
 from pgso.data.edges import both_directions, distinct
@@ -64,12 +65,8 @@ def load(
     origin = PUBLISHED[name]
     folder = root / origin.raw
     features, edges = folder / "out1_node_feature_label.txt", folder / "out1_graph_edges.txt"
-    nodes, fields, y = _read_nodes(features)
-    x = _bags(fields, features) if origin.class_name == "Actor" else _rows(fields, features)
-    check_range(nodes, 0, len(nodes), f"{features}: a node id")
-    if len(np.unique(nodes)) != len(nodes):
-        raise InputError(f"{features} describes a node twice; fetch it again")
-    order = np.argsort(nodes)
+    parts = cached(name, [features], partial(_read_nodes, features, origin.class_name == "Actor"))
+    x, y = parts["x"], parts["y"]
     edge_index = parse_numbers(
         [line.replace("\t", ",") for line in read_lines(edges)[1:]], np.int64, 2, edges, 2
     ).T
@@ -81,8 +78,8 @@ def load(
         raise InputError(f"{split} splits {len(masks['train_mask'])} nodes, {name} has {len(y)}")
     arrays = Arrays(
         edge_index=distinct(edge_index, len(y)),
-        x=x[order],
-        y=y[order],
+        x=x,
+        y=y,
         split=masks_to_split(*masks.values()),
         classes=tuple(str(c) for c in range(int(y.max()) + 1)),
     )
@@ -95,8 +92,13 @@ def load(
     return arrays
 
 
-def _read_nodes(path: Path) -> tuple[Array, list[str], Array]:
-    """Node ids, what stands for their features, and their classes: three fields a line."""
+def _read_nodes(path: Path, bags: bool) -> dict[str, Array]:
+    """Features and classes in the order of the nodes: three fields a line, the first a node's id.
+
+    Args:
+        path: The file.
+        bags: Whether a page's words are listed (Actor) rather than all columns of x.
+    """
     rows = [line.split("\t") for line in read_lines(path)[1:]]
     for number, row in enumerate(rows, start=2):
         if len(row) != 3:
@@ -104,20 +106,25 @@ def _read_nodes(path: Path) -> tuple[Array, list[str], Array]:
                 f"{path}, line {number}: expected 3 tab-separated fields, got {len(row)}"
             )
     pairs = parse_numbers([f"{node},{label}" for node, _, label in rows], np.int64, 2, path, 2)
-    return pairs[:, 0], [features for _, features, _ in rows], pairs[:, 1]
-
-
-def _rows(fields: list[str], path: Path) -> Array:  # (n, F)
-    return parse_numbers(fields, np.float32, None, path, 2)
+    nodes, y = pairs.T
+    check_range(nodes, 0, len(nodes), f"{path}: a node id")
+    if len(np.unique(nodes)) != len(nodes):
+        raise InputError(f"{path} describes a node twice; fetch it again")
+    fields = [features for _, features, _ in rows]
+    x = _bags(fields, path) if bags else parse_numbers(fields, np.float32, None, path, 2)
+    order = np.argsort(nodes)
+    return {"x": x[order], "y": y[order]}
 
 
 def _bags(fields: list[str], path: Path) -> Array:  # (n, F)
-    """Actor lists the words of a page instead of all columns."""
-    counts = [field.count(",") + 1 for field in fields]
-    words = parse_numbers(",".join(fields).split(","), np.int64, 1, path, 2).ravel()
+    bags = [
+        parse_numbers([field], np.int64, None, path, line).ravel()
+        for line, field in enumerate(fields, start=2)
+    ]
+    words = np.concatenate(bags)
     check_range(words, 0, 10**5, f"{path}: a word")
-    x = np.zeros((len(fields), int(words.max()) + 1), dtype=np.float32)
-    x[np.repeat(np.arange(len(fields)), counts), words] = 1
+    x = np.zeros((len(bags), int(words.max()) + 1), dtype=np.float32)
+    x[np.repeat(np.arange(len(bags)), [len(bag) for bag in bags]), words] = 1
     return x
 
 
