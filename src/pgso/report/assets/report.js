@@ -1,0 +1,278 @@
+// What is on the page: scores, curves, and one run that the slider moves through.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const NAMES = ["m1", "m2", "m3", "e1", "e2", "e3", "a"];
+const STYLES = {
+  m1: ["--first", ""], m2: ["--second", ""], m3: ["--third", ""],
+  e1: ["--first", "7 4"], e2: ["--second", "7 4"], e3: ["--third", "7 4"], a: ["--fourth", "2 3"],
+};
+const plots = {};
+const find = (id) => document.getElementById(id);
+
+function plotIn(id) {
+  const host = find(id);
+  if (!host) return null;
+  plots[id] ??= new Plot(host);
+  return plots[id];
+}
+
+function drawScores() {
+  const { operators, seeds, means } = DATA.scores;
+  plotIn("scores")?.draw({
+    axis: "y",
+    height: 320,
+    x: { label: "", domain: [-0.4, operators.length - 0.6], ticks: operators.map((name, k) => [k, DATA.labels[name]]) },
+    y: { label: `test ${DATA.metric}` },
+    series: seeds.map(({ seed, test }) => ({
+      name: `seed ${seed}`, colour: "--fixed", dots: true, width: 1.5, quiet: true,
+      points: operators.flatMap((name, k) => (name in test ? [[k, test[name]]] : [])),
+    })),
+    means: operators.map((name, k) => ({
+      x: k + 0.12, mean: means[name].mean, colour: `--${name}`,
+      low: means[name].interval?.[0] ?? null, high: means[name].interval?.[1] ?? null,
+    })),
+  });
+}
+
+function drawCurves() {
+  for (const [name, curves] of Object.entries(DATA.curves)) {
+    plotIn(`curve-${name}`)?.draw({
+      axis: "x",
+      x: { label: "epochs" },
+      y: { label: name === "loss" ? "loss" : DATA.metric },
+      series: Object.entries(curves).map(([operator, curve]) => ({
+        name: DATA.labels[operator], colour: `--${operator}`,
+        points: curve.epochs.map((epoch, k) => [epoch, curve.mean[k]]),
+        band: curve.epochs.map((epoch, k) => [epoch, curve.low[k], curve.high[k]]),
+      })),
+    });
+  }
+}
+
+class Explorer {
+  constructor() {
+    this.slider = find("slider");
+    this.fill("operator", [...new Set(DATA.runs.map((run) => run.operator))], (name) => DATA.labels[name]);
+    find("operator").addEventListener("change", () => this.changeOperator());
+    find("seed").addEventListener("change", () => this.changeRun());
+    find("layer").addEventListener("change", () => this.redraw());
+    this.slider.addEventListener("input", () => this.show());
+    find("to-chosen").addEventListener("click", () => this.go(this.run.chosen));
+    find("play").addEventListener("click", () => this.play());
+    find("heat")?.addEventListener("pointermove", (event) => this.readHeat(event));
+    find("heat-numbers")?.addEventListener("toggle", () => this.showHeatNumbers());
+    for (const details of document.querySelectorAll(".js-table")) {
+      details.addEventListener("toggle", () => this.showNumbers(details));
+    }
+    this.changeOperator();
+  }
+
+  fill(id, values, text) {
+    find(id).replaceChildren(...values.map((value) => new Option(text(value), value)));
+    find(id).parentElement.hidden = values.length < 2;
+  }
+
+  changeOperator() {
+    const runs = DATA.runs.filter((run) => run.operator === find("operator").value);
+    this.fill("seed", runs.map((run) => run.seed), (seed) => seed);
+    this.changeRun();
+  }
+
+  changeRun() {
+    const layer = find("layer").value;
+    this.run = DATA.runs.find((run) => run.operator === find("operator").value && String(run.seed) === find("seed").value);
+    this.fill("layer", this.run.parameters[0].map((_, k) => k), (k) => k + 1);
+    if (layer < this.run.parameters[0].length) find("layer").value = layer || 0;
+    this.slider.max = this.run.epochs.length - 1;
+    find("to-chosen").disabled = this.run.chosen === null;
+    this.go(this.run.chosen ?? this.run.epochs.at(-1), true);
+  }
+
+  get layer() { return Number(find("layer").value); }
+  get place() { return Number(this.slider.value); }
+  get epoch() { return this.run.epochs[this.place]; }
+  parametersAt(place) { return this.run.parameters[place][this.layer]; }
+  intervalAt(place) { return this.run.intervals?.[place]?.[this.layer] ?? null; }
+
+  placeOf(epoch) {
+    const distance = this.run.epochs.map((each) => Math.abs(each - epoch));
+    return distance.indexOf(Math.min(...distance));
+  }
+
+  go(epoch, everything = false) {
+    this.slider.value = this.placeOf(epoch);
+    if (everything) this.redraw(); else this.show();
+  }
+
+  play() {
+    const button = find("play"), running = button.getAttribute("aria-pressed") === "true";
+    clearInterval(this.timer);
+    button.setAttribute("aria-pressed", String(!running));
+    button.textContent = running ? "Play" : "Pause";
+    if (running) return;
+    if (this.place >= Number(this.slider.max)) this.slider.value = 0;
+    this.timer = setInterval(() => {
+      if (this.place >= Number(this.slider.max)) return this.play();
+      this.slider.value = this.place + 1;
+      this.show();
+    }, 60);
+  }
+
+  redraw() {
+    this.drawTrajectory();
+    this.drawSupport();
+    this.show();
+    for (const details of document.querySelectorAll(".js-table[open]")) this.showNumbers(details);
+  }
+
+  drawTrajectory() {
+    plotIn("trajectory").draw({
+      axis: "x", height: 320, x: { label: "epochs" }, y: { label: "value" },
+      cursor: this.epoch, onPick: (epoch) => this.go(epoch),
+      series: NAMES.map((name, k) => ({
+        name, colour: STYLES[name][0], dash: STYLES[name][1],
+        points: this.run.epochs.map((epoch, place) => [epoch, this.parametersAt(place)[k]]),
+      })),
+    });
+  }
+
+  drawSupport() {
+    const known = this.run.epochs.map((epoch, place) => [epoch, this.intervalAt(place)])
+      .filter(([, bounds]) => bounds && bounds[0] !== null && bounds[1] !== null);
+    const plot = plotIn("support");
+    if (!plot) return;
+    find("support-panel").hidden = !known.length;
+    const colour = `--${this.run.operator}`;
+    const end = (name, k) => ({ name, colour, quiet: true, points: known.map(([epoch, bounds]) => [epoch, bounds[k]]) });
+    const low = end("low", 0);
+    low.band = known.map(([epoch, bounds]) => [epoch, ...bounds]);
+    plot.draw({
+      axis: "x", x: { label: "epochs" }, y: { label: "eigenvalues" }, cursor: this.epoch,
+      onPick: (epoch) => this.go(epoch), series: [low, end("high", 1)],
+    });
+  }
+
+  show() {
+    const { epoch } = this, S = this.parametersAt(this.place);
+    find("epoch").value = epoch;
+    const words = epoch === 0 ? "epochs: the start" : epoch === this.run.chosen ? "epochs: the chosen one" : "epochs";
+    find("epoch-note").textContent = words;
+    this.slider.setAttribute("aria-valuetext", `${epoch} ${words}`);
+    plotIn("trajectory").moveCursor(epoch);
+    plotIn("support")?.moveCursor(epoch);
+    this.showValues(S);
+    this.showHeat(S);
+    this.drawSpectrum(S);
+  }
+
+  showValues(S) {
+    const chosen = this.run.chosen === null ? null : this.parametersAt(this.placeOf(this.run.chosen));
+    const rows = NAMES.map((name, k) => {
+      const row = element("tr", { "data-name": name });
+      element("th", { scope: "row" }, row, name);
+      element("td", {}, row, shown(this.parametersAt(0)[k]));
+      element("td", { class: "now" }, row, shown(S[k]));
+      element("td", {}, row, shown(chosen?.[k]));
+      return row;
+    });
+    const bounds = this.intervalAt(this.place);
+    if (this.run.intervals) {
+      const text = (each) => (each ? `${shown(each[0])} to ${shown(each[1])}` : "–");
+      const row = element("tr", { "data-name": "interval" });
+      const ends = [this.intervalAt(0), bounds, chosen && this.intervalAt(this.placeOf(this.run.chosen))];
+      element("th", { scope: "row" }, row, "interval");
+      ends.forEach((each, k) => element("td", k === 1 ? { class: "now" } : {}, row, text(each)));
+      rows.push(row);
+    }
+    find("values").tBodies[0].replaceChildren(...rows);
+    const [m1, m2, m3, e1, e2, e3, a] = S.map((value) => value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−"));
+    const line = find("formula");
+    line.replaceChildren(`γ = ${m1} D`, power(e1), ` + ${m2} D`, power(e2), " Aₐ D", power(e3), ` + ${m3} I,  a = ${a}`);
+  }
+
+  showHeat(S) {
+    const { subgraph } = this.run;
+    if (!find("heat-panel")) return;
+    find("heat-panel").hidden = !subgraph;
+    if (!subgraph) return;
+    this.matrix = operatorEntries(S, subgraph);
+    // One scale for the run, so that a change of colour is a change of value.
+    const ends = [0, this.placeOf(this.run.chosen ?? 0), this.run.epochs.length - 1];
+    const sizes = ends.flatMap((place) => operatorEntries(this.parametersAt(place), subgraph).flat().map(Math.abs));
+    const largest = Math.max(...sizes, 1e-9);
+    drawHeat(find("heat"), this.matrix, largest);
+    find("heat-low").textContent = shown(-largest);
+    find("heat-high").textContent = shown(largest);
+    this.showHeatNumbers();
+  }
+
+  showHeatNumbers() {
+    const details = find("heat-numbers");
+    while (details?.children.length > 1) details.lastChild.remove();
+    if (details?.open) details.append(tableOf(["node", ...this.matrix.keys()].map(String), this.matrix.map((row, i) => [String(i), ...row.map(shown)])));
+  }
+
+  readHeat(event) {
+    const box = find("heat").getBoundingClientRect(), n = this.matrix.length;
+    const i = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
+    const j = Math.min(n - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * n)));
+    find("heat-read").textContent = `Row ${i}, column ${j}: ${shown(this.matrix[i][j])}`;
+  }
+
+  drawSpectrum(S) {
+    const plot = plotIn("spectrum");
+    if (!plot) return;
+    const { run, layer } = this, colour = `--${run.operator}`, bounds = this.intervalAt(this.place);
+    const curve = (name, density, more) => ({ name, points: density.grid.map((x, k) => [x, density.density[k]]), ...more });
+    const now = run.byEpoch.filter((each) => (each.operator ?? 0) === layer)
+      .sort((p, q) => Math.abs(p.epoch + 1 - this.epoch) - Math.abs(q.epoch + 1 - this.epoch))[0];
+    const series = [];
+    if (run.start[layer]) series.push(curve("start", run.start[layer], { colour: "--fixed", dash: "7 4" }));
+    if (now) series.push(curve(`after ${now.epoch + 1} epochs`, now, { colour: "--fourth" }));
+    if (run.learned[layer]) series.push(curve("learned", run.learned[layer], { colour }));
+    const rug = run.subgraph ? subgraphEigenvalues(S, run.subgraph) : [];
+    const reach = [...(run.intervals ?? []).flatMap((each) => each[layer] ?? []), ...series.flatMap((each) => each.points.map((point) => point[0]))];
+    const notes = [];
+    if (bounds) notes.push("Shaded: the certified interval at this epoch.");
+    if (series.length) notes.push("Curves: the density of the eigenvalues.");
+    if (rug.length) notes.push("Ticks: eigenvalues on the nodes shown below.");
+    find("spectrum-panel").hidden = !notes.length;
+    find("spectrum-note").textContent = notes.join(" ");
+    plot.draw({
+      axis: "x", series, rug, shade: bounds, shadeColour: colour,
+      x: { label: "eigenvalue", domain: fitted([...reach, ...rug], 0.05) },
+      y: { label: series.length ? "density" : "", ...(series.length ? {} : { domain: [0, 1], ticks: [] }) },
+    });
+  }
+
+  showNumbers(details) {
+    while (details.children.length > 1) details.lastChild.remove();
+    if (details.open) details.append(plots[details.dataset.plot].table());
+  }
+}
+
+function power(exponent) {
+  const sup = document.createElement("sup");
+  sup.textContent = exponent;
+  return sup;
+}
+
+function followTheme(explorer) {
+  const button = find("theme"), system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const label = () => {
+    button.setAttribute("aria-pressed", String(isDark()));
+    button.textContent = isDark() ? "Light page" : "Dark page";
+    explorer?.show();
+  };
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    label();
+  });
+  system.addEventListener("change", label);
+  label();
+}
+
+drawScores();
+drawCurves();
+followTheme(DATA.runs.length ? new Explorer() : null);

@@ -1,0 +1,114 @@
+"""The numbers behind the interactive plots, as JSON that is safe inside a script element."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pgso.records import RunRecord
+from pgso.report.comparison import Comparison
+from pgso.report.labels import LABELS, metric_label
+from pgso.report.learned import interval_at_start
+from pgso.report.series import Band, by_operator, curve_band, is_number, thinned
+from pgso.report.spectra import Spectra
+
+MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
+
+
+def payload(
+    records: Sequence[RunRecord], comparison: Comparison, spectra: Mapping[str, Spectra]
+) -> dict[str, Any]:
+    """Everything the page's script draws; epochs are counted from 1, and 0 is the start."""
+    return {
+        "metric": metric_label(comparison.metric),
+        "labels": LABELS,
+        "scores": _scores(records, comparison),
+        "curves": {
+            name: {
+                operator: _band(found)
+                for operator, group in by_operator(records, LABELS).items()
+                if (found := curve_band(group, name, scale)) is not None
+            }
+            for name, scale in (("loss", 1.0), ("val", 100.0), ("test", 100.0))
+        },
+        "runs": [
+            _run(record, records, spectra.get(record.spec.key, {}))
+            for record in learned_runs(records)
+        ],
+    }
+
+
+def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The runs whose operators can be looked at epoch by epoch, by operator and seed."""
+    learned = [name for name in LABELS if name != "fixed"]
+    groups = by_operator(records, learned).values()
+    return [run for group in groups for run in group if run.curves.get("parameters")]
+
+
+def embedded(value: Any) -> str:
+    r"""JSON that cannot end the script element it stands in, whatever strings it holds.
+
+    Example:
+        >>> embedded({"name": "</script>&"})
+        '{"name":"\\u003c/script\\u003e\\u0026"}'
+    """
+    text = json.dumps(_drawable(value), separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _scores(records: Sequence[RunRecord], comparison: Comparison) -> dict[str, Any]:
+    seeds: dict[int, dict[str, float]] = {}
+    for record in records:
+        if record.test is not None:
+            seeds.setdefault(record.spec.seed, {})[record.spec.operator] = 100 * record.test
+    return {
+        "operators": comparison.operators,
+        "seeds": [{"seed": seed, "test": seeds[seed]} for seed in sorted(seeds)],
+        "means": {
+            summary.operator: {"mean": summary.mean, "interval": summary.interval}
+            for summary in comparison.test.summaries
+        },
+    }
+
+
+def _band(found: Band) -> dict[str, list[float]]:
+    places = thinned(len(found.epochs), MOST_EPOCHS)
+    return {
+        name: [getattr(found, name)[place] for place in places]
+        for name in ("epochs", "mean", "low", "high")
+    }
+
+
+def _run(record: RunRecord, records: Sequence[RunRecord], spectra: Spectra) -> dict[str, Any]:
+    """One run, with the start as epoch 0 of every curve."""
+    curve = record.curves["parameters"]
+    kept = [] if record.epoch is None else [record.epoch]
+    places = thinned(len(curve), MOST_EPOCHS, kept)
+    layers = range(len(record.start))
+    bounds = record.curves.get("interval") or []
+    intervals = None
+    if len(bounds) == len(curve):
+        at_start = [interval_at_start(record, layer, records) for layer in layers]
+        intervals = [at_start, *(bounds[place] for place in places)]
+    return {
+        "operator": record.spec.operator,
+        "seed": record.spec.seed,
+        "chosen": None if record.epoch is None else record.epoch + 1,
+        "epochs": [0, *(place + 1 for place in places)],
+        "parameters": [record.start, *(curve[place] for place in places)],
+        "intervals": intervals,
+        "start": spectra.get("start", []),
+        "learned": spectra.get("learned", []),
+        "byEpoch": spectra.get("by_epoch", []),
+        "subgraph": spectra.get("subgraph"),
+    }
+
+
+def _drawable(value: Any) -> Any:
+    """Five significant digits, and null where there is no number to draw."""
+    if isinstance(value, Mapping):
+        return {str(key): _drawable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_drawable(entry) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.5g}") if is_number(value) else None
+    return value
