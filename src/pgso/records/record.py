@@ -10,7 +10,7 @@ from pgso.records.spec import RunSpec, SevenNumbers
 class RunRecord(BaseModel):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
     spec: RunSpec
     status: Literal["done", "diverged", "failed"] = "done"

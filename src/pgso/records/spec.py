@@ -53,7 +53,7 @@ class RunSpec(BaseModel):
     epochs: Positive = 200
     lr: Rate = 0.01
     exponent_lr: Rate = 0.005
-    weight_decay: Annotated[float, Field(ge=0)] = 5e-4
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5e-4
     lr_decay: Annotated[float, Field(gt=0, le=1)] = 0.5
     lr_step: Positive = 50
     batch_size: Positive = 32
@@ -68,13 +68,24 @@ class RunSpec(BaseModel):
     @property
     def key(self) -> str:
         """A name made of the choices that differ from the defaults: new ones may be added."""
-        chosen = self.model_dump(mode="json", exclude_defaults=True)
+        chosen = _plain(self.model_dump(mode="json", exclude_defaults=True))
         text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again."""
         return RunSpec(**{**self.model_dump(), **changes})
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are equal written alike: 1, 1.0 and True; 0.0 and -0.0."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, bool | float) and float(value).is_integer():
+        return int(value)
+    return value
 
 
 def _sentence(error: ValidationError) -> str:

@@ -54,9 +54,10 @@ class Store:
     def get(self, spec: RunSpec) -> RunRecord | None:
         """The record of this spec if its run has ended; a damaged one counts as missing."""
         try:
-            return read_record(self.path(spec))
+            record = read_record(self.path(spec))
         except InputError:
             return None
+        return record if record.spec == spec else None
 
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""

@@ -1,0 +1,60 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgso.records import RunRecord, RunSpec, Store
+
+NUMBERS = st.floats(allow_nan=False)
+SEVEN = st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 7)
+
+
+@st.composite
+def records(draw) -> RunRecord:
+    spec = RunSpec(dataset="karate", seed=draw(st.integers(0, 9)), preset=draw(st.none() | SEVEN))
+    score = st.none() | st.floats(0, 1)
+    return RunRecord(
+        spec=spec,
+        status=draw(st.sampled_from(["done", "diverged", "failed"])),
+        error=draw(st.none() | st.text()),
+        val=draw(score),
+        test=draw(score),
+        parameters=draw(st.lists(SEVEN, max_size=2)),
+        nearest=draw(st.lists(st.tuples(st.just("gcn"), NUMBERS), max_size=2)),
+        curves={"loss": draw(st.lists(NUMBERS)), "train": draw(st.lists(score))},
+        timing={"seconds": draw(st.floats(0, 10))},
+    )
+
+
+@given(records())
+def test_a_record_survives_being_written_and_read(record):
+    assert RunRecord.model_validate_json(record.model_dump_json()) == record
+
+
+@given(record=records())
+def test_a_record_survives_the_store_to_the_last_digit(tmp_path_factory, record):
+    store = Store(tmp_path_factory.mktemp("runs"))
+    store.put(record)
+    assert store.get(record.spec) == record
+
+
+def test_curves_with_infinities_are_kept(tmp_path):
+    record = RunRecord(
+        spec=RunSpec(dataset="karate"), curves={"interval": [[(-math.inf, math.inf)]]}
+    )
+    Store(tmp_path).put(record)
+    assert Store(tmp_path).get(record.spec).curves == {"interval": [[[-math.inf, math.inf]]]}
+
+
+def test_times_are_all_that_may_differ():
+    spec = RunSpec(dataset="karate")
+    one, other = (RunRecord(spec=spec, val=0.5, timing={"seconds": s}) for s in (1.0, 2.0))
+    assert one != other
+    assert one.without_times() == other.without_times()
+    assert "timing" not in one.without_times()
+
+
+def test_a_record_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        RunRecord(spec=RunSpec(dataset="karate")).val = 1.0
