@@ -1,0 +1,59 @@
+"""Node features with few non-zeros: the same numbers as dense ones, zeros stay zeros."""
+
+import pytest
+import torch
+
+from pgso.convs.features import Linear, SparseFeatures, as_features, dropout
+from pgso.errors import InputError
+
+DENSE = torch.randn(40, 30, generator=torch.Generator().manual_seed(0)).relu()
+
+
+@pytest.mark.parametrize("layout", ["to_sparse_csr", "to_sparse_csc", "to_sparse_coo"])
+def test_every_layout_is_read(layout):
+    features = as_features(getattr(DENSE, layout)())
+    assert isinstance(features, SparseFeatures)
+    assert (features.size(0), features.size(-1)) == (40, 30)
+    assert torch.equal(features.to_dense(), DENSE)
+
+
+def test_the_same_tensor_is_prepared_once():
+    x = DENSE.to_sparse_csr()
+    assert SparseFeatures.of(x) is SparseFeatures.of(x)
+
+
+def test_a_linear_map_of_sparse_features_is_that_of_dense_ones():
+    linear = Linear(30, 5)
+    answers = []
+    for x in (DENSE, as_features(DENSE.to_sparse_csr())):
+        out = linear(x)
+        gradients = torch.autograd.grad(out.square().sum(), list(linear.parameters()))
+        answers.append((out, *gradients))
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
+
+
+def test_dropout_keeps_zeros_and_the_expectation():
+    features = as_features(DENSE.to_sparse_csr())
+    draws = torch.stack([dropout(features, 0.4, training=True).to_dense() for _ in range(400)])
+    assert (draws[:, DENSE == 0] == 0).all()
+    torch.testing.assert_close(draws.mean(), DENSE.mean(), atol=0.01, rtol=0)
+    stored = DENSE != 0
+    assert abs((draws[:, stored] == 0).float().mean() - 0.4) < 0.01
+
+
+def test_without_training_or_with_p_0_nothing_is_dropped():
+    features = as_features(DENSE.to_sparse_csr())
+    assert dropout(features, 0.4, training=False) is features
+    assert dropout(features, 0.0, training=True) is features
+
+
+def test_dense_features_are_left_as_they_are():
+    assert as_features(DENSE) is DENSE
+
+
+def test_features_of_another_width_or_shape_are_refused_in_words():
+    with pytest.raises(InputError, match="takes 30 features per node, got 7"):
+        Linear(30, 5)(DENSE[:, :7])
+    with pytest.raises(InputError, match="must have shape"):
+        as_features(torch.ones(2, 2, 2).to_sparse_coo())

@@ -1,0 +1,106 @@
+"""The network around the convs: norms, residual maps, jumping knowledge, pooling, embeddings."""
+
+import pytest
+import torch
+
+from pgso import GNN
+from pgso.errors import InputError, UnknownNameError
+
+EDGES = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
+BATCH = torch.tensor([0, 0, 0, 1, 1])
+X = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("jk", [None, "last", "cat", "max", "lstm"])
+@pytest.mark.parametrize("task", ["node", "graph"])
+@pytest.mark.parametrize("norm", [None, "batch", "layer"])
+def test_every_combination_gives_an_answer_and_gradients(norm, task, jk):
+    model = GNN("gcn", 4, 8, 3, norm=norm, task=task, jk=jk, residual=True, dropout=0.0)
+    out = model(X, EDGES, batch=BATCH if task == "graph" else None)
+    assert out.shape == ((5, 3) if task == "node" else (2, 3))
+    out.square().sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("pooling", "pool"),
+    [("sum", torch.sum), ("mean", torch.mean), ("max", torch.amax)],
+)
+def test_pooling_is_over_the_nodes_of_each_graph(pooling, pool):
+    model = GNN("gcn", 4, 8, 3, task="graph", pooling=pooling).eval()
+    nodes = X
+    for layer in model.layers:
+        nodes = layer(nodes, EDGES, None)
+    wanted = model.head(torch.stack([pool(nodes[:3], dim=0), pool(nodes[3:], dim=0)]))
+    torch.testing.assert_close(model(X, EDGES, batch=BATCH), wanted)
+
+
+def test_one_graph_needs_no_batch():
+    model = GNN("gin", 4, 8, 3, task="graph").eval()
+    whole = model(X, EDGES, batch=torch.zeros(5, dtype=torch.long), num_graphs=1)
+    torch.testing.assert_close(model(X, EDGES), whole)
+
+
+def test_an_empty_graph_at_the_end_of_a_batch_has_an_answer():
+    model = GNN("gcn", 4, 8, 3, task="graph").eval()
+    assert model(X, EDGES, batch=BATCH, num_graphs=3).shape == (3, 3)
+
+
+def test_dropout_acts_before_every_layer_in_training_only():
+    model = GNN("gcn", 4, 8, 3, dropout=0.5)
+    assert not torch.equal(model(X, EDGES), model(X, EDGES))
+    assert torch.equal(model.eval()(X, EDGES), model(X, EDGES))
+    whole = GNN("gcn", 4, 8, 3, num_layers=1, dropout=0.9, input_dropout=0.0)
+    assert torch.equal(whole(X, EDGES), whole(X, EDGES))
+
+
+def test_integer_features_are_embedded():
+    model = GNN("gin", 2, 8, 3, categories=[7, 3], task="graph").eval()
+    kinds = torch.tensor([[6, 0], [0, 2], [3, 1], [6, 2], [1, 1]])
+    assert model(kinds, EDGES, batch=BATCH).shape == (2, 3)
+    assert model.encoder.vectors.weight.shape == (10, 8)
+
+
+def test_a_residual_map_adds_the_input():
+    model = GNN("gcn", 4, 8, 3, num_layers=1, residual=True).eval()
+    (layer,) = model.layers
+    wanted = layer.conv(X, EDGES) + layer.residual(X)
+    torch.testing.assert_close(model(X, EDGES), wanted)
+
+
+def test_reset_draws_new_weights_and_brings_operators_back():
+    model = GNN("gat", 4, 8, 3, norm="batch", jk="cat")
+    before = [parameter.clone() for parameter in model.head.parameters()]
+    with torch.no_grad():
+        model.operators[0].m2.add_(1)
+    model.reset_parameters()
+    assert model.operators[0].parameters_tuple() == model.operators[0].start
+    assert not torch.equal(before[0], model.head.weight)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"operator": "pgos"}, "no operator is called 'pgos'. Did you mean 'pgso'"),
+        ({"task": "edge"}, "no task is called 'edge'"),
+        ({"norm": "instance"}, "no norm is called 'instance'"),
+        ({"jk": "sum"}, "no jk is called 'sum'"),
+        ({"pooling": "median"}, "no pooling is called 'median'"),
+        ({"preset": "gnc"}, "no preset is called 'gnc'"),
+        ({"learn": ("m4",)}, "no parameter is called 'm4'"),
+    ],
+)
+def test_unknown_names_are_refused_with_what_is_known(options, words):
+    with pytest.raises(UnknownNameError) as caught:
+        GNN("gcn", 4, 8, 3, **options)
+    assert words in str(caught.value)
+    assert "Known: " in str(caught.value)
+
+
+def test_impossible_sizes_are_refused_in_words():
+    with pytest.raises(UnknownNameError, match="no conv is called 'gnc'"):
+        GNN("gnc", 4, 8, 3)
+    with pytest.raises(InputError, match="num_layers must be at least 1, got 0"):
+        GNN("gcn", 4, 8, 3, num_layers=0)
+    with pytest.raises(InputError, match="out_channels must be positive"):
+        GNN("gcn", 4, 8, 0)
