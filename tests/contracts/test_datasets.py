@@ -7,7 +7,9 @@ import pytest
 import torch
 import torch_geometric.datasets as pyg
 from torch_geometric.data import Batch, Data
+from typer.testing import CliRunner
 
+from pgso.cli.main import app
 from pgso.data import DATASETS, load_task
 from pgso.data.dataset import Dataset, check_options
 from pgso.data.places import data_root
@@ -86,6 +88,17 @@ def test_an_unknown_option_is_answered_with_the_known_ones():
         with pytest.raises(InputError, match=f"{dataset.name} has no option 'colour'") as caught:
             check_options(dataset.load, {"colour": 1}, dataset.name)
         assert all(option in str(caught.value) for option in dataset.options)
+
+
+def test_the_command_line_lists_them_all_whole_and_says_whose_files_are_here():
+    shown = CliRunner().invoke(app, ["list", "datasets"], env={"COLUMNS": "80"}).stdout
+    rows = {line.split()[0]: line.split() for line in shown.splitlines() if line.strip()}
+    for dataset in DATASETS.values():
+        *sizes, files = rows[dataset.name][1:7]
+        if dataset.sizes is not None:
+            assert [int(size.replace(",", "")) for size in sizes] == list(dataset.sizes)
+        if dataset.files:
+            assert files == ("absent" if dataset.missing(data_root()) else "here")
 
 
 PYG = {

@@ -18,9 +18,10 @@ def put(root: Path, *names):
         (root / "Toy" / "raw" / name).write_text(name)
 
 
-def test_files_arrive_together(tmp_path):
-    ensure_files(dataset(lambda root: put(root, "a", "b", "processed")), tmp_path / "new")
-    assert sorted(p.name for p in (tmp_path / "new").rglob("*") if p.is_file()) == ["a", "b"]
+def test_all_files_arrive_also_those_not_every_dataset_has(tmp_path):
+    ensure_files(dataset(lambda root: put(root, "a", "b", "labels")), tmp_path / "new")
+    found = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert sorted(path.name for path in found) == ["a", "b", "labels"]
 
 
 def test_files_that_are_there_are_not_fetched(tmp_path):

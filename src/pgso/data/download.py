@@ -67,6 +67,8 @@ def ensure_files(dataset: Dataset, root: Path) -> None:
         left = dataset.missing(Path(scratch))
         if left:
             raise InputError(f"{lacking}, and the download did not bring {left[0].name}; {advice}")
-        for file in dataset.files:
-            (root / file).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(Path(scratch) / file, root / file)
+        # Also those that only some datasets of a family have, such as labels of nodes.
+        for file in [path for path in Path(scratch).rglob("*") if path.is_file()]:
+            destination = root / file.relative_to(scratch)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, destination)
