@@ -21,6 +21,7 @@ def payload(
     return {
         "metric": metric_label(comparison.metric),
         "labels": LABELS,
+        "candidate": comparison.candidate,
         "scores": _scores(records, comparison),
         "curves": {
             name: {

@@ -22,9 +22,10 @@ def python_code(records: Sequence[RunRecord]) -> str:
     seeds = sorted({run.spec.seed for run in records})
     return (
         "import pgso\n\n"
+        f"spec = pgso.RunSpec({arguments})\n"
         f"for operator in {operators!r}:\n"
         f"    for seed in {seeds!r}:\n"
-        f"        pgso.fit(pgso.RunSpec({arguments}, operator=operator, seed=seed))\n"
+        "        record = pgso.fit(spec.but(operator=operator, seed=seed))\n"
     )
 
 

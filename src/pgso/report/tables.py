@@ -123,7 +123,7 @@ def likeness_grid(records: Iterable[RunRecord]) -> Grid:
         title="What it is like",
         header=(
             "operator",
-            "nearest named (seeds)",
+            "nearest (seeds)",
             "distance",
             "interval at start",
             "interval learned",

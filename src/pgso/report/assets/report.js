@@ -53,6 +53,7 @@ class Explorer {
   constructor() {
     this.slider = find("slider");
     this.fill("operator", [...new Set(DATA.runs.map((run) => run.operator))], (name) => DATA.labels[name]);
+    if (DATA.runs.some((run) => run.operator === DATA.candidate)) find("operator").value = DATA.candidate;
     find("operator").addEventListener("change", () => this.changeOperator());
     find("seed").addEventListener("change", () => this.changeRun());
     find("layer").addEventListener("change", () => this.redraw());
@@ -60,6 +61,7 @@ class Explorer {
     find("to-chosen").addEventListener("click", () => this.go(this.run.chosen));
     find("play").addEventListener("click", () => this.play());
     find("heat")?.addEventListener("pointermove", (event) => this.readHeat(event));
+    find("heat")?.addEventListener("keydown", (event) => this.stepHeat(event));
     find("heat-numbers")?.addEventListener("toggle", () => this.showHeatNumbers());
     for (const details of document.querySelectorAll(".js-table")) {
       details.addEventListener("toggle", () => this.showNumbers(details));
@@ -167,27 +169,25 @@ class Explorer {
 
   showValues(S) {
     const chosen = this.run.chosen === null ? null : this.parametersAt(this.placeOf(this.run.chosen));
-    const rows = NAMES.map((name, k) => {
-      const row = element("tr", { "data-name": name });
-      element("th", { scope: "row" }, row, name);
-      element("td", {}, row, shown(this.parametersAt(0)[k]));
-      element("td", { class: "now" }, row, shown(S[k]));
-      element("td", {}, row, shown(chosen?.[k]));
-      return row;
+    const rows = NAMES.map((name, k) => this.valueRow(name, [this.parametersAt(0)[k], S[k], chosen?.[k]]));
+    const places = [0, this.place, this.run.chosen === null ? null : this.placeOf(this.run.chosen)];
+    ["lowest λ", "highest λ"].slice(0, this.run.intervals ? 2 : 0).forEach((name, end) => {
+      rows.push(this.valueRow(name, places.map((place) => (place === null ? null : this.intervalAt(place)?.[end]))));
     });
-    const bounds = this.intervalAt(this.place);
-    if (this.run.intervals) {
-      const text = (each) => (each ? `${shown(each[0])} to ${shown(each[1])}` : "–");
-      const row = element("tr", { "data-name": "interval" });
-      const ends = [this.intervalAt(0), bounds, chosen && this.intervalAt(this.placeOf(this.run.chosen))];
-      element("th", { scope: "row" }, row, "interval");
-      ends.forEach((each, k) => element("td", k === 1 ? { class: "now" } : {}, row, text(each)));
-      rows.push(row);
-    }
     find("values").tBodies[0].replaceChildren(...rows);
-    const [m1, m2, m3, e1, e2, e3, a] = S.map((value) => value.toFixed(2).replace(/^-0\.00$/, "0.00").replace("-", "−"));
-    const line = find("formula");
-    line.replaceChildren(`γ = ${m1} D`, power(e1), ` + ${m2} D`, power(e2), " Aₐ D", power(e3), ` + ${m3} I,  a = ${a}`);
+    const [m1, m2, m3, e1, e2, e3, a] = S.map((value) => fixed(value, 2));
+    find("formula").replaceChildren(
+      `γ = ${m1} Dₐ`, power(e1), joined(m2), " Dₐ", power(e2), " Aₐ Dₐ", power(e3), joined(m3), ` I, with a = ${a}`,
+    );
+  }
+
+  valueRow(name, [start, now, chosen]) {
+    const row = element("tr", { "data-name": name });
+    element("th", { scope: "row" }, row, name);
+    element("td", {}, row, fixed(start, 3));
+    element("td", { class: "now" }, row, fixed(now, 3));
+    element("td", {}, row, fixed(chosen, 3));
+    return row;
   }
 
   showHeat(S) {
@@ -198,11 +198,14 @@ class Explorer {
     this.matrix = operatorEntries(S, subgraph);
     // One scale for the run, so that a change of colour is a change of value.
     const ends = [0, this.placeOf(this.run.chosen ?? 0), this.run.epochs.length - 1];
-    const sizes = ends.flatMap((place) => operatorEntries(this.parametersAt(place), subgraph).flat().map(Math.abs));
-    const largest = Math.max(...sizes, 1e-9);
-    drawHeat(find("heat"), this.matrix, largest);
-    find("heat-low").textContent = shown(-largest);
-    find("heat-high").textContent = shown(largest);
+    const sizes = ends.flatMap((place) => operatorEntries(this.parametersAt(place), subgraph).flat().map(Math.abs))
+      .filter((size) => size > 0).sort((p, q) => p - q);
+    // A few large entries would leave the rest without colour.
+    const full = Math.min(2 * sizes[Math.floor(sizes.length / 2)], sizes.at(-1)) || 1;
+    drawHeat(find("heat"), this.matrix, full);
+    find("heat-low").textContent = `≤ ${fixed(-full, 2)}`;
+    find("heat-high").textContent = `≥ ${fixed(full, 2)}`;
+    this.readCell(...(this.cell ?? []));
     this.showHeatNumbers();
   }
 
@@ -216,7 +219,21 @@ class Explorer {
     const box = find("heat").getBoundingClientRect(), n = this.matrix.length;
     const i = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
     const j = Math.min(n - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * n)));
-    find("heat-read").textContent = `Row ${i}, column ${j}: ${shown(this.matrix[i][j])}`;
+    this.readCell(i, j);
+  }
+
+  stepHeat(event) {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const n = this.matrix.length, [i, j] = this.cell ?? [0, 0];
+    this.readCell((i + by[0] + n) % n, (j + by[1] + n) % n);
+  }
+
+  readCell(i, j) {
+    if (i === undefined) return;
+    this.cell = [i, j];
+    find("heat-read").textContent = `Row ${i}, column ${j}: ${fixed(this.matrix[i][j], 3)}`;
   }
 
   drawSpectrum(S) {
@@ -251,6 +268,16 @@ class Explorer {
   }
 }
 
+// A number with so many digits and a real minus; 0 has none.
+function fixed(value, digits) {
+  if (value === null || value === undefined) return "–";
+  return value.toFixed(digits).replace(/^-(?=0\.0*$)/, "").replace("-", "−");
+}
+
+function joined(factor) {
+  return factor.startsWith("−") ? ` − ${factor.slice(1)}` : ` + ${factor}`;
+}
+
 function power(exponent) {
   const sup = document.createElement("sup");
   sup.textContent = exponent;
@@ -262,7 +289,7 @@ function followTheme(explorer) {
   const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
   const label = () => {
     button.setAttribute("aria-pressed", String(isDark()));
-    button.textContent = isDark() ? "Light page" : "Dark page";
+    button.textContent = isDark() ? "☾ Dark" : "☀ Light";
     explorer?.show();
   };
   button.addEventListener("click", () => {
