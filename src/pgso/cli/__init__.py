@@ -4,5 +4,7 @@ from pgso.cli import compare as compare
 from pgso.cli import demo as demo
 from pgso.cli import listing as listing
 from pgso.cli import predict as predict
+from pgso.cli import run as run
+from pgso.cli import spectrum as spectrum
 from pgso.cli import sweep as sweep
 from pgso.cli import train as train

@@ -45,14 +45,31 @@ def _convs() -> Table:
     return table
 
 
-LISTS = Registry("list", {"presets": _presets, "convs": _convs, "datasets": _datasets})
+def _experiments() -> Table:
+    from pgso.experiments import EXPERIMENTS
+
+    table = Table("experiment", "paper", "")
+    for name, study in EXPERIMENTS.items():
+        table.add_row(name, study.paper, study.title)
+    return table
+
+
+LISTS = Registry(
+    "list",
+    {
+        "presets": _presets,
+        "convs": _convs,
+        "datasets": _datasets,
+        "experiments": _experiments,
+    },
+)
 
 
 @app.command("list")
 def list_(
     what: Annotated[str | None, typer.Argument(help=" | ".join(LISTS))] = None,
 ) -> None:
-    """Show what is there: presets, convs, datasets."""
+    """Show what is there: presets, convs, datasets, experiments."""
     console = Console()
     for name in [what] if what else LISTS:
         console.print(LISTS[name]())

@@ -25,5 +25,5 @@ def run() -> None:
     try:
         app()
     except PGSOError as error:
-        Console(stderr=True, highlight=False).print(f"error: {error}", markup=False)
+        Console(stderr=True, highlight=False).print(f"error: {error}", markup=False, soft_wrap=True)
         sys.exit(2)

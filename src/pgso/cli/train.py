@@ -83,9 +83,9 @@ def train(
     for name, value in shown.items():
         if value is not None:
             console.print(f"{name} {record.metric}: {100 * value:.2f}")
-    from pgso.report.tables import operator_table
+    from pgso.report.tables import learned_table
 
-    console.print(operator_table([record]))
+    console.print(learned_table([record]))
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
         console.print(f"weights: {save}", soft_wrap=True)

@@ -1,1 +1,11 @@
-"""The studies of the paper: what to run, and how to show it."""
+"""The studies of the paper, one file each: what to run, and how to show it."""
+
+from importlib import import_module
+from pathlib import Path
+
+from pgso.experiments.registry import EXPERIMENTS, Experiment, Size, needed
+
+for _path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+    import_module(f"pgso.experiments.{_path.stem}")
+
+__all__ = ["EXPERIMENTS", "Experiment", "Size", "needed"]

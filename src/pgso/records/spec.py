@@ -15,6 +15,13 @@ Option = bool | int | float | str
 SevenNumbers = tuple[float, float, float, float, float, float, float]
 
 
+# What a recipe chooses, unless the spec says otherwise.
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "robust": {"s_loss": "val", "s_rate": 0.3, "s_decay": "none"},
+}
+
+
 class RunSpec(BaseModel):
     """One training run. The defaults are those of Appendix B.2.2.
 
@@ -49,7 +56,11 @@ class RunSpec(BaseModel):
     heads: Positive = 8
 
     # how it is trained
-    recipe: Literal["paper"] = "paper"
+    recipe: Literal["paper", "robust"] = "paper"
+    s_loss: Literal["train", "val"] = "train"  # which labels S is learned on
+    s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
+    s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
+    s_delay: Annotated[int, Field(ge=0)] = 0  # epochs before S begins to learn
     epochs: Positive = 200
     lr: Rate = 0.01
     exponent_lr: Rate = 0.005
@@ -61,7 +72,7 @@ class RunSpec(BaseModel):
 
     def __init__(self, **choices: Any) -> None:
         try:
-            super().__init__(**choices)
+            super().__init__(**{**RECIPES.get(choices.get("recipe", ""), {}), **choices})
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
 

@@ -8,7 +8,7 @@ import numpy as np
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def pgso_matrix(adjacency: Matrix, S: Sequence[float]) -> Matrix:
+def pgso_matrix(adjacency: Matrix, S: Sequence[Any]) -> Matrix:
     """γ(A, S) of a small graph, Equation (1); tested against :func:`pgso.dense_pgso`."""
     m1, m2, m3, e1, e2, e3, a = S
     identity = np.eye(len(adjacency))
@@ -22,7 +22,7 @@ def pgso_matrix(adjacency: Matrix, S: Sequence[float]) -> Matrix:
     return gamma
 
 
-def gershgorin(adjacency: Matrix, S: Sequence[float]) -> tuple[float, float]:
+def gershgorin(adjacency: Matrix, S: Sequence[Any]) -> tuple[float, float]:
     """The interval of Theorem 2; tested against :func:`pgso.spectrum.gershgorin_interval`."""
     m1, m2, m3, e1, e2, e3, a = S
     d_a = adjacency.sum(axis=1) + a

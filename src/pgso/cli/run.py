@@ -1,0 +1,100 @@
+"""``pgso run`` and ``pgso report``: one study of the paper."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pgso.cli import choices
+from pgso.cli.main import app
+from pgso.cli.progress import progress
+from pgso.records import RunRecord, Store
+
+ExperimentName = Annotated[str, typer.Argument(help="A name: pgso list experiments.")]
+Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
+RESULTS = Path("results")
+
+
+@app.command()
+def run(
+    experiment: ExperimentName,
+    quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
+    budget: Annotated[bool, typer.Option("--budget", help="What two cores can do.")] = False,
+    only: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
+    workers: choices.Workers = choices.CORES,
+    engine: choices.Engine = "local",
+    address: choices.Address = None,
+    out: choices.Out = choices.RUNS,
+    results: Results = RESULTS,
+    data: choices.Data = None,
+) -> None:
+    """Run a study. What is in its ledger or in --out is not run again.
+
+    Examples: pgso run initialisations; pgso run sbm_sparsity --budget --workers 2
+    """
+    from pgso.experiments import EXPERIMENTS, Size, needed
+    from pgso.records.ledger import read_ledger, write_ledger
+    from pgso.training.engines import run_all
+
+    study, console, store = EXPERIMENTS[experiment], Console(), Store(out)
+    size = Size.QUICK if quick else Size.BUDGET if budget else Size.FULL
+    ledger = results / experiment / "records.jsonl"
+    done = read_ledger(ledger)
+    done |= {r.spec.key: r for r in store if r.spec.key not in done and r.status != "failed"}
+    failures: list[RunRecord] = []
+    while True:
+        specs, missing = needed(study, size, done)
+        bad = {record.spec.key for record in failures}
+        missing = [
+            spec
+            for spec in missing
+            if spec.key not in bad and (only is None or spec.dataset.lower() == only.lower())
+        ]
+        if not missing:
+            break
+        with progress(console, experiment, len(missing)) as advance:
+
+            def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
+                done[record.spec.key] = record
+                if record.status == "failed":
+                    failures.append(record)
+                advance(f"{record.spec.dataset}, {record.spec.conv}, {record.spec.operator}")
+
+            run_all(missing, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
+    kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
+    write_ledger(ledger, [*read_ledger(ledger).values(), *kept])
+    console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+    for record in failures:
+        last = (record.error or "").strip().splitlines()[-1]
+        console.print(f"failed: {record.spec.dataset} {record.spec.conv}: {last}", soft_wrap=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    experiment: Annotated[str | None, typer.Argument(help="One study; by default all.")] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Draw the pages of the studies from their ledgers; trains nothing.
+
+    Examples: pgso report; pgso report initialisations
+    """
+    from pgso.errors import InputError
+    from pgso.experiments import EXPERIMENTS, Size
+    from pgso.records.ledger import read_ledger
+    from pgso.records.store import write_atomically
+
+    console = Console()
+    for name in [experiment] if experiment else EXPERIMENTS:
+        study = EXPERIMENTS[name]
+        ledger = results / name / "records.jsonl"
+        records = list(read_ledger(ledger).values())
+        if not records and study.runs(Size.QUICK, {}):
+            if experiment:
+                raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
+            continue
+        page = results / name / "page.md"
+        write_atomically(page, study.page(records, results / name / "figures"))
+        console.print(f"{name}: {page}", soft_wrap=True)

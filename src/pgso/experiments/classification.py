@@ -1,0 +1,95 @@
+"""What the two result tables share: 12 models, paired deltas, the paper's numbers beside."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgso.experiments.published import Cell
+from pgso.experiments.summaries import (
+    group,
+    mean_and_interval,
+    mean_and_spread,
+    new_figure,
+    save,
+    scores,
+    table,
+)
+from pgso.experiments.tuned import CONVS, OPERATORS
+from pgso.records import RunRecord
+
+
+def paired_differences(
+    records: Sequence[RunRecord], operator: str, part: str = "test"
+) -> list[float]:
+    """Learned minus fixed in points, run by run of the same seed."""
+    named = {(r.spec.operator, r.spec.seed): getattr(r, part) for r in records}
+    found = []
+    for (name, seed), value in named.items():
+        fixed = named.get(("fixed", seed))
+        if name == operator and value is not None and fixed is not None:
+            found.append(100 * (value - fixed))
+    return found
+
+
+def results(
+    records: Sequence[RunRecord],
+    datasets: Mapping[str, str],
+    paper: Mapping[tuple[str, str, str], Cell],
+    part: str = "test",
+) -> str:
+    """One table per dataset: 4 convs x 3 operators, paired deltas, and what the paper reports."""
+    pages = []
+    by_dataset = group(records, lambda record: record.spec.dataset)
+    for dataset, note in datasets.items():
+        runs = by_dataset.get(dataset, [])
+        if not runs:
+            pages.append(f"## {dataset}\n\nNot run: its files were not there.\n")
+            continue
+        by_conv = group(runs, lambda record: record.spec.conv)
+        rows = []
+        for conv in CONVS:
+            members = by_conv.get(conv, [])
+            by_operator = group(members, lambda record: str(record.spec.operator))
+            for operator in OPERATORS:
+                cell = by_operator.get(operator, [])
+                published = paper.get((dataset, conv, operator))
+                delta = paired_differences(members, operator, part)
+                rows.append(
+                    (
+                        f"{conv} {operator}",
+                        mean_and_spread(scores(cell, "val")),
+                        mean_and_spread(scores(cell, "test")),
+                        "" if operator == "fixed" else mean_and_interval(delta),
+                        "" if published is None else f"{published.mean} ± {published.sd}",
+                        _chosen(cell),
+                    )
+                )
+        header = ["model", "val", "test", f"{part}, minus fixed [95 %]", "paper", "chosen"]
+        pages.append(f"## {dataset}\n\n{note}\n\n{table(header, rows)}\n")
+    return "\n".join(pages)
+
+
+def bars(records: Sequence[RunRecord], figures: Path, name: str, part: str = "test") -> str:
+    """Figure 4: one group of bars per architecture, one panel per dataset."""
+    by_dataset = group(records, lambda record: record.spec.dataset)
+    figure = new_figure(len(by_dataset), width=3.2)
+    axes = figure.subplots(1, len(by_dataset), squeeze=False)[0]
+    for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
+        cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
+        for shift, operator in enumerate(OPERATORS):
+            values = [scores(cells.get((conv, operator), []), part) for conv in CONVS]
+            places = [place + 0.27 * (shift - 1) for place in range(len(CONVS))]
+            means = [sum(v) / len(v) if v else 0.0 for v in values]
+            axis.bar(places, means, width=0.25, label=operator)
+        top = max((100 * (getattr(r, part) or 0) for r in runs), default=100.0)
+        axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=CONVS)
+        axis.set_ylim(max(0.0, top - 40), min(100.0, top + 3))
+    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].set_ylabel(f"{part} score")
+    return save(figure, figures, name)
+
+
+def _chosen(records: Sequence[RunRecord]) -> str:
+    if not records:
+        return ""
+    spec = records[0].spec
+    return f"{spec.num_layers} x {spec.hidden_channels}"

@@ -1,0 +1,105 @@
+"""Appendix B.5: loss and accuracy curves, fixed against learned (Figures 7 and 8)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.summaries import (
+    curve,
+    footer,
+    group,
+    mean_and_interval,
+    mean_curve,
+    named_curve,
+    new_figure,
+    save,
+    table,
+)
+from pgso.records import RunRecord, RunSpec
+
+
+class Convergence(Experiment):
+    """GCN on Cora and GIN on PTC_MR, with the same configuration for both operators."""
+
+    title = "Convergence"
+    paper = "Figures 7 and 8"
+
+    def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
+        """Two tasks, two operators, ten seeds (folds)."""
+        del done
+        if size == Size.QUICK:
+            bases, seeds = [RunSpec(dataset="karate", epochs=8)], range(2)
+        else:
+            cora = RunSpec(dataset="Cora")
+            ptc = RunSpec(dataset="PTC_MR", conv="gin", num_layers=3, input_dropout=0.0)
+            bases, seeds = [cora, ptc], range(10)
+        return [
+            base.but(operator=operator, seed=seed)
+            for base in bases
+            for operator in ("fixed", "pgso")
+            for seed in seeds
+        ]
+
+    def page(self, records: Sequence[RunRecord], figures: Path) -> str:
+        """Curves, and by how many epochs the learned operator is ahead."""
+        parts, rows = [], []
+        for dataset, runs in group(records, lambda record: record.spec.dataset).items():
+            by_operator = group(runs, lambda record: record.spec.operator)
+            figure = new_figure(3)
+            for axis, name in zip(figure.subplots(1, 3), ("loss", "train", "val"), strict=True):
+                for operator, members in by_operator.items():
+                    epochs, mean, sd = mean_curve(members, named_curve(name))
+                    axis.plot(epochs, mean, label=operator)
+                    axis.fill_between(epochs, mean - sd, mean + sd, alpha=0.2)
+                axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy")
+            axis.legend(frameon=False)
+            parts.append(f"## {dataset}\n\n{save(figure, figures, f'convergence_{dataset}')}\n")
+            rows.append(
+                (
+                    dataset,
+                    mean_and_interval(epochs_ahead(runs)),
+                    mean_and_interval(loss_difference(runs), 3),
+                )
+            )
+        header = ["", "epochs that the fixed operator needs more", "final loss, pgso - fixed"]
+        body = "\n".join(parts)
+        return (
+            f"# {self.title} ({self.paper})\n\n{body}\nEpochs until the running-best validation "
+            f"score reaches 95 % of the fixed run's final best.\n\n{table(header, rows)}\n"
+            f"{footer('convergence', records)}"
+        )
+
+
+def pairs(records: Sequence[RunRecord]) -> list[tuple[RunRecord, RunRecord]]:
+    """Fixed and learned runs of the same seed."""
+    by_seed = group(records, lambda record: record.spec.seed)
+    found = []
+    for runs in by_seed.values():
+        named = {record.spec.operator: record for record in runs}
+        if {"fixed", "pgso"} <= named.keys():
+            found.append((named["fixed"], named["pgso"]))
+    return found
+
+
+def epochs_ahead(records: Sequence[RunRecord]) -> list[float]:
+    """How many epochs earlier the learned run reaches 95 % of the fixed run's best."""
+    ahead = []
+    for fixed, learned in pairs(records):
+        goal = 0.95 * max(fixed.curves["val"])
+        needed = []
+        for record in (fixed, learned):
+            epochs, values = curve(record, "val")
+            reached = [at for at, value in zip(epochs, values, strict=True) if value >= goal]
+            needed.append(reached[0] if reached else record.spec.epochs)
+        ahead.append(float(needed[0] - needed[1]))
+    return ahead
+
+
+def loss_difference(records: Sequence[RunRecord]) -> list[float]:
+    """Final training loss of the learned run minus the fixed run's."""
+    return [
+        learned.curves["loss"][-1] - fixed.curves["loss"][-1] for fixed, learned in pairs(records)
+    ]
+
+
+EXPERIMENTS.register("convergence")(Convergence())

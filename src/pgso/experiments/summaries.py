@@ -1,0 +1,123 @@
+"""What several pages need: groups of records, means with spread, and simple plots."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from pgso.gso.parameters import NAMES
+from pgso.records import RunRecord
+from pgso.report.statistics import t_interval
+
+K = TypeVar("K", bound=Hashable)
+Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
+SCALAR_COLOURS = dict(
+    zip(
+        NAMES,
+        ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000"),
+        strict=True,
+    )
+)
+
+
+def group(records: Iterable[RunRecord], by: Callable[[RunRecord], K]) -> dict[K, list[RunRecord]]:
+    """Records by what they have in common, in order of first appearance."""
+    groups: dict[K, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(by(record), []).append(record)
+    return groups
+
+
+def scores(records: Sequence[RunRecord], part: str = "test") -> list[float]:
+    """Test or validation scores in points, runs without one left out."""
+    found = [getattr(record, part) for record in records]
+    return [100 * value for value in found if value is not None]
+
+
+def mean_and_spread(values: Sequence[float]) -> str:
+    """``81.4 ± 0.5 (20)``: mean, standard deviation, how many."""
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return f"{values[0]:.1f} (1)"
+    return f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f} ({len(values)})"
+
+
+def mean_and_interval(values: Sequence[float], digits: int = 1) -> str:
+    """``+0.4 [-0.1, 0.9]``: mean and its 95 % interval."""
+    if not values:
+        return "–"
+    interval = t_interval(values)
+    mean = f"{np.mean(values):+.{digits}f}"
+    if interval is None:
+        return mean
+    return f"{mean} [{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
+
+
+def curve(record: RunRecord, name: str) -> tuple[list[int], list[Any]]:
+    """The epochs and the values of a curve, thinned or not."""
+    values = record.curves.get(name, [])
+    epochs = record.curves.get("epoch", list(range(len(values))))
+    return epochs[: len(values)], values
+
+
+def mean_curve(
+    records: Sequence[RunRecord], pick: Pick
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Epochs, mean and standard deviation over runs of equal length."""
+    picked = [pick(record) for record in records]
+    length = min(len(values) for _, values in picked)
+    table = np.array([values[:length] for _, values in picked], dtype=float)
+    sd = table.std(axis=0, ddof=1) if len(table) > 1 else np.zeros(length)
+    return np.array(picked[0][0][:length]), table.mean(axis=0), sd
+
+
+def named_curve(name: str) -> Pick:
+    """Picks a curve by its name."""
+    return lambda record: curve(record, name)
+
+
+def parameter_curve(place: int, scalar: str) -> Pick:
+    """Picks the trajectory of one scalar of one operator."""
+    column = NAMES.index(scalar)
+
+    def pick(record: RunRecord) -> tuple[list[int], list[float]]:
+        epochs, values = curve(record, "parameters")
+        return epochs, [operators[place][column] for operators in values]
+
+    return pick
+
+
+def new_figure(columns: int = 1, rows: int = 1, width: float = 4.2, height: float = 3.2) -> Figure:
+    """A figure that does not touch matplotlib's global state."""
+    mpl.rcParams["svg.hashsalt"] = "pgso"  # the same figure gives the same file
+    return Figure(figsize=(columns * width, rows * height), layout="constrained")
+
+
+def save(figure: Figure, folder: Path, name: str) -> str:
+    """Write a PNG next to the page, and return the Markdown that shows it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+    return f"![{name}]({folder.name}/{name}.png)"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def footer(name: str, records: Sequence[RunRecord]) -> str:
+    """How a page came about: runs, computing time, versions, command."""
+    hours = sum(record.timing.get("seconds", 0.0) for record in records) / 3600
+    bad = [record for record in records if record.status != "done"]
+    versions = sorted({record.versions.get("torch", "?") for record in records})
+    ended = f", {len(bad)} of them diverged or failed" if bad else ""
+    return (
+        f"\n---\n{len(records)} runs{ended}, {hours:.1f} hours of one core, torch "
+        f"{', '.join(versions)}. Made by `pgso run {name}` and `pgso report {name}`; "
+        "every number comes from the records next to this page.\n"
+    )

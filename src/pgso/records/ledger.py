@@ -1,0 +1,64 @@
+"""Records to keep: one line of JSON a run, curves thinned, in a file that git can hold."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pgso.errors import InputError
+from pgso.records.record import RunRecord
+from pgso.records.store import write_atomically
+
+POINTS = 50  # of a curve
+DIGITS = 5
+
+
+def thinned(record: RunRecord) -> RunRecord:
+    """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
+
+    ``curves["epoch"]`` says which epochs are left.
+    """
+    length = len(record.curves.get("loss", []))
+    if "epoch" in record.curves or length == 0:
+        return record
+    step = max(1, -(-length // POINTS))
+    kept = sorted({*range(0, length, step), length - 1})
+    curves: dict[str, list[Any]] = {"epoch": kept}
+    for name, values in record.curves.items():
+        if len(values) == length:
+            curves[name] = [_rounded(values[epoch]) for epoch in kept]
+    return record.model_copy(update={"curves": curves})
+
+
+def read_ledger(path: Path) -> dict[str, RunRecord]:
+    """The records of a ledger by the key of their spec; an absent file holds none."""
+    if not path.exists():
+        return {}
+    records = {}
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        try:
+            record = RunRecord.model_validate_json(line)
+        except (ValidationError, InputError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"{path}, line {number} is not a record: {first}") from None
+        records[record.spec.key] = record
+    return records
+
+
+def write_ledger(path: Path, records: Iterable[RunRecord]) -> None:
+    """Write records, thinned, sorted by key so that a change shows as a small difference."""
+    lines = {
+        record.spec.key: json.dumps(
+            thinned(record).model_dump(mode="json", exclude_defaults=True), separators=(",", ":")
+        )
+        for record in records
+    }
+    write_atomically(path, "".join(f"{lines[key]}\n" for key in sorted(lines)))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value
