@@ -82,6 +82,8 @@ def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
     from pgso.training.session import build_model
 
     tensors, header = _read(Path(path))
+    if "classes" not in header:
+        raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     spec = RunSpec(**header["spec"])
     model = build_model(spec, _Shape(header))  # type: ignore[arg-type]
     _assign(model, tensors)

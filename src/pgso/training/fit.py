@@ -11,7 +11,7 @@ import torch
 import torch_geometric
 
 import pgso
-from pgso.data import load_task
+from pgso.data import Task, load_task
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
@@ -41,7 +41,7 @@ def fit(
         save: Where to write the best weights, as safetensors.
         checkpoint: A file to take a run up from where it was stopped, and to write every
             ``checkpoint_every`` epochs; it is removed when the run ends.
-        checkpoint_every: Epochs between checkpoints.
+        checkpoint_every: Epochs between checkpoints, 1 or more.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -52,17 +52,51 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
-    if spec.operator == "auto":
-        return _fit_best(spec, root, watch, save)
-    started = time.perf_counter()
     task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
-    if task.train.numel() == 0 or task.val.numel() == 0:
-        raise InputError(f"{task.name} needs labelled training and validation examples")
-    if spec.max_radius is not None and not task.graph.is_undirected:
-        raise InputError(
-            f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
-        )
-    session = Session(spec, task)
+    session, record = fit_task(
+        spec, task, watch=watch, checkpoint=checkpoint, checkpoint_every=checkpoint_every
+    )
+    if save is not None and session.best_weights:
+        save_model(Path(save), session)
+    return record
+
+
+def fit_task(
+    spec: RunSpec,
+    task: Task,
+    *,
+    watch: Watcher | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 50,
+) -> tuple[Session, RunRecord]:
+    """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
+    _check(spec, task)
+    if spec.operator != "auto":
+        session = Session(spec, task)
+        return session, _run(session, watch, checkpoint, checkpoint_every)
+    best: tuple[Session, RunRecord] | None = None
+    seconds = 0.0
+    for name in CANDIDATES:  # the simplest one wins a tie
+        session = Session(spec.but(operator=name), task)
+        own = None if checkpoint is None else f"{checkpoint}.{name}"
+        record = _run(session, watch, own, checkpoint_every)
+        seconds += record.timing["seconds"]
+        if best is None or _val(record) > _val(best[1]):
+            best = session, record
+    assert best is not None
+    session, record = best
+    chosen = {"spec": spec, "chosen": session.spec.operator}
+    return session, record.model_copy(
+        update={**chosen, "timing": {**record.timing, "seconds": seconds}}
+    )
+
+
+def _run(
+    session: Session, watch: Watcher | None, checkpoint: str | Path | None, checkpoint_every: int
+) -> RunRecord:
+    """Step a session to its end, putting it away on the way, and write down how it went."""
+    started = time.perf_counter()
+    spec, task = session.spec, session.task
     start = session.operators()
     if checkpoint is not None:
         load_checkpoint(Path(checkpoint), session)
@@ -78,8 +112,6 @@ def fit(
         due = session.epoch % checkpoint_every == 0 and session.epoch < spec.epochs
         if checkpoint is not None and due:
             save_checkpoint(Path(checkpoint), session)
-    if save is not None and session.best_weights:
-        save_model(Path(save), session)
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)
 
@@ -105,22 +137,17 @@ def fit(
     )
 
 
-def _fit_best(
-    spec: RunSpec, root: str | Path | None, watch: Watcher | None, save: str | Path | None
-) -> RunRecord:
-    """Fixed, pgso and mpgso in turn; validation chooses, and the simplest one wins a tie."""
-    records = [fit(spec.but(operator=name), root, watch=watch) for name in CANDIDATES]
-    best = max(records, key=lambda record: -1.0 if record.val is None else record.val)
-    if save is not None:
-        fit(best.spec, root, save=save)
-    seconds = sum(record.timing["seconds"] for record in records)
-    return best.model_copy(
-        update={
-            "spec": spec,
-            "chosen": best.spec.operator,
-            "timing": {**best.timing, "seconds": seconds},
-        }
-    )
+def _check(spec: RunSpec, task: Task) -> None:
+    if task.train.numel() == 0 or task.val.numel() == 0:
+        raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.max_radius is not None and not task.graph.is_undirected:
+        raise InputError(
+            f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
+        )
+
+
+def _val(record: RunRecord) -> float:
+    return -1.0 if record.val is None else record.val
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,116 @@
+import pytest
+import torch
+
+from pgso import fit
+from pgso.data import load_task
+from pgso.errors import InputError
+from pgso.training.checkpoint import check_fits, load_model
+from pgso.training.metrics import score
+from pgso.training.session import predict_logits
+from tests.training.tasks import karate, minesweeper, shapes
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stop_at(epoch):
+    def watch(session):
+        if session.epoch == epoch:
+            raise StoppedError
+
+    return watch
+
+
+CASES = {
+    "node": minesweeper(operator="mpgso", norm="batch", epochs=9, lr_step=2, seed=4),
+    "gat": karate(conv="gat", epochs=9, max_radius=2.0),
+    "graph": shapes(epochs=9, lr_step=3),
+    "auto": karate(operator="auto", epochs=9),
+}
+
+
+@pytest.fixture(params=CASES)
+def spec(request):
+    return CASES[request.param]
+
+
+@pytest.mark.parametrize("epoch", [1, 5, 8])
+def test_a_stopped_run_goes_on_as_if_it_had_not_been(spec, shapes_root, tmp_path, epoch):
+    file = tmp_path / "run.safetensors"
+    whole = fit(spec, shapes_root)
+    with pytest.raises(StoppedError):
+        fit(spec, shapes_root, watch=stop_at(epoch), checkpoint=file, checkpoint_every=2)
+    torch.manual_seed(99)
+    epochs = []
+    resumed = fit(
+        spec,
+        shapes_root,
+        watch=lambda session: epochs.append(session.epoch),
+        checkpoint=file,
+        checkpoint_every=2,
+    )
+    assert resumed.without_times() == whole.without_times()
+    assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before it was put away
+    assert list(tmp_path.iterdir()) == []  # what is finished needs no checkpoint
+
+
+def test_the_checkpoint_of_another_run_is_refused(tmp_path):
+    file = tmp_path / "run.safetensors"
+    with pytest.raises(StoppedError):
+        fit(karate(), watch=stop_at(3), checkpoint=file, checkpoint_every=1)
+    with pytest.raises(InputError, match="belongs to another run; choose another file"):
+        fit(karate(seed=1), checkpoint=file)
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not a checkpoint at all", b"\x08" + b"\x00" * 7 + b"{}{}{}{}"]
+)
+def test_a_damaged_checkpoint_is_named(tmp_path, content):
+    file = tmp_path / "run.safetensors"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"run.safetensors is not a file that pgso has saved"):
+        fit(karate(), checkpoint=file)
+    with pytest.raises(InputError, match=r"run.safetensors is not a file that pgso has saved"):
+        load_model(file)
+
+
+def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
+    file = tmp_path / "deep" / "best.safetensors"
+    record = fit(spec, shapes_root, save=file)
+    model, loaded, header = load_model(file)
+    expected = spec if spec.operator != "auto" else spec.but(operator=record.chosen)
+    assert loaded == expected
+    task = load_task(spec.dataset, shapes_root, spec.seed, **spec.data_options)
+    check_fits(header, task)
+    logits = predict_logits(model, task)
+    assert score(task.metric, logits[task.test], task.y[task.test]) == record.test
+    assert score(task.metric, logits[task.val], task.y[task.val]) == record.val
+    assert tuple(header["classes"]) == task.classes
+
+
+def test_a_model_is_not_used_on_data_of_another_shape(tmp_path, shapes_root):
+    file = tmp_path / "best.safetensors"
+    fit(karate(epochs=1), save=file)
+    header = load_model(file)[2]
+    with pytest.raises(InputError, match="number of features is 34, but minesweeper has 7"):
+        check_fits(header, load_task("minesweeper", rows=8, cols=8))
+    with pytest.raises(InputError, match="kind of task is node, but SHAPES has graph"):
+        check_fits(header, load_task("SHAPES", shapes_root, folds=3))
+
+
+def test_a_checkpoint_is_not_a_model_and_a_model_is_not_a_checkpoint(tmp_path):
+    checkpoint, model = tmp_path / "run.safetensors", tmp_path / "best.safetensors"
+    fit(karate(), save=model)
+    with pytest.raises(StoppedError):
+        fit(karate(), watch=stop_at(3), checkpoint=checkpoint, checkpoint_every=1)
+    with pytest.raises(InputError, match="is the checkpoint of a run, not a model"):
+        load_model(checkpoint)
+    with pytest.raises(InputError):
+        fit(karate(), checkpoint=model)
+
+
+def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(InputError, match=r"there is no saved model at .*; write one with --save"):
+        load_model(tmp_path / "none.safetensors")

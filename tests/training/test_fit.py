@@ -1,0 +1,126 @@
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from pgso import fit
+from pgso.data import load_task
+from pgso.errors import InputError
+from pgso.records import RunRecord
+from pgso.training.fit import fit_task
+from tests.training.tasks import karate, minesweeper, shapes
+
+
+@pytest.fixture(params=["karate", "minesweeper", "gat", "shapes", "auto"])
+def request_(request, shapes_root):
+    specs = {
+        "karate": karate(operator="mpgso"),
+        "minesweeper": minesweeper(norm="batch", residual=True),
+        "gat": karate(conv="gat"),
+        "shapes": shapes(),
+        "auto": karate(operator="auto", epochs=3),
+    }
+    return specs[request.param], shapes_root
+
+
+def test_the_same_spec_gives_the_same_record_but_for_times(request_):
+    spec, root = request_
+    torch.manual_seed(1)
+    one = fit(spec, root)
+    torch.manual_seed(2)
+    other = fit(spec, root)
+    assert one.without_times() == other.without_times()
+    assert (
+        RunRecord.model_validate_json(one.model_dump_json()).without_times() == one.without_times()
+    )
+
+
+def test_a_record_says_how_the_run_went(request_):
+    spec, root = request_
+    record = fit(spec, root)
+    assert record.status == "done"
+    assert record.spec == spec
+    assert {len(curve) for curve in record.curves.values()} == {spec.epochs}
+    assert record.val == record.curves["val"][record.epoch] == max(record.curves["val"])
+    assert record.test == record.curves["test"][record.epoch]
+    assert [list(S) for S in record.parameters] == [
+        list(S) for S in record.curves["parameters"][record.epoch]
+    ]
+    assert len(record.nearest) == len(record.parameters) == len(record.start)
+    assert record.timing["seconds"] > 0
+    assert set(record.versions) >= {"pgso", "torch", "python"}
+    json.dumps(record.model_dump(mode="json"), allow_nan=False)
+
+
+def test_watching_sees_every_epoch_and_changes_nothing():
+    seen = []
+    watched = fit(karate(), watch=lambda session: seen.append(session.epoch))
+    assert seen == [1, 2, 3, 4, 5, 6]
+    assert watched.without_times() == fit(karate()).without_times()
+
+
+def test_a_run_that_diverges_says_when_and_keeps_its_best_epoch():
+    spec = karate(epochs=8)
+
+    def poison(session):
+        if session.epoch == 3:
+            with torch.no_grad():
+                session.model.operators[0].m2.fill_(math.inf)
+
+    record = fit(spec, watch=poison)
+    healthy = fit(spec.but(epochs=3))
+    assert record.status == "diverged"
+    assert "in epoch 3, where S was (" in record.error
+    assert "inf" in record.error
+    assert (record.val, record.test, record.epoch) == (healthy.val, healthy.test, healthy.epoch)
+    assert record.parameters == healthy.parameters
+    assert record.curves == healthy.curves
+
+
+def test_a_run_that_never_was_a_number_has_no_scores():
+    record = fit(karate(lr=1e30, preset=(0, 1e30, 0, 0, 20, 20, 1)))
+    assert record.status == "diverged"
+    assert record.val is record.test is record.epoch is None
+    assert record.parameters == record.start
+    assert "in epoch 0" in record.error
+
+
+def test_auto_takes_the_operator_that_is_best_on_validation():
+    spec = minesweeper(epochs=10, seed=1)
+    candidates = [fit(spec.but(operator=name)) for name in ("fixed", "pgso", "mpgso")]
+    best = max(candidates, key=lambda record: record.val)
+    record = fit(spec.but(operator="auto"))
+    assert record.chosen == best.spec.operator
+    assert record.spec.operator == "auto"
+    assert (record.val, record.test, record.curves) == (best.val, best.test, best.curves)
+
+
+def test_the_simplest_operator_wins_a_tie():
+    record = fit(karate(operator="auto", epochs=30, lr=0.05))
+    assert record.val == 1.0
+    assert record.chosen == "fixed"
+
+
+def test_a_task_without_validation_is_refused():
+    task = load_task("karate")
+    object.__setattr__(task, "val", torch.zeros(0, dtype=torch.long))
+    with pytest.raises(InputError, match="karate needs labelled training and validation examples"):
+        fit_task(karate(), task)
+
+
+def directed(folder):
+    edges = np.array([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]])
+    path = folder / "ring.npz"
+    np.savez(path, edge_index=edges, y=np.arange(10) % 2)
+    return path
+
+
+def test_a_directed_graph_has_no_interval_and_no_radius(tmp_path):
+    spec = karate(dataset=str(directed(tmp_path)), data_options={"undirected": False})
+    record = fit(spec)
+    assert record.status == "done"
+    assert record.curves["interval"] == []
+    with pytest.raises(InputError, match="needs an undirected graph; ring is not"):
+        fit(spec.but(max_radius=1.0))
