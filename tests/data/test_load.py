@@ -35,6 +35,12 @@ def test_a_seed_is_a_whole_number(seed):
         load_task("karate", seed=seed)
 
 
+def test_a_seed_may_be_numpy_s():
+    assert torch.equal(
+        load_task("karate", seed=np.int64(3)).train, load_task("karate", seed=3).train
+    )
+
+
 @pytest.mark.parametrize("name", ["./nothing", "nothing.npz", "nothing.csv", "some/where"])
 def test_a_path_with_nothing_there_says_what_could_be(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,13 @@ def load_task(
         >>> load_task("minesweeper", rows=10, cols=10)
         Task(minesweeper: 1 graph, 100 nodes, 684 edges, 7 features, 2 classes, roc_auc)
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
     place = data_root(root)
     dataset = _find(os.fspath(name), place)
     check_options(dataset.load, options, dataset.name)
     ensure_files(dataset, place)
-    return Task.of(dataset.name, dataset.load(place, seed, **options))
+    return Task.of(dataset.name, dataset.load(place, int(seed), **options))
 
 
 def _find(name: str, root: Path) -> Dataset:
