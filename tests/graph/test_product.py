@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from torch.autograd import gradcheck
 
-from pgso.graph import EdgeList, product, row_dots, weighted_product
+from pgso.graph import EdgeList, Graph, product, row_dots, weighted_product
 from tests.strategies import edge_lists, random_features
 
 
@@ -57,3 +57,13 @@ def test_row_dots_of_half_precision_are_taken_in_single():
     ones = torch.ones(1, 1000, dtype=torch.bfloat16)
     assert row_dots(ones, ones).dtype == torch.float32
     assert row_dots(ones, ones).tolist() == [1000]
+
+
+def test_gradients_of_values_hold_over_several_blocks_of_entries():
+    graph = Graph.from_edge_index(torch.randint(60, (2, 3000)), torch.ones(3000) / 2)
+    pattern = graph.pattern
+    values = random_features(pattern.row.numel(), 1).flatten().requires_grad_()
+    x, g = random_features(60, 512), random_features(60, 512)  # 512 entries to a block
+    (found,) = torch.autograd.grad(weighted_product(graph, values, x), values, g)
+    assert found.numel() > 1024
+    torch.testing.assert_close(found, (g @ x.t())[pattern.row, pattern.col])
