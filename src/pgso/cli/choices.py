@@ -49,7 +49,7 @@ def make_spec(
     suited = dict(DATASETS[dataset].model) if dataset in DATASETS else {}
     given = {name: value for name, value in choices.items() if value is not None}
     given |= pairs(settings)
-    options = pairs(data_options)
+    options = {**suited.pop("data_options", {}), **pairs(data_options)}
     return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
 
 

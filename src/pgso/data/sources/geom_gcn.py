@@ -146,5 +146,6 @@ for _name, _origin in PUBLISHED.items():
             sizes=_origin.sizes,
             files=_files(_origin),
             download=partial(_download, _origin),
+            model={"data_options": {"undirected": True}},  # what published GNN baselines use
         )
     )
