@@ -1,0 +1,131 @@
+"""``pgso spectrum``, called in-process: tables, files, JSON, and what it refuses."""
+
+import json
+
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse
+from typer.testing import CliRunner
+
+from pgso.cli.main import app
+from pgso.errors import InputError
+
+RUNNER = CliRunner()
+
+
+def spectrum(*arguments):
+    return RUNNER.invoke(app, ["spectrum", *map(str, arguments)], catch_exceptions=True)
+
+
+@pytest.fixture
+def edges(tmp_path):
+    """A karate club as a user may have it: each edge in both directions, with column names."""
+    graph = networkx.karate_club_graph().to_directed()
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in graph.edges))
+    return path
+
+
+def test_it_prints_a_table_and_writes_a_picture_and_a_page(edges, tmp_path):
+    result = spectrum(edges, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "34 nodes, 156 directed edges" in result.output
+    assert "[-0.8889, 1.0000]" in result.output.replace("\n", " ")
+    assert (tmp_path / "out" / "spectrum.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "out" / "spectrum.html").read_text()
+    assert "data:image/png;base64," in page
+    assert "http" not in page  # nothing is fetched from elsewhere
+
+
+def test_all_of_table_1_can_be_compared_as_json(edges, tmp_path):
+    result = spectrum(edges, "--compare-presets", "--json", "--out", tmp_path)
+    found = json.loads(result.output)
+    names = [operator["name"] for operator in found["operators"]]
+    assert names == [
+        "adjacency",
+        "laplacian",
+        "signless_laplacian",
+        "random_walk_laplacian",
+        "symmetric_laplacian",
+        "gcn",
+        "mean",
+    ]
+    laplacian = found["operators"][1]
+    assert laplacian["optimal"][0] >= laplacian["theorem2"][0]
+    assert laplacian["extremes"][0] == pytest.approx(0, abs=1e-8)
+    assert np.trapezoid(laplacian["density"]["density"], laplacian["density"]["grid"]) == (
+        pytest.approx(1)
+    )
+
+
+def test_a_record_shows_start_and_learned_operator_side_by_side(edges, tmp_path):
+    record = tmp_path / "record.json"
+    start, learned = [0, 1, 0, 0, -0.5, -0.5, 1], [0.5, 1.6, 0.5, 0.3, -0.2, -0.2, 1.5]
+    record.write_text(
+        json.dumps({"spec": {"dataset": str(edges)}, "start": [start], "parameters": [learned]})
+    )
+    found = json.loads(spectrum("--record", record, "--json", "--out", tmp_path).output)
+    assert [operator["name"] for operator in found["operators"]] == [
+        "operator, start",
+        "operator, learned",
+    ]
+    assert list(found["operators"][1]["S"].values()) == learned
+
+
+def test_a_dataset_is_loaded_by_name(tmp_path):
+    result = spectrum("karate", "--preset", "laplacian", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "34 nodes" in result.output
+
+
+def test_a_scipy_matrix_and_an_edge_list_with_one_direction_are_read(tmp_path):
+    matrix = networkx.to_scipy_sparse_array(networkx.path_graph(4))
+    scipy.sparse.save_npz(tmp_path / "path.npz", matrix)
+    (tmp_path / "path.csv").write_text("0,1,2.0\n1,2,2.0\n2,3,2.0\n")
+    for name, options, most in (("path.npz", [], 4), ("path.csv", ["--undirected"], 8)):
+        result = spectrum(
+            tmp_path / name, *options, "--preset", "laplacian", "--json", "--out", tmp_path
+        )
+        assert json.loads(result.output)["operators"][0]["theorem2"] == [0, most]
+
+
+def test_names_of_users_are_escaped_in_the_page(edges, tmp_path):
+    nasty = edges.rename(tmp_path / "<b>&[red].csv")
+    result = spectrum(nasty, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "<b>&[red]" in result.output
+    page = (tmp_path / "out" / "spectrum.html").read_text()
+    assert "&lt;b&gt;&amp;[red].csv" in page
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0,1\n", "the edge 0 → 1 has no reverse"),
+        ("0,1,2,3\n", "4 columns"),
+        ("a,b\nc,d\n", "is not an edge list"),
+        ("0,1.5\n", "not whole numbers"),
+    ],
+)
+def test_what_is_not_an_undirected_edge_list_is_refused_in_one_sentence(content, message, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    error = spectrum(path, "--out", tmp_path).exception
+    assert isinstance(error, InputError)
+    assert message in str(error)
+
+
+def test_what_is_not_a_record_is_refused(tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text("{}")
+    error = spectrum("--record", path).exception
+    assert isinstance(error, InputError)
+    assert "is not the record of a run" in str(error)
+
+
+def test_nothing_named_and_options_that_exclude_each_other_are_refused(tmp_path):
+    assert "pgso spectrum karate" in str(spectrum().exception)
+    both = spectrum("--record", tmp_path / "r.json", "--compare-presets")
+    assert "exclude each other" in str(both.exception)
