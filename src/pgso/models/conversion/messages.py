@@ -16,24 +16,23 @@ from pgso.models.conversion.reading import as_edges
 
 
 class _Weighed(Converted):
-    """Messages times γ's off-diagonal entries, plus γ's diagonal times the node's own features."""
+    """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
-    def weigh(
+    def coefficients(
         self,
-        messages: Tensor,  # (E, ...)
-        own: Tensor,  # (n, ...)
+        num_nodes: int,
         pairs: Tensor,  # (2, E)
         attended: bool,  # whether the a on γ's diagonal goes to the messages of self-loops
         loops: float,  # A's weight of a self-loop
         empty: float = 0.0,  # the degree of nodes without edges, as in ``Reading``
-    ) -> Tensor:  # (n, ...)
-        r""":math:`m_1 D_a^{e_1} x + m_2 D_a^{e_2} (M \circ A_a) D_a^{e_3} + m_3 x`."""
+    ) -> tuple[Tensor, Tensor]:  # (E, 1), (n, 1)
+        r""":math:`m_2 D_a^{e_2} A_a D_a^{e_3}` edge by edge, and :math:`m_1 D_a^{e_1} + m_3`."""
         source, target = pairs.unbind()
-        dtype = torch.float64 if own.dtype == torch.float64 else torch.float32
-        m1, m2, m3, e1, e2, e3, a = self.gso.S.to(dtype).unbind()
+        S = self.gso.S if self.gso.S.dtype == torch.float64 else self.gso.S.float()
+        m1, m2, m3, e1, e2, e3, a = S.unbind()
         is_loop = source == target
-        each = torch.ones_like(source, dtype=dtype).masked_fill(is_loop, loops)
-        degree = each.new_zeros(own.size(0)).index_add(0, target, each)
+        each = torch.ones_like(source, dtype=S.dtype).masked_fill(is_loop, loops)
+        degree = each.new_zeros(num_nodes).index_add(0, target, each)
         d_a = torch.where(degree > 0, degree, empty) + a
         left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
         diagonal = m1 * positive_power(d_a, e1) + m3
@@ -41,13 +40,10 @@ class _Weighed(Converted):
             each = torch.where(is_loop, each + a, each)
         else:
             diagonal = diagonal + left * right * a
-        entries = (left[target] * each * right[source]).to(own.dtype)
-
-        messages = messages * entries.view(-1, *[1] * (own.dim() - 1))
+        entries = (left[target] * each * right[source]).unsqueeze(1)
         if self.explain:
-            messages = self.explain_message(messages, own.size(0))  # type: ignore[attr-defined]
-        out = own * diagonal.to(own.dtype).view(-1, *[1] * (own.dim() - 1))
-        return out.index_add(0, target, messages)
+            entries = self.explain_message(entries, num_nodes)  # type: ignore[attr-defined]
+        return entries, diagonal.unsqueeze(1)
 
 
 class _Attention(_Weighed):
@@ -72,9 +68,7 @@ class _Attention(_Weighed):
             raise InputError(
                 "a converted layer gives no attention weights; ask the layer before convert"
             )
-        pairs, values, adjacency = as_edges(edge_index, None)
-        if adjacency and self.lin_edge is not None:  # type: ignore[attr-defined]
-            edge_attr = values
+        pairs, _, _ = as_edges(edge_index, None)
         if self.add_self_loops:
             pairs, edge_attr = remove_self_loops(pairs, edge_attr)
             pairs, edge_attr = add_self_loops(pairs, edge_attr, self.fill_value, x.size(0))
@@ -88,9 +82,12 @@ class _Attention(_Weighed):
         pairs: Tensor,  # (2, E)
     ) -> Tensor:  # (n, H * C) or (n, C)
         """γ_att of the heads, joined as the layer joins them."""
-        messages = alpha.unsqueeze(-1) * heads[pairs[0]]
         loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
-        out = self.weigh(messages, heads, pairs, attended=True, loops=loops, empty=loops)
+        n = heads.size(0)
+        entries, diagonal = self.coefficients(n, pairs, attended=True, loops=loops, empty=loops)
+        weight = (alpha * entries).to(heads.dtype).unsqueeze(-1)
+        own = heads * diagonal.to(heads.dtype).unsqueeze(-1)
+        out = own.index_add(0, pairs[1], weight * heads.index_select(0, pairs[0]))
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         if self.res is not None:
             out = out + self.res(x)
@@ -155,8 +152,9 @@ class GINEPGSO(_Weighed, pyg.GINEConv):
     ) -> Tensor:
         """As PyG's ``GINEConv``."""
         x = one_set(x)
-        pairs, values, adjacency = as_edges(edge_index, None)
-        messages = self.message(x[pairs[0]], values if adjacency else edge_attr)
-        out = self.weigh(messages, x, pairs, attended=False, loops=1.0) + self.eps * x
-        answer: Tensor = self.nn(out)
+        pairs, _, _ = as_edges(edge_index, None)
+        entries, diagonal = self.coefficients(x.size(0), pairs, attended=False, loops=1.0)
+        messages = entries.to(x.dtype) * self.message(x[pairs[0]], edge_attr)
+        out = (diagonal.to(x.dtype) * x).index_add(0, pairs[1], messages)
+        answer: Tensor = self.nn(out + self.eps * x)
         return answer
