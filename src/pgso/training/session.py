@@ -12,11 +12,11 @@ from pgso.convs import CONVS
 from pgso.data import Task
 from pgso.data.batch import Batch
 from pgso.models.gnn import GNN
-from pgso.models.optimisation import param_groups
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.training.metrics import score
+from pgso.training.operator_learning import OperatorLearning
 from pgso.training.stability import limit_radius
 
 EVALUATED_AT_ONCE = 2048  # graphs in one forward pass of an evaluation
@@ -39,8 +39,9 @@ class Session:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
         self.model = build_model(spec, task)
-        groups = param_groups(self.model, spec.lr, spec.exponent_lr, spec.weight_decay)
-        self.optimiser = torch.optim.Adam(groups, fused=True)  # else ten calls for every scalar
+        self.learning = OperatorLearning(spec, self.model)
+        # Fused: else ten calls for every scalar.
+        self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         self.scheduler = torch.optim.lr_scheduler.StepLR(
             self.optimiser, spec.lr_step, spec.lr_decay
         )
@@ -87,9 +88,13 @@ class Session:
             }
 
     def _train_nodes(self) -> float:
-        logits = self.model(self.task.x, self.task.graph)
-        logits = logits.index_select(0, self.task.train)
-        return self._step(functional.cross_entropy(logits, self.train_y))
+        task = self.task
+        logits = self.model(task.x, task.graph)
+        held_out = None
+        if self.learning.on_validation:
+            held_out = functional.cross_entropy(logits.index_select(0, task.val), task.y[task.val])
+        loss = functional.cross_entropy(logits.index_select(0, task.train), self.train_y)
+        return self._step(loss, held_out)
 
     def _train_graphs(self) -> float:
         task, total, seen = self.task, 0.0, 0
@@ -98,16 +103,27 @@ class Session:
             batch = task.batch(indices)
             if batch.graph.num_nodes < 2:  # batch norm cannot take a single node
                 continue
-            logits = self.model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
-            total += self._step(functional.cross_entropy(logits, batch.y)) * batch.num_graphs
+            total += self._step(self._loss(batch), self._held_out_loss()) * batch.num_graphs
             seen += batch.num_graphs
         return total / max(seen, 1)
 
-    def _step(self, loss: Tensor) -> float:
+    def _loss(self, batch: Batch) -> Tensor:
+        logits = self.model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
+        return functional.cross_entropy(logits, batch.y)
+
+    def _held_out_loss(self) -> Tensor | None:
+        """The loss of as many validation graphs as a batch has, for S to learn on."""
+        if not self.learning.on_validation:
+            return None
+        val = self.task.val
+        chosen = torch.randperm(val.numel())[: max(self.spec.batch_size, 2)]
+        return self._loss(self.task.batch(val[chosen]))
+
+    def _step(self, loss: Tensor, held_out: Tensor | None = None) -> float:
         value = loss.item()
         self._check_finite("loss", value)
         self.optimiser.zero_grad()
-        loss.backward()
+        self.learning.backward(loss, held_out, self.epoch)
         self.optimiser.step()
         self._limit_radius()
         return value
