@@ -127,6 +127,14 @@ def test_a_preset_is_where_all_layers_start():
     assert gso.start == pgso.PRESETS["gcn"]
 
 
+def test_a_layer_with_another_preset_uses_that_operator():
+    layer = pyg.GCNConv(WIDTH, 2)
+    A = torch.zeros(6, 6)
+    A[EDGES[1, :7], EDGES[0, :7]] = 1.0  # without the self-loop
+    wanted = pgso.dense_pgso(A, "laplacian") @ layer.lin(X) + layer.bias
+    torch.testing.assert_close(convert(layer, preset="laplacian")(X, EDGES), wanted)
+
+
 def test_learn_chooses_the_scalars_that_learn():
     (gso,) = operators(convert(pyg.GCN(WIDTH, 8, 2, 2), learn=("m2", "a")))
     assert [name for name, _ in gso.named_parameters()] == ["m2", "a"]
@@ -138,6 +146,12 @@ def test_a_frozen_backbone_leaves_the_scalars_to_learn():
     learning = [name for name, value in converted.named_parameters() if value.requires_grad]
     assert len(learning) == 7
     assert all(".gso." in name for name in learning)
+
+
+def test_a_frozen_lazy_backbone_stays_frozen_once_it_knows_its_width():
+    converted = convert(pyg.GCN(-1, 8, 2, 2), freeze="backbone")
+    converted(X, EDGES)
+    assert sum(parameter.requires_grad for parameter in converted.parameters()) == 7
 
 
 def test_param_groups_find_the_operators_of_a_converted_model():

@@ -168,6 +168,11 @@ def test_attention_weights_are_refused_in_words(name):
         convert(KINDS[name].make())(X, EDGES, return_attention_weights=True)
 
 
-def test_a_node_that_is_not_there_is_refused_in_words():
+def test_edges_that_cannot_be_are_refused_in_words():
+    converted = convert(pyg.GCNConv(WIDTH, 3))
     with pytest.raises(InputError, match="names node 9"):
-        convert(pyg.GCNConv(WIDTH, 3))(X, torch.tensor([[0], [9]]))
+        converted(X, torch.tensor([[0], [9]]))
+    with pytest.raises(InputError, match="must be a tensor"):
+        converted(X, [[0], [1]])
+    with pytest.raises(InputError, match="one number per edge"):
+        converted(X, EDGES, torch.ones(3))

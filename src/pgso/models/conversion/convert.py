@@ -87,7 +87,7 @@ def convert(
     if freeze == "backbone":
         learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
         for parameter in model.parameters():
-            parameter.requires_grad_(id(parameter) in learned)
+            parameter.requires_grad = id(parameter) in learned  # lazy ones allow no requires_grad_
     return model
 
 

@@ -77,6 +77,7 @@ class Reading:
         """The same as a prepared graph, remembered as long as ``edge_index`` lives."""
         version, weight_version = _version(edge_index), _version(edge_weight)
         lasting = version is not None and weight_version is not None
+        lasting &= isinstance(edge_index, (Tensor, Graph))  # anything else is refused further on
         weighted = edge_weight is not None
         key = (self, weighted, num_nodes, version, id(edge_weight), weight_version)
         known = _remembered.setdefault(edge_index, {}) if lasting else {}
