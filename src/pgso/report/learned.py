@@ -8,7 +8,7 @@ import numpy as np
 
 from pgso.records import RunRecord
 from pgso.report.labels import LABELS
-from pgso.report.series import by_operator, is_number
+from pgso.report.series import is_number, points_of
 from pgso.report.statistics import Interval
 
 
@@ -17,6 +17,7 @@ class LearnedOperator:
     """One operator of a model, over its seeds; ``layer`` is none where all layers share it."""
 
     operator: str
+    chosen: str | None  # under auto, the operator that validation chose on these seeds
     layer: int | None  # counted from 1
     n: int
     start: tuple[float, ...]  # (7,) mean over the seeds
@@ -32,13 +33,18 @@ class LearnedOperator:
     def name(self) -> str:
         """The operator as a reader knows it, with its layer."""
         label = LABELS[self.operator]
+        if self.chosen is not None:
+            label = f"{label} ({LABELS[self.chosen]})"
         return label if self.layer is None else f"{label}, layer {self.layer}"
 
 
 def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
     """Every learned operator of every mode, in layer order, over the runs that have a score."""
     runs = [record for record in records if record.parameters and record.test is not None]
-    modes = by_operator(runs, [name for name in LABELS if name not in ("fixed", "auto")])
+    modes: dict[tuple[str, str | None], list[RunRecord]] = {}
+    for run in sorted(runs, key=lambda run: list(LABELS).index(run.spec.operator)):
+        if (run.chosen or run.spec.operator) != "fixed":
+            modes.setdefault((run.spec.operator, run.chosen), []).append(run)
     return [
         _over_seeds(group, layer, runs)
         for group in modes.values()
@@ -55,6 +61,7 @@ def _over_seeds(
     distances = [distance for name, distance in names if name == nearest]
     return LearnedOperator(
         operator=group[0].spec.operator,
+        chosen=group[0].chosen,
         layer=layer + 1 if len(group[0].parameters) > 1 else None,
         n=len(group),
         start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
@@ -70,10 +77,12 @@ def _over_seeds(
 
 def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Interval | None:
     """The certified interval after an epoch; none for directed graphs."""
-    bounds = record.curves.get("interval") or []
-    if epoch is None or epoch >= len(bounds) or not all(map(is_number, bounds[epoch][layer])):
+    if epoch is None:
         return None
-    return Interval(*bounds[epoch][layer])
+    bounds = dict(points_of(record, "interval")).get(epoch + 1)
+    if bounds is None or not all(map(is_number, bounds[layer])):
+        return None
+    return Interval(*bounds[layer])
 
 
 def interval_at_start(
@@ -91,7 +100,8 @@ def interval_at_start(
             and same_graph
             and other.start[:1] == (record.start[layer],)
         ):
-            return interval_at_epoch(other, 0, 0)
+            epoch, _ = next(iter(points_of(other, "interval")), (0, None))
+            return interval_at_epoch(other, 0, epoch - 1)
     return None
 
 

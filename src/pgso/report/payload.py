@@ -8,7 +8,7 @@ from pgso.records import RunRecord
 from pgso.report.comparison import Comparison
 from pgso.report.labels import LABELS, metric_label
 from pgso.report.learned import interval_at_start
-from pgso.report.series import Band, by_operator, curve_band, is_number, thinned
+from pgso.report.series import Band, by_operator, curve_band, is_number, points_of, thinned
 from pgso.report.spectra import Spectra
 
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
@@ -81,21 +81,24 @@ def _band(found: Band) -> dict[str, list[float]]:
 
 def _run(record: RunRecord, records: Sequence[RunRecord], spectra: Spectra) -> dict[str, Any]:
     """One run, with the start as epoch 0 of every curve."""
-    curve = record.curves["parameters"]
-    kept = [] if record.epoch is None else [record.epoch]
-    places = thinned(len(curve), MOST_EPOCHS, kept)
-    layers = range(len(record.start))
-    bounds = record.curves.get("interval") or []
+    points, bounds = dict(points_of(record, "parameters")), dict(points_of(record, "interval"))
+    chosen = None if record.epoch is None else record.epoch + 1
+    if chosen is not None:
+        points[chosen] = record.parameters  # a thinned record may have left this epoch out
+    epochs = sorted(points)
+    keep = [] if chosen is None else [epochs.index(chosen)]
+    shown = [(epochs[k], points[epochs[k]]) for k in thinned(len(epochs), MOST_EPOCHS, keep)]
     intervals = None
-    if len(bounds) == len(curve):
+    if bounds:
+        layers = range(len(record.start))
         at_start = [interval_at_start(record, layer, records) for layer in layers]
-        intervals = [at_start, *(bounds[place] for place in places)]
+        intervals = [at_start, *(bounds.get(epoch) for epoch, _ in shown)]
     return {
         "operator": record.spec.operator,
         "seed": record.spec.seed,
-        "chosen": None if record.epoch is None else record.epoch + 1,
-        "epochs": [0, *(place + 1 for place in places)],
-        "parameters": [record.start, *(curve[place] for place in places)],
+        "chosen": chosen,
+        "epochs": [0, *(epoch for epoch, _ in shown)],
+        "parameters": [record.start, *(operators for _, operators in shown)],
         "intervals": intervals,
         "start": spectra.get("start", []),
         "learned": spectra.get("learned", []),

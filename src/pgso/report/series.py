@@ -19,16 +19,23 @@ class Band:
     high: tuple[float, ...]
 
 
-def band(curves: Iterable[Sequence[Any]]) -> Band | None:
+def points_of(record: RunRecord, name: str) -> list[tuple[int, Any]]:
+    """A curve as (epoch, value), whether every epoch is kept or only some (``curves["epoch"]``)."""
+    values = record.curves.get(name) or []
+    kept = record.curves.get("epoch", range(len(values)))
+    return [(epoch + 1, value) for epoch, value in zip(kept, values, strict=False)]
+
+
+def band(curves: Iterable[Iterable[tuple[int, Any]]]) -> Band | None:
     """The band over curves of any length; an epoch counts the runs that have a number there.
 
     Example:
-        >>> band([[1.0, 2.0], [3.0, None, 5.0]])
-        Band(epochs=(1, 2, 3), mean=(2.0, 2.0, 5.0), low=(1.0, 2.0, 5.0), high=(3.0, 2.0, 5.0))
+        >>> band([[(1, 2.0), (2, 4.0)], [(1, 4.0), (2, None), (3, 5.0)]])
+        Band(epochs=(1, 2, 3), mean=(3.0, 4.0, 5.0), low=(2.0, 4.0, 5.0), high=(4.0, 4.0, 5.0))
     """
     columns: dict[int, list[float]] = {}
     for curve in curves:
-        for epoch, value in enumerate(curve, start=1):
+        for epoch, value in curve:
             if is_number(value):
                 columns.setdefault(epoch, []).append(float(value))
     epochs = sorted(columns)
@@ -45,7 +52,10 @@ def band(curves: Iterable[Sequence[Any]]) -> Band | None:
 def curve_band(records: Iterable[RunRecord], name: str, scale: float = 1.0) -> Band | None:
     """The band of a curve that has one number an epoch: loss, train, val, test."""
     return band(
-        [value * scale if is_number(value) else None for value in record.curves.get(name, [])]
+        [
+            (epoch, value * scale if is_number(value) else None)
+            for epoch, value in points_of(record, name)
+        ]
         for record in records
     )
 
@@ -53,10 +63,7 @@ def curve_band(records: Iterable[RunRecord], name: str, scale: float = 1.0) -> B
 def parameter_bands(records: Sequence[RunRecord], layer: int) -> dict[str, Band]:
     """The bands of m1, ..., a of one operator."""
     found = {
-        name: band(
-            [operators[layer][place] for operators in record.curves.get("parameters", [])]
-            for record in records
-        )
+        name: band(_entries(record, "parameters", layer, place) for record in records)
         for place, name in enumerate(NAMES)
     }
     return {name: each for name, each in found.items() if each is not None}
@@ -64,15 +71,14 @@ def parameter_bands(records: Sequence[RunRecord], layer: int) -> dict[str, Band]
 
 def interval_bands(records: Sequence[RunRecord], layer: int) -> tuple[Band, Band] | None:
     """The bands of the certified interval's two ends; none for directed graphs."""
-    ends = [
-        band(
-            [bounds[layer][end] for bounds in record.curves.get("interval", [])]
-            for record in records
-        )
-        for end in (0, 1)
-    ]
-    low, high = ends
+    low, high = (
+        band(_entries(record, "interval", layer, end) for record in records) for end in (0, 1)
+    )
     return None if low is None or high is None else (low, high)
+
+
+def _entries(record: RunRecord, name: str, layer: int, place: int) -> list[tuple[int, Any]]:
+    return [(epoch, operators[layer][place]) for epoch, operators in points_of(record, name)]
 
 
 def by_operator(records: Iterable[RunRecord], names: Iterable[str]) -> dict[str, list[RunRecord]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rich.console import Group
-from rich.table import Table
+from rich.text import Text
 
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
@@ -19,20 +19,20 @@ ROWS_UNDER_A_CURVE = 21
 NONE = "–"
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """The paired comparison on test, for the terminal."""
-    return scores_grid(comparison, "test").to_rich()
+def comparison_table(comparison: Comparison) -> Group:
+    """The paired comparison on test for the terminal: scores, differences by seed, notes."""
+    grids = [scores_grid(comparison, "test"), differences_grid(comparison)]
+    notes = [Text(f"Note: {note}.") for note in comparison.notes]
+    return Group(*(grid.to_rich() for grid in grids if grid.rows), *notes)
 
 
-def differences_table(comparison: Comparison) -> Table:
-    """The differences seed by seed, for the terminal."""
-    return differences_grid(comparison).to_rich()
-
-
-def learned_table(records: Iterable[RunRecord]) -> Group:
-    """The learned operators, for the terminal: S beside its start, and what it is like."""
+def operator_table(records: Iterable[RunRecord]) -> Group:
+    """The learned operators for the terminal: S beside its start, and what it is like."""
     runs = list(records)
-    return Group(learned_grid(runs).to_rich(), likeness_grid(runs).to_rich())
+    grids = [learned_grid(runs), likeness_grid(runs)]
+    if not any(grid.rows for grid in grids):
+        return Group(Text("No operator was learned."))
+    return Group(*(grid.to_rich() for grid in grids))
 
 
 def markdown_tables(records: Sequence[RunRecord], comparison: Comparison) -> str:

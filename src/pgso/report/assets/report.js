@@ -248,7 +248,7 @@ class Explorer {
     if (now) series.push(curve(`after ${now.epoch + 1} epochs`, now, { colour: "--fourth" }));
     if (run.learned[layer]) series.push(curve("learned", run.learned[layer], { colour }));
     const rug = run.subgraph ? subgraphEigenvalues(S, run.subgraph) : [];
-    const reach = [...(run.intervals ?? []).flatMap((each) => each[layer] ?? []), ...series.flatMap((each) => each.points.map((point) => point[0]))];
+    const reach = [...(run.intervals ?? []).flatMap((each) => each?.[layer] ?? []), ...series.flatMap((each) => each.points.map((point) => point[0]))];
     const notes = [];
     if (bounds) notes.push("Shaded: the certified interval at this epoch.");
     if (series.length) notes.push("Curves: the density of the eigenvalues.");

@@ -1,0 +1,139 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pgso.errors import InputError
+from pgso.report.comparison import compare, groups
+from tests.report.records import THREE, make_record, make_runs
+
+rates = st.integers(0, 1000).map(lambda k: k / 1000)
+
+
+def test_every_number_of_a_difference_is_the_paired_one():
+    found = compare(make_runs(THREE)).test.difference("pgso")
+    assert found.seeds == (0, 1, 2, 3)
+    assert found.points == pytest.approx((8, 9, 10, 9))
+    assert found.mean == pytest.approx(9)
+    expected = stats.ttest_rel(THREE["pgso"], THREE["fixed"])
+    assert found.p == pytest.approx(expected.pvalue)
+    low, high = expected.confidence_interval(0.95)
+    assert found.interval == pytest.approx((100 * low, 100 * high))
+
+
+def test_a_summary_has_mean_spread_and_interval_in_points():
+    fixed = compare(make_runs(THREE)).test.summaries[0]
+    assert (fixed.operator, fixed.n) == ("fixed", 4)
+    assert fixed.mean == pytest.approx(70.5)
+    assert fixed.sd == pytest.approx(100 * stats.tstd(THREE["fixed"]))
+
+
+def test_a_clear_gain_is_to_be_learned():
+    # differences 15, 16, 17, 16 and two comparisons: 16 +- t(3, 0.9875) * 0.8165 / 2, t = 4.177
+    verdict = compare(make_runs(THREE)).verdict
+    assert verdict == "learn it: mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)"
+
+
+def test_a_clear_loss_is_to_be_left():
+    swapped = {"fixed": THREE["mpgso"], "pgso": THREE["fixed"]}
+    verdict = compare(make_runs(swapped)).verdict
+    assert (
+        verdict == "keep the fixed one: PGSO -16.0 points (95 % interval -17.3 to -14.7, 4 seeds)"
+    )
+
+
+def test_a_difference_that_may_be_chance_is_no_evidence():
+    runs = make_runs({"fixed": [0.70, 0.72, 0.69], "pgso": [0.71, 0.70, 0.70]})
+    assert compare(runs).verdict.startswith("no evidence that it helps here: PGSO +0.0 points")
+
+
+def test_the_operator_is_chosen_on_validation_even_if_test_disagrees():
+    runs = make_runs({"fixed": THREE["fixed"]})
+    runs += [make_record("pgso", seed, 0.75 + seed / 100, val=0.9) for seed in range(4)]
+    runs += [make_record("mpgso", seed, 0.95 + seed / 100, val=0.8) for seed in range(4)]
+    comparison = compare(runs)
+    assert comparison.candidate == "pgso"
+    assert "PGSO +6" in comparison.verdict.replace("mPGSO", "m")
+
+
+def test_auto_is_the_candidate_only_if_it_is_alone():
+    runs = make_runs({**THREE, "auto": THREE["mpgso"]})
+    assert compare(runs).candidate == "mpgso"
+    assert compare(make_runs({"fixed": [0.5, 0.6], "auto": [0.7, 0.9]})).candidate == "auto"
+
+
+@given(st.lists(st.tuples(rates, rates), min_size=2, max_size=8))
+def test_swapping_fixed_and_learned_flips_every_difference(pairs):
+    first, second = zip(*pairs, strict=True)
+    there = compare(make_runs({"fixed": first, "pgso": second})).test.difference("pgso")
+    back = compare(make_runs({"fixed": second, "pgso": first})).test.difference("pgso")
+    assert there.points == pytest.approx([-value for value in back.points])
+    assert there.p == back.p or there.p == pytest.approx(back.p)
+
+
+def test_the_order_of_the_records_does_not_matter():
+    runs = make_runs(THREE)
+    assert compare(runs[::-1]) == compare(runs)
+
+
+def test_one_seed_gives_no_interval_and_says_so():
+    comparison = compare(make_runs({"fixed": [0.7], "pgso": [0.8]}))
+    assert comparison.test.difference("pgso").holm_interval is None
+    assert comparison.verdict.startswith("undecided: PGSO +10.0 points on the only seed")
+    assert any("one seed gives no interval" in note for note in comparison.notes)
+
+
+def test_differences_that_are_all_equal_give_no_interval():
+    same = make_runs({"fixed": [0.5, 0.5, 0.5], "pgso": [0.6, 0.6, 0.6]})
+    assert compare(same).verdict.startswith("undecided: PGSO +10.0 points on each of 3 seeds")
+    none = make_runs({"fixed": [0.5, 0.6], "pgso": [0.5, 0.6]})
+    assert compare(none).verdict == (
+        "no evidence that it helps here: the same score on each of 2 seeds"
+    )
+
+
+def test_seeds_without_a_partner_are_dropped_and_said():
+    comparison = compare([*make_runs(THREE), make_record("pgso", 9, 0.1)])
+    assert comparison.test.difference("pgso").seeds == (0, 1, 2, 3)
+    assert any(note.startswith("seed 9 is not in the comparison") for note in comparison.notes)
+
+
+def test_a_failed_run_is_left_out_and_said():
+    failed = make_record("pgso", 3, None, status="failed", error="out of memory", epoch=None)
+    runs = make_runs({"fixed": THREE["fixed"], "pgso": THREE["pgso"][:3]})
+    comparison = compare([*runs, failed])
+    assert comparison.test.difference("pgso").seeds == (0, 1, 2)
+    assert "PGSO, seed 3 failed and is left out: out of memory" in comparison.notes
+
+
+def test_a_run_that_diverged_counts_with_its_best_epoch():
+    diverged = make_record("pgso", 0, 0.6, status="diverged", error="the loss became nan")
+    runs = make_runs({"fixed": [0.7, 0.8]})
+    comparison = compare([*runs, diverged, make_record("pgso", 1, 0.9)])
+    assert comparison.test.difference("pgso").points == pytest.approx((-10, 10))
+    assert any("PGSO, seed 0 diverged" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({"pgso": [0.5, 0.6]}, "no scored run of the fixed operator"),
+        ({"fixed": [0.5, 0.6]}, "no scored run of a learned operator"),
+    ],
+)
+def test_one_operator_alone_is_nothing_to_compare(scores, reason):
+    assert reason in compare(make_runs(scores)).verdict
+
+
+def test_records_of_different_settings_are_refused_with_what_differs():
+    runs = [make_record("fixed", 0, 0.5), make_record("pgso", 0, 0.5, choices={"lr": 0.5})]
+    with pytest.raises(InputError, match="2 different settings \\(lr\\)"):
+        compare(runs)
+    assert [len(group) for group in groups(runs)] == [1, 1]
+
+
+def test_two_records_of_one_run_and_no_records_are_refused():
+    with pytest.raises(InputError, match="two records of operator 'pgso' with seed 0"):
+        compare([make_record("pgso", 0, 0.5)] * 2)
+    with pytest.raises(InputError, match="no records"):
+        compare([])

@@ -1,0 +1,39 @@
+import pytest
+
+from pgso.report.learned import learned_operators
+from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
+
+
+def test_each_operator_of_each_mode_is_there_beside_its_start():
+    found = learned_operators(make_runs(THREE))
+    assert [entry.name for entry in found] == ["PGSO", "mPGSO, layer 1", "mPGSO, layer 2"]
+    for entry in found:
+        assert entry.start == pytest.approx(GCN)
+        assert entry.mean == pytest.approx(MOVED)
+        assert (entry.nearest, entry.nearest_count, entry.n) == ("gcn", 4, 4)
+
+
+def test_the_interval_at_the_start_comes_from_the_fixed_run():
+    entry = learned_operators(make_runs(THREE))[0]
+    assert entry.interval_start == (-1.0, 1.0)
+    assert entry.interval_learned == (-2.0, 2.0)
+    assert learned_operators(make_runs({"pgso": [0.5]}))[0].interval_start is None
+
+
+def test_the_nearest_operator_is_the_one_of_most_seeds():
+    nearest = ["gcn", "mean", "mean"]
+    runs = [
+        make_record("pgso", seed, 0.5, nearest=((name, 0.1 * seed),))
+        for seed, name in enumerate(nearest)
+    ]
+    entry = learned_operators(runs)[0]
+    assert (entry.nearest, entry.nearest_count) == ("mean", 2)
+    assert entry.nearest_distance == pytest.approx(0.15)
+
+
+def test_under_auto_the_seeds_are_kept_apart_by_what_they_chose():
+    runs = [
+        make_record("auto", seed, 0.5, chosen=chosen)
+        for seed, chosen in enumerate(["fixed", "pgso", "pgso"])
+    ]
+    assert [(entry.name, entry.n) for entry in learned_operators(runs)] == [("auto (PGSO)", 2)]

@@ -1,0 +1,80 @@
+from io import StringIO
+
+from rich.console import Console
+
+from pgso.report.comparison import compare
+from pgso.report.grid import Grid, markdown_text
+from pgso.report.series import curve_band
+from pgso.report.tables import (
+    comparison_table,
+    curves_grid,
+    learned_grid,
+    likeness_grid,
+    markdown_tables,
+    operator_table,
+    scores_grid,
+)
+from tests.report.records import THREE, make_record, make_runs
+
+RUNS = make_runs(THREE)
+
+
+def printed(renderable, width=80):
+    console = Console(width=width, record=True, file=StringIO())
+    console.print(renderable)
+    return console.export_text()
+
+
+def test_the_comparison_fits_a_terminal_of_80_columns():
+    text = printed(comparison_table(compare(RUNS)))
+    assert "+16.0" in text
+    assert "14.3 to 17.7" in text
+    assert "+17.00" in text  # mPGSO on seed 2
+    assert "Note: only 4 seeds" in text
+    assert "…" not in text
+
+
+def test_the_learned_operator_fits_a_terminal_of_80_columns():
+    text = printed(operator_table(RUNS))
+    assert "mPGSO, layer 2" in text
+    assert "-2.00 to 2.00" in text
+    assert "…" not in text
+
+
+def test_a_fixed_run_alone_has_no_learned_operator():
+    assert printed(operator_table([make_record("fixed", 0, 0.5)])).strip() == (
+        "No operator was learned."
+    )
+
+
+def test_a_row_has_as_many_cells_as_the_header():
+    ten = make_runs({name: [s + k / 50 for k, s in enumerate(v * 2)] for name, v in THREE.items()})
+    grids = [learned_grid(RUNS), likeness_grid(RUNS)]
+    for runs in (RUNS, ten, RUNS[:4], RUNS[4:]):
+        grids += [scores_grid(compare(runs), part) for part in ("test", "val")]
+    for grid in grids:
+        assert {len(row) for row in grid.rows} == {len(grid.header)}
+    assert "p (Wilcoxon)" in scores_grid(compare(ten), "test").header
+    assert "p (Wilcoxon)" not in scores_grid(compare(RUNS), "test").header
+
+
+def test_a_long_curve_shows_some_epochs_and_says_so():
+    found = curve_band([make_record("pgso", 0, 0.5, epochs=100)], "loss")
+    grid = curves_grid("loss", {"PGSO": found})
+    assert [grid.rows[0][0], grid.rows[-1][0]] == ["1", "100"]
+    assert "21 of 100 epochs are shown" in grid.caption
+
+
+def test_markdown_has_every_table():
+    text = markdown_tables(RUNS, compare(RUNS))
+    assert text.count("\n| --- |") == 5
+    assert "| mPGSO | 4 | 86.5 ± 1.3 |" in text
+
+
+def test_names_of_the_users_own_are_never_markup():
+    grid = Grid("[red]x[/red]", ("a|b",), (("<b>`[link](x)`",),))
+    assert "[red]x[/red]" in printed(grid.to_rich())
+    text = grid.to_markdown()
+    assert "<b>" not in text
+    assert r"a\|b" in text
+    assert markdown_text("two\nlines") == "two lines"
