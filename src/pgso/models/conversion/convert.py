@@ -53,23 +53,16 @@ def convert(
     """
     _check(model, operator, freeze)
     model = copy.deepcopy(model)
-    obstacles = {}
-    shared: dict[PGSOParameters, PGSO] = {}
-    found = []
-    for name, layer in model.named_modules():
-        if not isinstance(layer, MessagePassing) or isinstance(layer, (EdgeMasking, Converted)):
-            continue
-        reason = obstacle(layer)
-        if reason is None:
-            found.append(layer)
-        else:
-            obstacles[name] = f"{name or 'the model'} ({type(layer).__name__}): {reason}"
+    found, obstacles = _layers(model)
     if not found:
-        named = f" ({'; '.join(obstacles.values())})" if obstacles else ""
+        named = f" ({'; '.join(obstacles)})" if obstacles else ""
         raise InputError(
             f"there is no layer to convert in this {type(model).__name__}{named}; "
             f"convert knows {', '.join(sorted(kind.__name__ for kind in ADAPTERS))}"
         )
+    if obstacles:
+        warnings.warn(f"left as they were: {'; '.join(obstacles)}", ConversionWarning, stacklevel=2)
+    shared: dict[PGSOParameters, PGSO] = {}
     for layer in found:
         adapter: Any = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
@@ -80,10 +73,6 @@ def convert(
             operators = [_operator(S, learn, model) for _ in range(hops)]
         layer.__class__ = adapter
         layer.adopt(operators)
-    if obstacles:
-        warnings.warn(
-            f"left as they were: {'; '.join(obstacles.values())}", ConversionWarning, stacklevel=2
-        )
     if freeze == "backbone":
         learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
         for parameter in model.parameters():
@@ -91,13 +80,20 @@ def convert(
     return model
 
 
-def obstacle(layer: MessagePassing) -> str | None:
-    """Why a layer cannot be converted, if so."""
-    adapter: Any = ADAPTERS.get(type(layer))
-    if adapter is None:
-        return "no adapter is known for this kind of layer"
-    reason: str | None = adapter.obstacle(layer)
-    return reason
+def _layers(model: nn.Module) -> tuple[list[Any], list[str]]:
+    """The layers to convert, and in words those that cannot be."""
+    found, obstacles = [], []
+    for name, layer in model.named_modules():
+        if not isinstance(layer, MessagePassing) or isinstance(layer, (EdgeMasking, Converted)):
+            continue
+        adapter: Any = ADAPTERS.get(type(layer))
+        unknown = "no adapter is known for this kind of layer"
+        reason = unknown if adapter is None else adapter.obstacle(layer)
+        if reason is None:
+            found.append(layer)
+        else:
+            obstacles.append(f"{name or 'the model'} ({type(layer).__name__}): {reason}")
+    return found, obstacles
 
 
 def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
