@@ -1,0 +1,97 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from pgso.report.comparison import compare
+from pgso.report.page import render_page, write_report
+from tests.report.records import THREE, make_record, make_runs
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    """The tags of a page and every address in it."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.addresses = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attributes if name in ("href", "src")]
+
+
+def page_of(runs, heading="toy", spectra=None, **more):
+    return render_page(runs, compare(runs), spectra or {}, heading, **more)
+
+
+def test_a_report_is_a_page_a_text_and_figures(tmp_path):
+    path = write_report(make_runs(THREE)[:1], tmp_path / "new" / "folder", command="pgso compare")
+    assert path == tmp_path / "new" / "folder" / "report.html"
+    text = (path.parent / "report.md").read_text()
+    assert text.startswith("# toy, gcn\n")
+    for name in re.findall(r"\(figures/(.*?)\)", text):
+        assert (path.parent / "figures" / name).is_file()
+    assert "    pgso compare" in text
+
+
+def test_the_verdict_stands_on_the_page_and_in_its_title():
+    page = page_of(make_runs(THREE))
+    assert "<title>toy: learn it</title>" in page
+    assert "mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)" in page
+
+
+def test_the_page_asks_for_nothing_from_anywhere():
+    found = Tags(page_of(make_runs(THREE)))
+    assert set(found.addresses) == {"#main", "data:,"}
+    assert not {"img", "iframe", "object", "embed", "base"} & set(found.tags)
+    assert found.tags.count("script") == 2
+    assert "default-src 'none'" in page_of(make_runs(THREE))
+
+
+@pytest.mark.parametrize("where", ["dataset", "option", "error", "title", "command"])
+def test_strings_of_the_users_own_stay_strings(where, tmp_path):
+    choices = {"dataset": {"dataset": HOSTILE}, "option": {"data_options": {HOSTILE: HOSTILE}}}
+    failure = {"status": "diverged", "error": HOSTILE} if where == "error" else {}
+    runs = [
+        make_record(operator, 0, 0.5, choices=choices.get(where, {}), **failure)
+        for operator in ("fixed", "pgso")
+    ]
+    heading = HOSTILE if where in ("title", "dataset") else "toy"
+    page = page_of(runs, heading, command=HOSTILE if where == "command" else None)
+    assert HOSTILE not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert Tags(page).tags.count("script") == 2
+
+
+def test_the_text_of_a_hostile_name_has_no_tag(tmp_path):
+    path = write_report([make_record("pgso", 0, 0.5, choices={"dataset": HOSTILE})], tmp_path)
+    prose = [
+        line for line in path.with_suffix(".md").read_text().splitlines() if line[:4] != " " * 4
+    ]
+    assert "<script>" not in "\n".join(prose)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (make_runs({"fixed": [0.5], "pgso": [0.6]}), "one seed gives no interval"),
+        (make_runs({"pgso": [0.5, 0.6]}), "no scored run of the fixed operator"),
+        (make_runs({"fixed": [0.5, 0.6]}), "no scored run of a learned operator"),
+        (make_runs({"fixed": [0.5, 0.6], "pgso": [0.6, 0.8]}, directed=True), "undirected graph"),
+        (make_runs({"fixed": [0.5], "auto": [0.6]}), "auto"),
+        (make_runs({"pgso": [0.5]}, metric="roc_auc"), "ROC-AUC, %"),
+        ([make_record("pgso", 0, None, curves={}, epoch=None, status="failed")], "failed"),
+        ([make_record("pgso", 0, 0.4, status="diverged", error="nan in 3")], "nan in 3"),
+    ],
+    ids=["one seed", "learned", "fixed", "directed", "auto", "auc", "failed", "diverged"],
+)
+def test_a_page_is_made_of_whatever_there_is(runs, said):
+    assert said in page_of(runs)
+
+
+def test_the_same_records_give_the_same_page():
+    runs = make_runs(THREE)
+    assert page_of(runs) == page_of(runs)
