@@ -94,6 +94,8 @@ def draw(numbers: dict) -> Figure:
     ax.axvline(numbers["mean_degree"], color="#999999", linewidth=0.8)
     ax.text(numbers["mean_degree"] * 1.08, 0.9, "mean degree", color="#666666", fontsize=9)
     ax.set_xscale("symlog", linthresh=0.03)
+    ax.set_xlim(-0.006, 150)
+    ax.set_xticks([0, 0.1, 1, 10, 100], ["0", "0.1", "1", "10", "100"])
     ax.set(xlabel="a", ylabel="share of nodes in the right block", ylim=(0.25, 0.95))
     blocks, nodes, graphs = (
         numbers["num_blocks"],
@@ -106,7 +108,7 @@ def draw(numbers: dict) -> Figure:
         fontsize=10,
     )
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0.0, 0.56))
+    ax.legend(frameon=False, fontsize=9, loc="upper left")
     return figure
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from pgso import PGSO, Graph
+from pgso.convs.sgc import SGConv
 from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, SpectralWarning, gershgorin_interval
 from pgso.spectrum.monitor import OperatorReading
@@ -41,6 +42,13 @@ def test_a_shared_operator_is_read_once_and_counts_for_every_layer():
     single = SpectralMonitor().observe(gso, GRAPH)
     assert len(seen.operators) == 1
     assert seen.lipschitz == pytest.approx(single.lipschitz**2)
+
+
+def test_the_hops_of_one_of_our_layers_count_without_watching():
+    conv = SGConv(4, 4, PGSO((0, 3, 0, 0, 0, 0, 1)), K=3, bias=False)
+    conv.lin.weight.data.copy_(torch.eye(4))
+    single = SpectralMonitor().observe(conv.gso, GRAPH).lipschitz
+    assert SpectralMonitor().observe(conv, GRAPH).lipschitz == pytest.approx(single**3)
 
 
 def test_a_watched_model_tells_how_often_its_operators_are_used():

@@ -41,12 +41,13 @@ def _draw_degrees(ax: Axes, graph: Graph) -> None:
     wide = low >= 0 and high > 50
     if wide:  # a long tail needs a logarithm; log(1 + d) keeps the nodes without edges
         spread = np.expm1(np.linspace(np.log1p(low), np.log1p(high), 31))
-        edges = np.append(np.unique(np.floor(spread)), high + 1) - 0.5  # whole degrees to a bin
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set_yscale("log")
+        edges = np.append(np.unique(np.floor(spread))[:-1], high + 1) - 0.5  # whole degrees a bin
+        ax.set_xscale("log" if low > 0 else "symlog")
     else:
         edges = np.linspace(low - 0.5, high + 0.5, min(51, int(high - low) + 2))
-    ax.hist(degree, bins=edges.tolist(), color=GREY)
+    ax.hist(degree, bins=edges.tolist(), color=GREY, log=wide)
+    if wide:
+        ax.set_ylim(bottom=0.7)  # so that a single node is seen
     ax.set(title="degrees", xlabel="degree d (edges, or their weight)", ylabel="number of nodes")
     _tidy(ax)
 
@@ -69,7 +70,8 @@ def _draw_operator(ax: Axes, summary: Summary) -> None:
         (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
         (summary.optimal, -0.13, GREEN, "optimal interval"),
     ):
-        ax.plot(ends, [height * top] * 2, color=colour, label=label, linewidth=5)
+        height *= top
+        ax.hlines(height, *ends, color=colour, label=label, linewidth=5)
     ax.plot(
         summary.extremes,
         [-0.185 * top] * len(summary.extremes),

@@ -204,8 +204,8 @@ def _uses(model: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
     names = {id(operator): name for name, operator in _operators(model).items()}
     containers = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
     for name, layer in model.named_modules():
-        if isinstance(layer, containers):
-            continue
-        for child in layer.children():
-            if id(child) in names:
-                yield name, layer, names[id(child)]
+        held = [child for child in layer.children() if isinstance(child, PGSO)]
+        if held and not isinstance(layer, containers):
+            # Our convs say in which order, and how often, they use what they hold.
+            for operator in getattr(layer, "operators", held):
+                yield name, layer, names[id(operator)]
