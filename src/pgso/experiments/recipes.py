@@ -82,7 +82,7 @@ class Recipes(Experiment):
             parts.append(f"## {title}\n\n{table(['', 'fixed, test', *VARIANTS], rows)}\n")
         body = "\n".join(parts)
         return (
-            f"# {self.title}\n\nTest points above the fixed operator, paired by seed: PGSO / mPGSO, "
+            f"# {self.title}\n\nTest points above the fixed operator by seed: PGSO / mPGSO, "
             f"mean [95 % interval].\n\n{body}\n{footer('recipes', records)}"
         )
 
