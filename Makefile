@@ -7,7 +7,7 @@ export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
 .PHONY: help demo test lint bench clean
 help:
-	@echo "make demo   install and show what a learned operator does"
+	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
 	@echo "make lint   format, lint, types and import directions"
 	@echo "make bench  speed and memory as ratios measured in one run"
@@ -15,11 +15,12 @@ help:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
 	@touch $@
 
 demo: $(READY)
-	$(BIN)/python -m pgso demo
+	$(BIN)/pgso compare minesweeper --seeds 3 --epochs 100 --out runs
+	$(BIN)/pgso compare digits --seeds 3 --epochs 100 --out runs
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -28,7 +29,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,6 @@
 """The command line: one file a command; importing the package registers them all."""
 
 from pgso.cli import compare as compare
-from pgso.cli import demo as demo
 from pgso.cli import listing as listing
 from pgso.cli import predict as predict
 from pgso.cli import run as run

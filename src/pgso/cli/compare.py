@@ -50,7 +50,7 @@ def compare(
 
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
-    from pgso.report.tables import comparison_table, learned_table
+    from pgso.report.tables import comparison_table, operator_table
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
@@ -66,7 +66,7 @@ def compare(
         records = run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
     comparison = compare_records(records)
     console.print(comparison_table(comparison))
-    console.print(learned_table(records))
+    console.print(operator_table(records))
     folder = out / f"{_slug(dataset)}-{base.conv}"
     page = write_report(records, folder, spectra_of(records, data))
     console.print(f"\n[bold]{comparison.verdict}[/bold]\nreport: {page}", soft_wrap=True)

@@ -55,7 +55,7 @@ def train(
     store, console = Store(out), Console(stderr=json_output)
     record = store.get(spec)
     if record is None or record.status == "failed" or save is not None:
-        from pgso.training import fit
+        from pgso.training.fit import fit
 
         watchers: list[Any] = []
         if tensorboard is not None:
@@ -83,9 +83,9 @@ def train(
     for name, value in shown.items():
         if value is not None:
             console.print(f"{name} {record.metric}: {100 * value:.2f}")
-    from pgso.report.tables import learned_table
+    from pgso.report.tables import operator_table
 
-    console.print(learned_table([record]))
+    console.print(operator_table([record]))
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
         console.print(f"weights: {save}", soft_wrap=True)
