@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
-    from pgso.training import fit as fit
+    from pgso.training.fit import fit as fit
 
 _HOMES = {
     "CONVS": "pgso.convs",
@@ -46,7 +46,7 @@ _HOMES = {
     "apply_pgso": "pgso.gso.message_passing",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
-    "fit": "pgso.training",
+    "fit": "pgso.training.fit",
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",
     "param_groups": "pgso.models.optimisation",

@@ -1,5 +1,1 @@
 """From a spec to a record: the loop, its recipes, its checkpoints, and many runs at once."""
-
-from pgso.training.fit import fit
-
-__all__ = ["fit"]
