@@ -17,7 +17,10 @@ class UnknownNameError(InputError, KeyError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+        wanted = str(name).lower()
+        near = get_close_matches(wanted, names, n=3, cutoff=0.5)
+        # Of equally close names, letters that are only out of order are the likelier slip.
+        near.sort(key=lambda known: sorted(known) != sorted(wanted))
         hint = f" Did you mean {near[0]!r}?" if near else ""
         self.message = f"no {kind} is called {name!r}.{hint} Known: {', '.join(names)}"
         super().__init__(self.message)
