@@ -82,14 +82,15 @@ def test_functional_call_replaces_S(x):
     )
 
 
+@pytest.mark.parametrize("name", ["weighted Graph", "edge_index and weights"])
 @pytest.mark.parametrize("shape", [(4, 3), (4,), (2, 4, 3)])
-def test_a_compiled_module_gives_the_same_values_and_gradients(form, shape):
+def test_a_compiled_module_gives_the_same_values_and_gradients(name, shape):
     torch._dynamo.reset()
     x = torch.randn(shape)
 
     def run(function, gso):
         leaf = x.clone().requires_grad_()
-        out = function(leaf, *form)
+        out = function(leaf, *FORMS[name])
         grads = torch.autograd.grad(out.square().sum(), (leaf, *gso.parameters()))
         return out.detach(), *grads
 
@@ -174,8 +175,9 @@ def test_a_compiled_operator_refuses_features_of_another_graph(learn):
         compiled(torch.randn(3, 2, dtype=torch.float64), Graph.from_edge_index(EDGES))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64, torch.float64])
-@pytest.mark.parametrize("shape", [(400,), (400, 1)])
+@pytest.mark.parametrize(
+    ("dtype", "shape"), [(torch.bfloat16, (400,)), (torch.int64, (400, 1)), (torch.float64, (400,))]
+)
 def test_a_compiled_operator_takes_the_weights_that_an_eager_one_takes(dtype, shape):
     torch._dynamo.reset()
     edges, weight = torch.randint(3, (2, 400)), torch.full(shape, 1.3).to(dtype)
