@@ -3,7 +3,10 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
+from selenium import webdriver
+from selenium.webdriver import ActionChains
 
 from pgso.report.comparison import compare
 from pgso.report.page import render_page
@@ -24,7 +27,6 @@ pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromiu
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in FLAGS.split():
@@ -109,7 +111,6 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
 
 
 def test_the_entries_and_eigenvalues_in_the_page_are_those_of_equation_1(show):
-    np = pytest.importorskip("numpy")
     page = show(make_runs(THREE))
     A, d = np.array(RING["adjacency"], float), np.array([2.0, 3.0, 1.0, -5.0])
     m1, m2, m3, e1, e2, e3, a = MOVED
@@ -151,8 +152,6 @@ def test_a_plot_is_read_and_zoomed_by_keyboard(show):
 
 
 def test_a_plot_is_zoomed_by_dragging_and_reset_by_a_button(show):
-    from selenium.webdriver import ActionChains
-
     page = show(make_runs(THREE))
     plot = page.find_element("css selector", "#trajectory svg[role='img']")
     ticks = "return [...document.querySelectorAll('#trajectory text')].map((t) => t.textContent)"

@@ -35,8 +35,10 @@ def test_the_comparison_fits_a_terminal_of_80_columns():
 
 
 def test_the_learned_operator_fits_a_terminal_of_80_columns():
-    text = printed(operator_table(RUNS))
+    near = (("random_walk_laplacian", 0.5),) * 2
+    text = printed(operator_table([*RUNS[:8], make_record("mpgso", 0, 0.5, nearest=near)]))
     assert "mPGSO, layer 2" in text
+    assert "random_walk_laplacian" in text
     assert "-2.00 to 2.00" in text
     assert "…" not in text
 

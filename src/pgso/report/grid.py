@@ -29,7 +29,13 @@ class Grid:
             pad_edge=False,
         )
         for place, name in enumerate(self.header):
-            table.add_column(Text(name), justify="right" if place else "left", no_wrap=place == 0)
+            words = [word for row in (self.header, *self.rows) for word in row[place].split()]
+            table.add_column(
+                Text(name),
+                justify="right" if place else "left",
+                no_wrap=place == 0,
+                min_width=max(map(len, words), default=0),  # names may wrap, but are not cut
+            )
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table

@@ -11,6 +11,8 @@ from pgso.report.labels import LABELS
 from pgso.report.series import is_number, points_of
 from pgso.report.statistics import Interval
 
+_ORDER = {name: place for place, name in enumerate(LABELS)}
+
 
 @dataclass(frozen=True)
 class LearnedOperator:
@@ -42,7 +44,7 @@ def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
     """Every learned operator of every mode, in layer order, over the runs that have a score."""
     runs = [record for record in records if record.parameters and record.test is not None]
     modes: dict[tuple[str, str | None], list[RunRecord]] = {}
-    for run in sorted(runs, key=lambda run: list(LABELS).index(run.spec.operator)):
+    for run in sorted(runs, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
         if (run.chosen or run.spec.operator) != "fixed":
             modes.setdefault((run.spec.operator, run.chosen), []).append(run)
     return [

@@ -92,46 +92,40 @@ def differences_grid(comparison: Comparison) -> Grid:
 def learned_grid(records: Iterable[RunRecord]) -> Grid:
     """S where it started and as it was learned; one row for the start where it is the same."""
     entries = learned_operators(records)
-    starts = {entry.start for entry in entries}
-    rows = [("start", *map(_two_digits, start)) for start in starts if len(starts) == 1]
-    for entry in entries:
-        if len(starts) > 1:
-            rows.append((f"{entry.name}: start", *map(_two_digits, entry.start)))
-        rows.append((entry.name, *map(_two_digits, entry.mean)))
+    shared = len({entry.start for entry in entries}) == 1
+    rows = []
+    for place, entry in enumerate(entries):
+        if not shared or place == 0:
+            name = "start" if shared else f"{entry.name}: start"
+            rows.append(_operator_row(name, entry.start, entry.interval_start))
+        rows.append(_operator_row(entry.name, entry.mean, entry.interval_learned))
     return Grid(
         title="The learned operator S, mean over the seeds",
-        header=("operator", *NAMES),
+        header=("operator", *NAMES, "certified interval"),
         rows=tuple(rows),
+        caption=(
+            "A run's certified interval holds all its eigenvalues (Theorem 2); shown is the mean "
+            "of each end over the seeds."
+        ),
     )
 
 
 def likeness_grid(records: Iterable[RunRecord]) -> Grid:
-    """What each learned operator is like: the nearest named one, and the certified interval."""
+    """The named operator that each learned one is nearest to."""
     rows = []
     for entry in learned_operators(records):
         known = entry.nearest_count > 0
-        rows.append(
-            (
-                entry.name,
-                f"{entry.nearest} ({entry.nearest_count} of {entry.n})" if known else NONE,
-                _two_digits(entry.nearest_distance) if known else NONE,
-                interval(entry.interval_start, 2),
-                interval(entry.interval_learned, 2),
-            )
-        )
+        seeds = f"{entry.nearest_count} of {entry.n}"
+        distance = plain(entry.nearest_distance, 2)
+        named = (entry.nearest, seeds, distance) if known else (NONE, NONE, NONE)
+        rows.append((entry.name, *named))
     return Grid(
-        title="What it is like",
-        header=(
-            "operator",
-            "nearest (seeds)",
-            "distance",
-            "interval at start",
-            "interval learned",
-        ),
+        title="The nearest named operator",
+        header=("operator", "nearest", "seeds", "distance"),
         rows=tuple(rows),
         caption=(
             "The distance is between matrices on this graph, up to a factor: 0 is the same, 1 is "
-            "as far as can be. The certified interval holds every eigenvalue (Theorem 2)."
+            "as far as can be."
         ),
     )
 
@@ -181,5 +175,5 @@ def _difference_cells(difference: Difference | None, ranked: bool) -> tuple[str,
     return (signed(difference.mean), bounds, p, *wilcoxon)
 
 
-def _two_digits(value: float) -> str:
-    return plain(value, 2)
+def _operator_row(name: str, S: Sequence[float], bounds: Interval | None) -> tuple[str, ...]:
+    return (name, *(plain(value, 2) for value in S), interval(bounds, 2))
