@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pgso.convs.gin import GINConv as GINConv
     from pgso.convs.sgc import SGConv as SGConv
     from pgso.data.load import load_task as load_task
+    from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
+    from pgso.estimators.features import PGSOFeatures as PGSOFeatures
     from pgso.graph import Graph as Graph
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.message_passing import apply_pgso as apply_pgso
@@ -37,7 +39,10 @@ _HOMES = {
     "GINConv": "pgso.convs.gin",
     "GNN": "pgso.models.gnn",
     "Graph": "pgso.graph",
+    "NeighborLoader": "pgso.scale",
     "PGSO": "pgso.gso.module",
+    "PGSOClassifier": "pgso.estimators.classifier",
+    "PGSOFeatures": "pgso.estimators.features",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
     "RunRecord": "pgso.records",

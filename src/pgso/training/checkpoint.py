@@ -77,6 +77,12 @@ def save_model(path: Path, session: "Session") -> None:
     _write(path, session.best_weights, header)
 
 
+def take_best(session: "Session") -> GNN:
+    """The session's model with the weights of its best epoch."""
+    _assign(session.model, session.best_weights)
+    return session.model
+
+
 def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
     """The model in a file, its spec, and the header that says what data it fits."""
     from pgso.training.session import build_model

@@ -1,0 +1,90 @@
+"""``PGSOFeatures``: features of a node and of its surroundings, for any classifier."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pgso.data.arrays import Array
+from pgso.errors import InputError
+from pgso.estimators.inputs import as_tensor, read_features, read_graph
+from pgso.graph import Graph
+from pgso.gso.message_passing import apply_pgso
+from pgso.gso.parameters import PGSOParameters
+from pgso.gso.presets import resolve
+
+
+class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """X next to γX, γ²X, ...: what a node's surroundings look like through an operator.
+
+    Args:
+        operator: The name of a preset, seven numbers, or the ``operator_`` of a fitted
+            :class:`PGSOClassifier`; several S act one after another, one per hop.
+        hops: How many products.
+
+    Attributes:
+        n_features_in_: Columns of X.
+
+    Example:
+        >>> path = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> PGSOFeatures("adjacency", hops=2).fit_transform(path)  # walks of length 0, 1, 2
+        array([[1., 1., 2.],
+               [1., 2., 2.],
+               [1., 1., 2.]], dtype=float32)
+    """
+
+    def __init__(self, operator: Any = "gcn", hops: int = 2) -> None:
+        self.operator = operator
+        self.hops = hops
+
+    def fit(self, graph: Any, X: Any = None) -> "PGSOFeatures":
+        """Remember the graph and its features; there is nothing to learn.
+
+        Args:
+            graph: A :class:`pgso.Graph`, an ``edge_index``, a scipy sparse or networkx graph.
+            X: Features, one row per node, dense or scipy sparse; None for a column of ones.
+        """
+        self._by_hop()
+        self.graph_, self.x_ = _pair(graph, X)
+        self.n_features_in_ = self.x_.size(1)
+        return self
+
+    def transform(self, graph: Any = None, X: Any = None) -> Array:  # (n, (hops + 1) F)
+        """[X, γX, ..., γ^hops X] of a graph; of the fitted one if none is given."""
+        check_is_fitted(self, "n_features_in_")
+        if graph is None:
+            prepared, x = (self.graph_, self.x_) if X is None else _pair(self.graph_, X)
+        else:
+            prepared, x = _pair(graph, X)
+        if x.size(1) != self.n_features_in_:
+            raise InputError(f"X has {x.size(1)} columns, fit saw {self.n_features_in_}")
+        columns = [x]
+        for S in self._by_hop():
+            columns.append(apply_pgso(columns[-1], prepared, S))
+        out: Array = torch.cat(columns, dim=1).numpy(force=True)
+        return out
+
+    def fit_transform(self, graph: Any, X: Any = None) -> Array:
+        """:meth:`fit`, then :meth:`transform` of the same."""
+        return self.fit(graph, X).transform()
+
+    def _by_hop(self) -> list[PGSOParameters]:
+        if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 1:
+            raise InputError(f"hops must be a whole number from 1 on, got {self.hops!r}")
+        several = not isinstance(self.operator, str) and np.ndim(self.operator) == 2
+        chosen = [resolve(S) for S in (self.operator if several else [self.operator])]
+        if len(chosen) == 1:
+            chosen *= self.hops
+        if len(chosen) < self.hops:
+            raise InputError(f"{self.hops} hops need one S, or one each; got {len(chosen)}")
+        return chosen[: self.hops]
+
+
+def _pair(graph: Any, X: Any) -> tuple[Graph, torch.Tensor]:
+    if X is None:
+        prepared = read_graph(graph)
+        return prepared, torch.ones(prepared.num_nodes, 1)
+    x = as_tensor(read_features(X))
+    return read_graph(graph, x.size(0)), x if x.layout == torch.strided else x.to_dense()

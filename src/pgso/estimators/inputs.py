@@ -1,0 +1,99 @@
+"""What users of scikit-learn hand over: graphs, features and labels of many types."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from pgso.data.arrays import Array, check_finite
+from pgso.errors import InputError
+from pgso.graph import Graph
+
+
+def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
+    """A :class:`Graph` from one, from an edge_index, a scipy or networkx graph, or PyG data.
+
+    Args:
+        graph: An ``edge_index`` may be an array, a tensor or nested lists of shape (2, E).
+        num_nodes: Rows of the features or labels, which the graph must have; if it is an
+            ``edge_index``, its last nodes may have no edge.
+    """
+    if isinstance(graph, Graph):
+        prepared = graph
+    elif scipy.sparse.issparse(graph):
+        prepared = Graph.from_scipy(graph)
+    elif hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
+        prepared = Graph.from_networkx(graph)
+    elif hasattr(graph, "edge_index"):
+        prepared = Graph.from_data(graph)
+    else:
+        edges = graph if isinstance(graph, Tensor) else _array(graph, "graph")
+        if not isinstance(edges, Tensor) and edges.dtype.kind not in "biuf":
+            raise InputError(
+                "graph must be a pgso.Graph, an edge_index of shape (2, E), a scipy sparse matrix "
+                f"or a networkx graph, got {type(graph).__name__}"
+            )
+        prepared = Graph.from_edge_index(torch.as_tensor(edges), num_nodes=num_nodes)
+    if num_nodes is not None and prepared.num_nodes != num_nodes:
+        raise InputError(
+            f"the graph has {prepared.num_nodes} nodes, but there are {num_nodes} rows; "
+            "give one row per node"
+        )
+    return prepared
+
+
+def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
+    """X as 32-bit numbers, dense or in compressed sparse rows; anything not finite is refused."""
+    sparse = scipy.sparse.issparse(X)
+    values = scipy.sparse.csr_array(X) if sparse else _array(X, "X")
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InputError(f"X must be numbers of shape (n, F), got {values.dtype} of {values.shape}")
+    values = values.astype(np.float32)
+    check_finite(values, "X: features")
+    return values
+
+
+def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
+    """Features as a dense tensor, or a torch.sparse one."""
+    if isinstance(X, np.ndarray):
+        return torch.from_numpy(np.ascontiguousarray(X))
+    rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (X.indptr, X.indices))
+    return torch.sparse_csr_tensor(rowptr, col, torch.from_numpy(X.data), size=X.shape)
+
+
+def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
+    """The classes in order, and the place of each label among them: -1 where it is unknown.
+
+    Unknown are -1, None, NaN and, among words, ``"-1"``, which numpy makes of -1.
+
+    Example:
+        >>> classes, codes = read_labels(["b", None, "a", "b"])
+        >>> classes.tolist(), codes.tolist()
+        (['a', 'b'], [1, -1, 0, 1])
+    """
+    labels = _array(y, "y")
+    if labels.ndim != 1:
+        raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
+    known = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
+    try:
+        classes, places = np.unique(labels[known], return_inverse=True)
+    except TypeError:
+        raise InputError("the labels in y must be of one type, such as all words") from None
+    codes = np.full(len(labels), -1, dtype=np.int64)
+    codes[known] = places
+    return classes, codes
+
+
+def _is_unknown(label: Any) -> bool:
+    if isinstance(label, str):
+        return label == "-1"
+    return label is None or label != label or (label == -1 and not isinstance(label, bool))
+
+
+def _array(values: Any, what: str) -> Array:
+    try:
+        return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)
+    except ValueError as error:
+        raise InputError(f"{what} is not an array: {error}") from None
