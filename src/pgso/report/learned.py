@@ -96,12 +96,10 @@ def interval_at_start(
     move, tells what it was at the start.
     """
     for other in others:
-        same_graph = other.spec.but(operator="fixed") == record.spec.but(operator="fixed")
-        if (
-            other.spec.operator == "fixed"
-            and same_graph
-            and other.start[:1] == (record.start[layer],)
-        ):
+        is_fixed = other.spec.operator == "fixed" and other.spec.seed == record.spec.seed
+        if not is_fixed or other.spec != record.spec.but(operator="fixed"):
+            continue
+        if other.start[:1] == (record.start[layer],):
             epoch, _ = next(iter(points_of(other, "interval")), (0, None))
             return interval_at_epoch(other, 0, epoch - 1)
     return None

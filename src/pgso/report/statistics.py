@@ -24,7 +24,7 @@ def spread(values: Sequence[float]) -> float | None:
         return None
     sd = float(np.std(values, ddof=1))
     largest = max(abs(value) for value in values)
-    return sd if sd > 1e-12 * largest else 0.0
+    return sd if sd > 1e-12 * max(largest, 1.0) else 0.0
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:

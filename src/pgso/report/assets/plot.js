@@ -313,7 +313,7 @@ class Plot {
     element("b", {}, this.readout, `${this.spec.x.label} ${shown(x)}`);
     for (const each of this.visible) {
       const point = each.points.find((one) => one[0] === x);
-      const range = each.band?.find((one) => one[0] === x);
+      const range = each.quiet ? null : each.band?.find((one) => one[0] === x);
       if (point) this.readLineOf(each, `${each.name} ${shown(point[1])}${range ? ` (${shown(range[1])} to ${shown(range[2])})` : ""}`);
     }
   }

@@ -146,11 +146,11 @@ class Explorer {
     find("support-panel").hidden = !known.length;
     const colour = `--${this.run.operator}`;
     const end = (name, k) => ({ name, colour, quiet: true, points: known.map(([epoch, bounds]) => [epoch, bounds[k]]) });
-    const low = end("low", 0);
+    const low = end("lowest λ", 0);
     low.band = known.map(([epoch, bounds]) => [epoch, ...bounds]);
     plot.draw({
       axis: "x", x: { label: "epochs" }, y: { label: "eigenvalues" }, cursor: this.epoch,
-      onPick: (epoch) => this.go(epoch), series: [low, end("high", 1)],
+      onPick: (epoch) => this.go(epoch), series: [low, end("highest λ", 1)],
     });
   }
 
