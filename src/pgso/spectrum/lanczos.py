@@ -172,7 +172,9 @@ def _lanczos(
     random = np.random.default_rng(0)
     inside = float(matrix.diagonal().mean())  # the mean eigenvalue: found ones are moved there
 
-    def search(operator: Any, count: int, accuracy: float) -> tuple[Array, Array]:
+    def search(
+        operator: Any, count: int, accuracy: float, start: Array | float = 0.0
+    ) -> tuple[Array, Array]:
         try:
             values, w = eigsh(
                 operator,
@@ -181,8 +183,8 @@ def _lanczos(
                 tol=accuracy,
                 maxiter=max_iterations,
                 ncv=min(n, max(32, 2 * count + 1)),
-                # Each search starts anew: what a start has in an eigenspace is found and taken out.
-                v0=random.standard_normal(n),
+                # Always something new: what a start has of an eigenspace is found and taken out.
+                v0=start + random.standard_normal(n) * n**-0.5,
             )
         except ArpackNoConvergence as error:
             raise NotConvergedError(
@@ -195,21 +197,22 @@ def _lanczos(
 
     values, w = search(matrix, k, tol)
     ends = 2 if which == "both" and k > 1 else 1
-    accuracy = max(tol, COARSE)
+    accuracy, start = max(tol, COARSE), np.zeros(n)
     while True:
         # A single Krylov space holds one vector of each eigenspace: what is left may be as extreme.
         rest = _deflated(matrix, values, w, inside)
-        probe, u = search(rest, ends, accuracy)
+        probe, u = search(rest, ends, accuracy, start)
         error = np.linalg.norm(rest @ u - u * probe, axis=0)
         if not _belongs(probe, error, values, which, max(2 * tol, 1e-12)):
             return values, w
-        if accuracy > tol:  # perhaps: look closely before searching once more
-            accuracy = tol
+        if accuracy > tol:  # perhaps: look more closely, from there, before searching once more
+            accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
             continue
         more, u = search(rest, k, tol)
         order = np.argsort(np.r_[values, more])
         chosen = order[_ends(order.size, k, which)]
         values, w = np.r_[values, more][chosen], np.c_[w, u][:, chosen]
+        start = np.zeros(n)
 
 
 def _deflated(matrix: csr_array, values: Array, w: Array, inside: float) -> LinearOperator:
