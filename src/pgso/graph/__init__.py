@@ -4,12 +4,14 @@ from pgso.graph.cache import as_graph
 from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.product import product, row_dots, weighted_product
+from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 
 __all__ = [
     "EdgeList",
     "Graph",
     "Pattern",
+    "Sample",
     "Structure",
     "as_graph",
     "product",

@@ -85,17 +85,48 @@ def softmax_over_edges(
     graph: Graph | EdgeList,
     logits: Tensor,  # (nnz, H)
 ) -> Tensor:  # (nnz, H)
-    """The softmax over each row's entries, that is over N(i) ∪ {i}."""
-    pattern = graph.pattern
-    if pattern.rowptr is None:
-        row = pattern.row.unsqueeze(1).expand_as(logits)
-        low = logits.new_zeros(graph.num_nodes, logits.size(1))
-        largest = low.scatter_reduce(0, row, logits.detach(), "amax", include_self=False)
-    else:
-        offsets = pattern.rowptr.long()
-        largest = torch.segment_reduce(logits.detach(), "max", offsets=offsets, axis=0)
+    """The softmax over each row's entries, that is over N(i) ∪ {i}.
+
+    In a sampled graph the sum below the line is the estimate of that over all neighbours.
+    """
+    if isinstance(graph, Graph):
+        sample = graph.sample
+        importance = None if sample is None else sample.importance.to(logits.dtype).unsqueeze(1)
+        alpha: Tensor = _Softmax.apply(logits, importance, graph)
+        return alpha
+    row = graph.pattern.row.unsqueeze(1).expand_as(logits)
+    low = logits.new_zeros(graph.num_nodes, logits.size(1))
+    largest = low.scatter_reduce(0, row, logits.detach(), "amax", include_self=False)
     exponentials = (logits - target_values(graph, largest)).exp()
     return exponentials / target_values(graph, sum_over_edges(graph, exponentials))
+
+
+class _Softmax(torch.autograd.Function):
+    """The softmax over each row's entries; it keeps nothing but its result for the gradient."""
+
+    @staticmethod
+    def forward(logits: Tensor, importance: Tensor | None, graph: Graph) -> Tensor:
+        pattern = graph.pattern
+        assert pattern.rowptr is not None
+        offsets = pattern.rowptr.long()
+        largest = torch.segment_reduce(logits, "max", offsets=offsets, axis=0)
+        alpha = torch.sub(logits, largest.index_select(0, pattern.row)).exp_()
+        counted = alpha if importance is None else alpha * importance
+        total = _Collect.apply(counted, graph, False)
+        return alpha.div_(total.index_select(0, pattern.row))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, importance, ctx.graph = inputs
+        ctx.save_for_backward(output, importance)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        alpha, importance = ctx.saved_tensors
+        weighed = alpha * grads[0]
+        total = target_values(ctx.graph, sum_over_edges(ctx.graph, weighed))
+        shared = alpha * total if importance is None else alpha * importance * total
+        return weighed - shared, None, None
 
 
 class _Spread(torch.autograd.Function):

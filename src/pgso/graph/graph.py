@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type
+from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Graph:
     loops: Tensor | None  # (n,) A's diagonal; None if there are no self-loops
     degree: Tensor  # (n,) A's row sums: weighted in-degrees, self-loops included
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
+    sample: Sample | None = None  # where it comes from, if it holds some neighbours only
 
     @classmethod
     def from_edge_index(
@@ -194,6 +196,7 @@ class Graph:
             loops=move(self.loops),
             degree=self.degree.to(device=device, dtype=dtype),
             num_edges=self.num_edges,
+            sample=None if self.sample is None else self.sample.to(device),
         )
 
     def to_torch_sparse(self) -> Tensor:

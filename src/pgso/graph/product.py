@@ -62,11 +62,16 @@ def product(
 
 
 class _WeightedProduct(torch.autograd.Function):
-    """Differentiable in the values and in x; its backward passes are differentiable again."""
+    """Differentiable in the values and in x; its backward passes are differentiable again.
+
+    Values are (nnz, H) and x is (n, H, C): each head has its own values.
+    """
 
     @staticmethod
     def forward(values: Tensor, x: Tensor, graph: "Graph", transposed: bool) -> Tensor:
-        return product(graph.transposed if transposed else graph.pattern, values, x)
+        pattern = graph.transposed if transposed else graph.pattern
+        by_head = zip(values.t().contiguous(), x.unbind(1), strict=True)
+        return torch.stack([product(pattern, head, part) for head, part in by_head], dim=1)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -87,18 +92,23 @@ class _WeightedProduct(torch.autograd.Function):
 
 
 class _EdgeDots(torch.autograd.Function):
-    """``left[row] · right[col]`` of every entry: the gradient of a product in its values."""
+    """``left[row] · right[col]`` of every entry and head: the gradient of a product's values."""
 
     @staticmethod
     def forward(left: Tensor, right: Tensor, graph: "Graph", transposed: bool) -> Tensor:
         pattern = graph.transposed if transposed else graph.pattern
-        dots = left.new_empty(pattern.row.numel())
+        n, heads, width = left.shape
+        left, right = left.reshape(n, -1), right.reshape(n, -1)
+        dots = left.new_empty(pattern.row.numel(), heads)
         block = max(1, 2**18 // max(left.size(1), 1))  # buffers of a megabyte stay in the cache
-        for start in range(0, dots.numel(), block):
+        for start in range(0, dots.size(0), block):
             entries = slice(start, start + block)
             rows = left.index_select(0, pattern.row[entries])
             cols = right.index_select(0, pattern.col[entries])
-            dots[entries] = row_dots(rows, cols)
+            if heads == 1:
+                dots[entries, 0] = row_dots(rows, cols)
+            else:
+                dots[entries] = rows.mul_(cols).view(-1, heads, width).sum(dim=2)
         return dots
 
     @staticmethod
@@ -125,20 +135,24 @@ def _turn(values: Tensor, graph: "Graph", transposed: bool) -> Tensor:
 
 def weighted_product(
     graph: "Graph | EdgeList",
-    values: Tensor,  # (nnz,)
-    x: Tensor,  # (n, F)
-) -> Tensor:  # (n, F)
+    values: Tensor,  # (nnz,) or (nnz, H)
+    x: Tensor,  # (n, F) or (n, H, C)
+) -> Tensor:  # of x's shape
     """The matrix with these values on the graph's pattern, times x; differentiable in both.
 
-    The gradient of every single value costs O(nnz F): use it where edges learn (attention, edge
-    weights), and ``apply_pgso`` where only the seven scalars do.
+    With heads, head h of x is multiplied by the matrix of head h of the values. The gradient of
+    every single value costs O(nnz F): use it where edges learn (attention, edge weights), and
+    ``apply_pgso`` where only the seven scalars do.
     """
     pattern = graph.pattern
     if pattern.rowptr is None:
-        messages = values.unsqueeze(1) * x.index_select(0, pattern.col)
-        return x.new_zeros(pattern.num_nodes, x.size(1)).index_add(0, pattern.row, messages)
-    out: Tensor = _WeightedProduct.apply(values, x, graph, False)
-    return out
+        messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
+        return x.new_zeros(pattern.num_nodes, *x.shape[1:]).index_add(0, pattern.row, messages)
+    if x.dim() == 3:
+        heads: Tensor = _WeightedProduct.apply(values, x, graph, False)
+        return heads
+    out: Tensor = _WeightedProduct.apply(values.unsqueeze(1), x.unsqueeze(1), graph, False)
+    return out.squeeze(1)
 
 
 def row_dots(left: Tensor, right: Tensor) -> Tensor:

@@ -196,7 +196,10 @@ class Layer(nn.Module):
 
     def forward(self, x: Features, graph: Graph | Tensor, edge_weight: Tensor | None) -> Tensor:
         """σ(norm(conv(x) + x Wᵣ)); the output layer has neither norm nor σ."""
-        out: Tensor = self.conv(x, graph, edge_weight)
+        return self.after(self.conv(x, graph, edge_weight), x)
+
+    def after(self, out: Tensor, x: Features) -> Tensor:
+        """Everything that follows the conv, node by node."""
         if self.residual is not None:
             out = out + self.residual(x)
         if self.norm is not None:

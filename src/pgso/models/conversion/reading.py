@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from pgso.graph import EdgeList, Graph, as_graph
+from pgso.graph import EdgeList, Graph, Sample, as_graph
 from pgso.graph.readers import edges_of_torch_sparse
 
 
@@ -52,6 +52,9 @@ class Reading:
             degree = torch.zeros_like(degree).index_add(0, source if outgoing else target, each)
         if self.empty is not None:
             degree = torch.where(degree > 0, degree, self.empty)
+        if isinstance(edge_index, Graph) and edge_index.sample is not None:
+            part = self._sampled(edge_index, edge_index.sample)
+            degree, loops = part.degree, part.loops if self.loops == "fill" else None
         return replace(edges, degree=degree, loops=loops)  # type: ignore[arg-type]
 
     def _diagonal(
@@ -90,6 +93,8 @@ class Reading:
         return graph
 
     def _prepare(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Graph:
+        if isinstance(edge_index, Graph) and edge_index.sample is not None:
+            return self._sampled(edge_index, edge_index.sample)
         pairs, weight, _ = as_edges(edge_index, edge_weight)
         plain = as_graph(pairs, weight, num_nodes)  # with its checks
         if self == Reading():
@@ -100,6 +105,16 @@ class Reading:
             plain = as_graph(pairs, each, num_nodes)
         own: Tensor | None = edges.loops
         return replace(plain, loops=plain.loops if own is None else own, degree=edges.degree)
+
+    def _sampled(self, graph: Graph, sample: Sample) -> Graph:
+        """Degrees and self-loops are those that the layer reads in the whole graph."""
+        whole = self.graph(sample.graph, None, sample.graph.num_nodes)
+        loops = None if whole.loops is None else whole.loops.index_select(0, sample.nodes)
+        return replace(
+            graph,
+            degree=whole.degree.index_select(0, sample.nodes).to(graph.device),
+            loops=None if loops is None else loops.to(graph.device),
+        )
 
 
 _remembered = WeakIdKeyDictionary()

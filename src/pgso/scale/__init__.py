@@ -1,0 +1,14 @@
+"""Beyond one batch and one machine: sampled neighbours, row blocks, several processes."""
+
+from pgso.scale.features import mapped_features
+from pgso.scale.inference import predict_by_layer
+from pgso.scale.loader import NeighborLoader, SampledBatch
+from pgso.scale.sampler import NeighborSampler
+
+__all__ = [
+    "NeighborLoader",
+    "NeighborSampler",
+    "SampledBatch",
+    "mapped_features",
+    "predict_by_layer",
+]

@@ -1,0 +1,117 @@
+"""``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pgso.data import Task
+from pgso.errors import InputError
+from pgso.graph import Graph
+from pgso.scale.features import FeatureRows
+from pgso.scale.sampler import ALL, NeighborSampler
+
+
+@dataclass(frozen=True, eq=False)
+class SampledBatch:
+    """Some nodes, which come first, with what a network needs to compute their outputs."""
+
+    x: Tensor  # (n, F) features of the batch's nodes, dense or sparse
+    graph: Graph  # sampled edges among them, degrees of the whole graph
+    y: Tensor  # (num_seeds,)
+    nodes: Tensor  # (n,) their ids in the task
+    num_seeds: int
+    weight: float = 1.0  # of its mean loss in the average over all processes
+
+    def to(self, device: torch.device | str | None) -> "SampledBatch":
+        """The same batch on another device."""
+        return replace(self, x=self.x.to(device), graph=self.graph.to(device), y=self.y.to(device))
+
+
+class NeighborLoader:
+    """Mini-batches of nodes for training on graphs of any size.
+
+    A batch's ``graph`` carries the degrees of the whole graph and edges weighed by how many they
+    stand for: every conv, model and converted PyG model takes it as it is (see
+    :class:`NeighborSampler`). Use as many hops as the network has layers, and the outputs of the
+    first ``num_seeds`` nodes. Features are read row by row, from memory or from a mapped file.
+
+    Args:
+        task: A node task.
+        num_neighbors: How many neighbours a node hears from, hop by hop; -1 for all.
+        batch_size: Nodes whose loss is computed together, over all processes.
+        seed: Of shuffling and drawing; an epoch of the same number is the same again.
+        nodes: Which nodes; by default those to train on.
+        shuffle: Whether they come in another order every epoch.
+        rank: Which process this is, if several share every batch.
+        num_ranks: How many they are.
+
+    Example:
+        >>> from pgso.data import load_task
+        >>> loader = NeighborLoader(load_task("karate"), num_neighbors=[3, 2], batch_size=4)
+        >>> batch = next(iter(loader))
+        >>> batch.num_seeds, batch.y.shape
+        (4, torch.Size([4]))
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        num_neighbors: Sequence[int] = (15, 10),
+        batch_size: int = 1024,
+        seed: int = 0,
+        nodes: Tensor | None = None,
+        shuffle: bool = True,
+        rank: int = 0,
+        num_ranks: int = 1,
+    ) -> None:
+        if task.kind != "node":
+            raise InputError(f"{task.name} has many graphs: take task.batch(indices) instead")
+        self.num_neighbors = _checked_sizes(num_neighbors)
+        if batch_size < num_ranks:
+            raise InputError(f"batch_size must be {num_ranks} or more, got {batch_size!r}")
+        self.task, self.batch_size, self.seed = task, int(batch_size), seed
+        self.nodes = task.train if nodes is None else nodes
+        self.shuffle, self.rank, self.num_ranks = shuffle, rank, num_ranks
+        self.epoch = 0  # set it to go on from there
+        self.sampler = NeighborSampler(task.graph)
+        self.rows = FeatureRows(task.x)
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch; the last one may be small, but has a node for all."""
+        whole, rest = divmod(self.nodes.numel(), self.batch_size)
+        return whole + (rest >= self.num_ranks)
+
+    def __iter__(self) -> Iterator[SampledBatch]:
+        epoch, self.epoch = self.epoch, self.epoch + 1
+        order = np.arange(self.nodes.numel())
+        if self.shuffle:  # in the same way in every process
+            order = np.random.default_rng([self.seed, epoch]).permutation(order)
+        nodes = self.nodes[torch.from_numpy(order)]
+        rng = np.random.default_rng([self.seed, epoch, 1 + self.rank])
+        for together in nodes.split(self.batch_size)[: len(self)]:
+            share = together[self.rank :: self.num_ranks]
+            weight = share.numel() * self.num_ranks / together.numel()
+            yield replace(self.batch(share, rng), weight=weight)
+
+    def batch(self, seeds: Tensor, rng: np.random.Generator) -> SampledBatch:
+        """The batch of these nodes; they must be distinct."""
+        graph = self.sampler.sample(seeds, self.num_neighbors, rng)
+        assert graph.sample is not None
+        nodes = graph.sample.nodes
+        return SampledBatch(self.rows(nodes), graph, self.task.y[seeds], nodes, seeds.numel())
+
+
+def _checked_sizes(num_neighbors: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(num_neighbors)
+    if not sizes or any(
+        isinstance(size, bool) or not isinstance(size, Integral) or (size < 1 and size != ALL)
+        for size in sizes
+    ):
+        raise InputError(
+            f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, got {sizes}"
+        )
+    return tuple(int(size) for size in sizes)

@@ -1,0 +1,91 @@
+"""The loader: every node once an epoch, the same epoch again, shared by processes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import pgso
+from pgso.errors import InputError
+from pgso.scale import mapped_features
+from tests.training.tasks import write_triangles_and_paths
+
+
+@pytest.fixture
+def task():
+    return pgso.load_task("minesweeper", rows=12, cols=12)
+
+
+def test_an_epoch_has_every_training_node_once(task):
+    loader = pgso.NeighborLoader(task, [3, 2], batch_size=10)
+    batches = list(loader)
+    seeds = torch.cat([batch.nodes[: batch.num_seeds] for batch in batches])
+    assert len(loader) == len(batches)
+    assert torch.equal(seeds.sort().values, task.train.sort().values)
+    assert not torch.equal(seeds, task.train)
+    for batch in batches:
+        assert torch.equal(batch.y, task.y[batch.nodes[: batch.num_seeds]])
+        assert torch.equal(batch.x, task.x[batch.nodes])
+
+
+def test_the_same_epoch_is_the_same_again_and_the_next_is_another(task):
+    first, again = (pgso.NeighborLoader(task, [2], batch_size=30, seed=3) for _ in range(2))
+    one, other = next(iter(first)), next(iter(again))
+    assert torch.equal(one.nodes, other.nodes)
+    assert torch.equal(one.graph.edge_index, other.graph.edge_index)
+    assert not torch.equal(next(iter(first)).nodes, one.nodes)
+
+
+def test_processes_share_every_batch_and_their_weights_give_the_mean(task):
+    loaders = [
+        pgso.NeighborLoader(task, [2], batch_size=10, rank=rank, num_ranks=3) for rank in range(3)
+    ]
+    whole = pgso.NeighborLoader(task, [2], batch_size=10)
+    for together, *shares in zip(whole, *loaders, strict=False):
+        seeds = torch.cat([part.nodes[: part.num_seeds] for part in shares])
+        expected = together.nodes[: together.num_seeds]
+        assert torch.equal(seeds.sort().values, expected.sort().values)
+        means = [part.weight * part.y.double().mean() for part in shares]
+        torch.testing.assert_close(sum(means) / 3, together.y.double().mean())
+
+
+def test_sparse_features_come_row_by_row(task):
+    sparse = replace(task, x=task.x.to_sparse_csr())
+    batch = next(iter(pgso.NeighborLoader(sparse, [2], batch_size=5)))
+    assert batch.x.layout == torch.sparse_csr
+    assert torch.equal(batch.x.to_dense(), task.x[batch.nodes])
+    pgso.GNN("gcn", task.num_features, 4, 2)(batch.x, batch.graph).sum().backward()
+
+
+def test_mapped_features_are_read_where_a_batch_needs_them(task, tmp_path):
+    np.save(tmp_path / "x.npy", task.x.numpy())
+    mapped = replace(task, x=mapped_features(tmp_path / "x.npy"))
+    batch = next(iter(pgso.NeighborLoader(mapped, [2], batch_size=5)))
+    assert torch.equal(batch.x, task.x[batch.nodes])
+
+
+def test_a_mapped_file_that_is_no_matrix_is_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros(3, dtype=np.float32))
+    with pytest.raises(InputError, match="two dimensions"):
+        mapped_features(tmp_path / "x.npy")
+    with pytest.raises(InputError, match="cannot be mapped"):
+        mapped_features(tmp_path / "none.npy")
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [2, -2], [1.5], [True]])
+def test_sizes_that_mean_nothing_are_refused(task, sizes):
+    with pytest.raises(InputError, match="num_neighbors"):
+        pgso.NeighborLoader(task, sizes)
+
+
+def test_a_batch_without_a_node_for_every_process_is_refused(task):
+    with pytest.raises(InputError, match="batch_size must be 3 or more"):
+        pgso.NeighborLoader(task, [2], batch_size=2, num_ranks=3)
+
+
+def test_collections_of_graphs_are_refused(tmp_path):
+    write_triangles_and_paths(tmp_path)
+    shapes = pgso.load_task("SHAPES", tmp_path, folds=3)
+    with pytest.raises(InputError, match=r"task\.batch"):
+        pgso.NeighborLoader(shapes)

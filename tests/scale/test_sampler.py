@@ -1,0 +1,146 @@
+"""Sampled neighbours: right on average, exact when all are drawn, the same on every path."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.nn import GCN, GIN, GraphSAGE
+
+import pgso
+from pgso.convs import CONVS
+from pgso.errors import InputError
+from pgso.graph import Graph
+from pgso.scale import NeighborSampler
+
+S = (0.3, 1.2, -0.4, 0.2, -0.6, -0.3, 0.7)
+
+
+def random_graph(n=12, degree=5, weighted=False, loops=False, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    edges = torch.randint(0, n, (2, n * degree), generator=generator)
+    if not loops:
+        edges = edges[:, edges[0] != edges[1]]
+    weight = torch.rand(edges.size(1), generator=generator) + 0.5 if weighted else None
+    return Graph.from_edge_index(edges, weight, n)
+
+
+def sample(graph, seeds, sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    return NeighborSampler(graph).sample(torch.as_tensor(seeds), sizes, rng)
+
+
+@given(seed=st.integers(0, 99), weighted=st.booleans(), loops=st.booleans())
+def test_all_neighbours_give_the_rows_of_the_whole_product(seed, weighted, loops):
+    graph = random_graph(weighted=weighted, loops=loops, seed=seed)
+    x = torch.randn(12, 3)
+    part = sample(graph, [7, 2, 5], [-1])
+    ours = pgso.apply_pgso(x[part.sample.nodes], part, S)[:3]
+    torch.testing.assert_close(ours, pgso.apply_pgso(x, graph, S)[[7, 2, 5]])
+
+
+@given(seed=st.integers(0, 99), sizes=st.lists(st.sampled_from([1, 2, 4, -1]), max_size=3))
+def test_the_arrays_are_those_of_a_graph_made_of_the_same_edges(seed, sizes):
+    graph = random_graph(weighted=True, loops=True, seed=seed)
+    part = sample(graph, [0, 4], sizes, seed)
+    again = Graph.from_edge_index(part.edge_index, part.edge_weight, part.num_nodes)
+    for mine, theirs in ((part.pattern, again.pattern), (part.transposed, again.transposed)):
+        for name in ("rowptr", "row", "col", "diagonal"):
+            assert torch.equal(getattr(mine, name), getattr(theirs, name)), name
+    assert torch.equal(part.transposition, again.transposition)
+    assert part.num_edges == again.num_edges
+    torch.testing.assert_close(part.entries, again.entries)
+
+
+def test_degrees_and_self_loops_are_those_of_the_whole_graph():
+    graph = random_graph(weighted=True, loops=True)
+    part = sample(graph, [3, 1], [2, 1])
+    assert torch.equal(part.degree, graph.degree[part.sample.nodes])
+    assert torch.equal(part.loops, graph.loops[part.sample.nodes])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sampled_rows_are_right_on_average(weighted):
+    graph = random_graph(n=10, degree=8, weighted=weighted, loops=True)
+    x = torch.randn(10, 2, dtype=torch.float64)
+    graph = graph.to(torch.float64)
+    sampler, rng = NeighborSampler(graph), np.random.default_rng(1)
+    seeds, draws = torch.arange(10), 3000
+    parts = (sampler.sample(seeds, [3], rng) for _ in range(draws))
+    rows = torch.stack([pgso.apply_pgso(x[part.sample.nodes], part, S)[:10] for part in parts])
+    error = rows.mean(0) - pgso.apply_pgso(x, graph, S)
+    assert (error.abs() < 5 * rows.std(0) / draws**0.5 + 1e-9).all()
+    assert rows.std(0).max() > 0.05  # it was random
+
+
+def test_two_hops_of_a_linear_network_are_right_on_average():
+    graph = random_graph(n=10, degree=6).to(torch.float64)
+    x = torch.randn(10, 2, dtype=torch.float64)
+    sampler, rng, draws = NeighborSampler(graph), np.random.default_rng(1), 3000
+    rows = []
+    for _ in range(draws):
+        part = sampler.sample(torch.tensor([4, 8]), [2, 3], rng)
+        once = pgso.apply_pgso(x[part.sample.nodes], part, S)
+        rows.append(pgso.apply_pgso(once, part, S)[:2])
+    rows = torch.stack(rows)
+    twice = pgso.apply_pgso(pgso.apply_pgso(x, graph, S), graph, S)[[4, 8]]
+    assert ((rows.mean(0) - twice).abs() < 5 * rows.std(0) / draws**0.5).all()
+
+
+def test_every_subset_of_neighbours_is_as_likely():
+    star = Graph.from_edge_index(torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]]))
+    sampler, rng = NeighborSampler(star), np.random.default_rng(0)
+    drawn = [sampler.sample(torch.tensor([0]), [2], rng).sample.nodes[1:] for _ in range(3000)]
+    pairs, counts = torch.unique(torch.stack(drawn), dim=0, return_counts=True)
+    assert len(pairs) == 6
+    assert (counts - 500).abs().max() < 5 * 500**0.5
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_every_conv_gives_the_whole_graphs_outputs_when_all_neighbours_are_drawn(conv):
+    graph, x = random_graph(n=30, degree=3), torch.randn(30, 4)
+    model = pgso.GNN(conv, 4, 8, 3, preset=S).eval()
+    part = sample(graph, [5, 17], [-1, -1])
+    torch.testing.assert_close(
+        model(x[part.sample.nodes], part)[:2], model(x, graph)[[5, 17]], rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("model", [GCN, GraphSAGE, GIN])
+def test_converted_models_read_degrees_in_the_whole_graph(model):
+    graph, x = random_graph(n=30, degree=3, loops=True), torch.randn(30, 4)
+    net = pgso.convert(model(4, 8, 2, 3)).eval()
+    with torch.no_grad():
+        for name, value in net.named_parameters():
+            if name.endswith(("e2", "e3", "e1")):
+                value += 0.3
+    part = sample(graph, [5, 17], [-1, -1])
+    torch.testing.assert_close(
+        net(x[part.sample.nodes], part)[:2], net(x, graph)[[5, 17]], rtol=1e-4, atol=1e-5
+    )
+
+
+def test_attention_sums_to_one_over_what_the_sample_stands_for():
+    star = Graph.from_edge_index(torch.stack([torch.arange(1, 101), torch.zeros(100).long()]))
+    conv = pgso.GATConv(4, 8, pgso.PGSO("gat", learn=False)).eval()
+    part = sample(star, [0], [10])
+    same = torch.ones(1, 4)  # every neighbour says the same: sampling cannot change the mean
+    torch.testing.assert_close(
+        conv(same.expand(11, 4), part)[:1], conv(same.expand(101, 4), star)[:1]
+    )
+
+
+def test_a_batch_is_forgotten_before_the_next():
+    graph = random_graph()
+    sampler, rng = NeighborSampler(graph), np.random.default_rng(0)
+    sampler.sample(torch.tensor([3]), [2], rng)
+    with pytest.raises(InputError, match="distinct"):
+        sampler.sample(torch.tensor([3, 3]), [2], rng)
+    part = sampler.sample(torch.tensor([4, 3]), [2], rng)
+    assert part.sample.nodes[:2].tolist() == [4, 3]
+    assert part.sample.nodes.unique().numel() == part.num_nodes
+
+
+def test_nodes_that_are_not_there_are_refused():
+    with pytest.raises(InputError, match="between 0 and 11"):
+        sample(random_graph(), [12], [2])
