@@ -115,11 +115,7 @@ class GATConv(Conv):
         entries = alpha * pgso_entries(graph, edges_only).unsqueeze(1)  # m2 D^e2 (α ∘ A_a) D^e3
         if self.explain:
             entries = self.masked(entries, graph, edge_index)
-        by_head = entries.t().contiguous()
-        out = torch.stack(
-            [weighted_product(graph, by_head[head], heads[:, head]) for head in range(self.heads)],
-            dim=1,
-        )
+        out = weighted_product(graph, entries, heads)
         own = m1 * positive_power(graph.degree.to(S.dtype) + a, e1) + m3
         out = torch.addcmul(out, own.view(-1, 1, 1), heads)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
