@@ -1,0 +1,201 @@
+"""Whole training runs, with evaluation in every epoch, against the same loops written with PyG."""
+
+import tempfile
+import time
+from collections.abc import Callable
+
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor, nn
+from torch.nn import functional
+from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
+
+from benchmarks.batching import _as_list as as_data_list
+from benchmarks.graphs import power_law_edges
+from benchmarks.measure import Row, at_most, faster, take_turns
+from pgso.data import DATASETS, Task, load_task
+from pgso.data.arrays import Arrays
+from pgso.data.places import data_root
+from pgso.data.splits import split_each_class
+from pgso.records import RunSpec, Store
+from pgso.training.engines import run_all
+from pgso.training.session import Session
+
+FOLDS = 10
+SWEEP = 40
+
+
+def run() -> list[Row]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return [_cora(), *_mutag(), _recording(), _two_workers()]
+    finally:
+        torch.set_num_threads(threads)
+
+
+def cora() -> Task:
+    """The real one if its files are here, else a random task of its shape."""
+    if not DATASETS["Cora"].missing(data_root()):
+        return load_task("Cora")
+    n, width = 2708, 1433
+    y = torch.randint(0, 7, (n,)).numpy()
+    return Task.of(
+        "Cora's shape",
+        Arrays(
+            edge_index=power_law_edges(n, 10_800).numpy(),
+            x=(torch.rand(n, width) < 0.013).float().numpy(),
+            y=y,
+            split=split_each_class(y, 0, train=0.05, val=0.18),
+            classes=tuple("0123456"),
+        ),
+    )
+
+
+def accuracies(logits: Tensor, task: Task) -> list[float]:
+    right = logits.argmax(dim=1) == task.y
+    return [float(right[part].float().mean()) for part in (task.train, task.val, task.test)]
+
+
+def _cora() -> Row:
+    """200 epochs of each, ten at a time."""
+    task = cora()
+    session = Session(RunSpec(dataset="Cora"), task)
+    x, edge_index, y = task.x.to_dense(), task.graph.edge_index, task.y
+
+    class Theirs(nn.Module):
+        """Kipf and Welling's network with PyG's fixed layers: dropout before both."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = pyg.GCNConv(task.num_features, 64, cached=True)
+            self.second = pyg.GCNConv(64, task.num_classes, cached=True)
+
+        def forward(self) -> Tensor:
+            hidden = self.first(functional.dropout(x, 0.5, self.training), edge_index).relu()
+            return self.second(functional.dropout(hidden, 0.5, self.training), edge_index)
+
+    model = Theirs()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+
+    def their_epoch() -> None:
+        model.train()
+        optimiser.zero_grad()
+        functional.cross_entropy(model()[task.train], y[task.train]).backward()
+        optimiser.step()
+        model.eval()
+        with torch.no_grad():
+            accuracies(model(), task)
+
+    ours, theirs = take_turns(_ten(session.run_epoch), _ten(their_epoch), rounds=20)
+    return faster("ten of 200 epochs on Cora, GCN-PGSO vs PyG's fixed GCNConv", ours, theirs, 4)
+
+
+class TheirGIN(nn.Module):
+    """GIN as in its paper, with PyG's layers."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, width: int = 64, depth: int = 5
+    ) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList()
+        for place in range(depth):
+            first = nn.Linear(width if place else in_channels, width)
+            rest = (nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width))
+            self.convs.append(pyg.GINConv(nn.Sequential(first, *rest)))
+        self.head = nn.Linear(width, out_channels)
+
+    def forward(self, data: Data) -> Tensor:
+        """Class scores of a batch of graphs."""
+        x = data.x
+        for conv in self.convs:
+            x = conv(functional.dropout(x, 0.5, self.training), data.edge_index).relu()
+        pooled = pyg.global_add_pool(x, data.batch, data.num_graphs)
+        return self.head(functional.dropout(pooled, 0.5, self.training))
+
+
+def _mutag() -> list[Row]:
+    """One epoch of each of ten folds at a time."""
+    if DATASETS["MUTAG"].missing(data_root()):
+        return []
+    tasks = [load_task("MUTAG", seed=fold) for fold in range(FOLDS)]
+    specs = [RunSpec(dataset="MUTAG", conv="gin", num_layers=5, seed=fold) for fold in range(FOLDS)]
+    sessions = [Session(spec, task) for spec, task in zip(specs, tasks, strict=True)]
+    graphs = as_data_list(tasks[0])
+    theirs = [_their_epoch(graphs, task) for task in tasks]
+
+    def all_ours() -> None:
+        for session in sessions:
+            session.run_epoch()
+
+    def all_theirs() -> None:
+        for epoch in theirs:
+            epoch()
+
+    ours, other = take_turns(all_ours, all_theirs, rounds=5)
+    return [faster("an epoch of ten folds of MUTAG, GIN-PGSO vs PyG's GIN", ours, other, 3)]
+
+
+def _their_epoch(graphs: list[Data], task: Task) -> Callable[[], None]:
+    model = TheirGIN(task.num_features, task.num_classes)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+    parts = [
+        DataLoader([graphs[i] for i in part.tolist()], batch_size=32, shuffle=part is task.train)
+        for part in (task.train, task.val, task.test)
+    ]
+
+    def epoch() -> None:
+        model.train()
+        for batch in parts[0]:
+            optimiser.zero_grad()
+            functional.cross_entropy(model(batch), batch.y).backward()
+            optimiser.step()
+        model.eval()
+        with torch.no_grad():
+            for part in parts:
+                sum(int((model(batch).argmax(dim=1) == batch.y).sum()) for batch in part)
+
+    return epoch
+
+
+class Unrecorded(Session):
+    """A run that writes nothing down but its loss."""
+
+    def record(self, loss: float, logits: Tensor) -> None:
+        """No scores, no S, no interval."""
+        self.curves["loss"].append(loss)
+        self.curves["val"].append(None)
+
+
+def _recording() -> Row:
+    task, spec = cora(), RunSpec(dataset="Cora")
+    sessions = [kind(spec, task) for kind in (Session, Unrecorded)]
+    recorded, bare = take_turns(*(session.run_epoch for session in sessions), rounds=200)
+    return at_most(
+        "an epoch with S, interval and metrics recorded vs without", recorded, bare, 1.05
+    )
+
+
+def _two_workers() -> Row:
+    specs = [
+        RunSpec(dataset="minesweeper", data_options={"rows": 40, "cols": 40}, seed=seed, epochs=300)
+        for seed in range(SWEEP)
+    ]
+
+    def milliseconds(workers: int) -> float:
+        with tempfile.TemporaryDirectory() as out:
+            start = time.perf_counter()
+            run_all(specs, Store(out), workers=workers)
+            return 1e3 * (time.perf_counter() - start)
+
+    alone = milliseconds(1)
+    return faster(f"a sweep of {SWEEP} runs, two workers vs one", milliseconds(2), alone, 1.8)
+
+
+def _ten(epoch: Callable[[], None]) -> Callable[[], None]:
+    def ten() -> None:
+        for _ in range(10):
+            epoch()
+
+    return ten
