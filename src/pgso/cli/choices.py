@@ -32,6 +32,7 @@ Data = Annotated[Path | None, typer.Option(help="Where datasets are; else $PGSO_
 Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
 Engine = Annotated[str, typer.Option(help="local | ray")]
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
 
 RUNS = Path("runs")
 CORES = os.cpu_count() or 1
@@ -51,6 +52,14 @@ def make_spec(
     given |= pairs(settings)
     options = {**suited.pop("data_options", {}), **pairs(data_options)}
     return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
+
+
+def check(spec: RunSpec, data: Path | None) -> None:
+    """Refuse, before the first of many runs, what would fail in every one of them."""
+    from pgso.data import load_task
+    from pgso.training.session import build_model
+
+    build_model(spec, load_task(spec.dataset, data, spec.seed, **spec.data_options))
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:

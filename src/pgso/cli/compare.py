@@ -1,19 +1,27 @@
 """``pgso compare``: does learning the operator pay on this dataset, and by how much?"""
 
+import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from pgso.cli import choices
-from pgso.cli.main import app
+from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.records import RunRecord, Store
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "pgso compare minesweeper --seeds 5",
+        "pgso compare ./my_graph --conv gat --set norm=batch",
+        "pgso compare karate --epochs 20 --json",
+    )
+)
 def compare(
     dataset: choices.DatasetName,
     conv: choices.Conv = "gcn",
@@ -30,11 +38,9 @@ def compare(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    as_json: choices.AsJson = False,
 ) -> None:
-    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use.
-
-    Examples: pgso compare minesweeper --seeds 5; pgso compare ./my_graph --conv gat
-    """
+    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
     base = choices.make_spec(
         dataset,
         settings,
@@ -54,10 +60,12 @@ def compare(
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
-    console, store = Console(), Store(out)
+    console, store = Console(stderr=as_json), Store(out)
     missing = store.missing(specs)
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
+    if missing:
+        choices.check(base, data)
     with progress(console, dataset, len(missing)) as advance:
 
         def tell(record: RunRecord) -> None:
@@ -65,11 +73,20 @@ def compare(
 
         records = run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
     comparison = compare_records(records)
-    console.print(comparison_table(comparison))
-    console.print(operator_table(records))
+    if not as_json:
+        console.print(comparison_table(comparison))
+        console.print(operator_table(records))
     folder = out / f"{_slug(dataset)}-{base.conv}"
     page = write_report(records, folder, spectra_of(records, data))
-    console.print(f"\n[bold]{comparison.verdict}[/bold]\nreport: {page}", soft_wrap=True)
+    if as_json:
+        found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
+        keys = [record.spec.key for record in records]
+        typer.echo(json.dumps(found | {"records": keys}))
+    else:
+        console.print(f"\n[bold]{comparison.verdict}[/bold]", soft_wrap=True)
+        console.print(f"report: {page}", soft_wrap=True, markup=False)
+    if any(record.status == "failed" for record in records):
+        raise typer.Exit(1)
 
 
 def _slug(name: str) -> str:

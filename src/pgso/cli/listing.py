@@ -1,75 +1,96 @@
 """``pgso list``: what is there."""
 
-from typing import Annotated
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from pgso.cli.main import app
-from pgso.gso.parameters import NAMES
+from pgso.cli import choices
+from pgso.cli.main import app, examples
 from pgso.gso.presets import PRESETS
 from pgso.registry import Registry
 
-
-def _presets() -> Table:
-    table = Table("preset", *NAMES)
-    for name, S in PRESETS.items():
-        table.add_row(name, *(f"{value:g}" for value in S))
-    return table
+Row = dict[str, Any]
 
 
-def _datasets() -> Table:
+def presets() -> list[Row]:
+    """Every preset and its S."""
+    return [{"preset": name, **S._asdict()} for name, S in PRESETS.items()]
+
+
+def datasets() -> list[Row]:
+    """Every dataset, its published sizes, and whether its files are there."""
     from pgso.data import DATASETS
     from pgso.data.dataset import Sizes
     from pgso.data.places import data_root
 
-    root = data_root()
-    table = Table("dataset", *Sizes._fields, "files", box=None)  # names stay whole in 80 columns
-    for column in table.columns[1:6]:
-        column.justify = "right"
+    root, unknown = data_root(), dict.fromkeys(Sizes._fields)
+    rows = []
     for dataset in sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower()):
-        sizes = ["-"] * 5 if dataset.sizes is None else map("{:,}".format, dataset.sizes)
+        sizes = unknown if dataset.sizes is None else dataset.sizes._asdict()
         files = "no need" if not dataset.files else "absent" if dataset.missing(root) else "here"
-        table.add_row(dataset.name, *sizes, files)
-    table.caption = f"totals over all graphs, edges directed; files are looked for in {root}"
-    return table
+        rows.append({"dataset": dataset.name, **sizes, "files": files})
+    return rows
 
 
-def _convs() -> Table:
+def convs() -> list[Row]:
+    """Every base architecture, and the preset its operator starts at."""
     from pgso.convs import CONVS
 
-    table = Table("conv", "starts at", "")
-    for name, conv in CONVS.items():
-        table.add_row(name, conv.preset, (conv.__doc__ or "").splitlines()[0])
-    return table
+    return [
+        {"conv": name, "preset": conv.preset, "about": (conv.__doc__ or "").splitlines()[0]}
+        for name, conv in CONVS.items()
+    ]
 
 
-def _experiments() -> Table:
+def experiments() -> list[Row]:
+    """Every study, and what of the paper it reproduces."""
     from pgso.experiments import EXPERIMENTS
 
-    table = Table("experiment", "paper", "")
-    for name, study in EXPERIMENTS.items():
-        table.add_row(name, study.paper, study.title)
-    return table
+    return [
+        {"experiment": name, "paper": study.paper, "about": study.title}
+        for name, study in EXPERIMENTS.items()
+    ]
 
 
-LISTS = Registry(
+LISTS: Registry[Callable[[], list[Row]]] = Registry(
     "list",
-    {
-        "presets": _presets,
-        "convs": _convs,
-        "datasets": _datasets,
-        "experiments": _experiments,
-    },
+    {"presets": presets, "convs": convs, "datasets": datasets, "experiments": experiments},
 )
 
 
-@app.command("list")
+@app.command("list", epilog=examples("pgso list datasets", "pgso list presets --json"))
 def list_(
     what: Annotated[str | None, typer.Argument(help=" | ".join(LISTS))] = None,
+    as_json: choices.AsJson = False,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments."""
-    console = Console()
-    for name in [what] if what else LISTS:
-        console.print(LISTS[name]())
+    found = {name: LISTS[name]() for name in ([what] if what else LISTS)}
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for name, rows in found.items():
+        Console().print(_table(name, rows))
+
+
+def _table(name: str, rows: list[Row]) -> Table:
+    table = Table(*rows[0], box=None)  # names stay whole in 80 columns
+    for place, column in enumerate(table.columns):
+        if any(isinstance(list(row.values())[place], int | float) for row in rows):
+            column.justify = "right"
+    for row in rows:
+        table.add_row(*map(_shown, row.values()))
+    if name == "datasets":
+        from pgso.data.places import data_root
+
+        table.caption = f"totals over all graphs, edges directed; files belong in {data_root()}"
+    return table
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,29 +1,72 @@
 """``pgso``: the commands, and how their errors are shown."""
 
 import sys
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from pgso.errors import PGSOError
 
+
+class Commands(TyperGroup):
+    """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
+
+    def main(self, *args: Any, **options: Any) -> NoReturn:
+        """Run a command and end the process."""
+        try:
+            code = super().main(*args, **{**options, "standalone_mode": False})
+        except PGSOError as error:
+            fail(str(error))
+        except OSError as error:
+            fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # not one of typer's: a defect of ours
+                raise
+            context = getattr(error, "ctx", None)
+            where = context.command_path if context else "pgso"
+            fail(f"{error.format_message().rstrip('.')}; see {where} --help")
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(sentence: str) -> NoReturn:
+    """Say what is wrong on stderr, on one line however narrow the terminal, and end."""
+    console = Console(stderr=True, highlight=False)
+    console.print(f"error: {sentence}", markup=False, soft_wrap=True)
+    sys.exit(2)
+
+
 app = typer.Typer(
     name="pgso",
+    cls=Commands,
     help="Learn the graph operator instead of hand-picking it.",
-    no_args_is_help=True,
+    epilog="Start with: pgso compare minesweeper --seeds 3",
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 
 
 @app.callback()
-def main() -> None:
+def main(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+) -> None:
     """Learn the graph operator instead of hand-picking it."""
+    if version:
+        import pgso
+
+        typer.echo(pgso.__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help: one example a line."""
+    return "\n\n".join(["Examples:", *(f"  {command}" for command in commands)])
 
 
 def run() -> None:
-    """Run the command line; an error of ours is one sentence on stderr and exit code 2."""
-    try:
-        app()
-    except PGSOError as error:
-        Console(stderr=True, highlight=False).print(f"error: {error}", markup=False, soft_wrap=True)
-        sys.exit(2)
+    """The entry point of ``pgso``."""
+    app()

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from pgso.cli import choices
-from pgso.cli.main import app
+from pgso.cli.main import app, examples
 from pgso.records.store import write_atomically
 
 
-@app.command()
+@app.command(epilog=examples("pgso predict best.safetensors Cora --to predictions.csv"))
 def predict(
     model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
     dataset: choices.DatasetName,
@@ -21,10 +21,7 @@ def predict(
     to: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.csv"),
     data: choices.Data = None,
 ) -> None:
-    """Write a table with the class and its probability for every node, or every graph.
-
-    Examples: pgso predict best.safetensors Cora --to predictions.csv
-    """
+    """Write a table with the class and its probability for every node, or every graph."""
     from pgso.data import load_task
     from pgso.training.checkpoint import check_fits, load_model
     from pgso.training.session import predict_logits

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from pgso.cli import choices
-from pgso.cli.main import app
+from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.records import RunRecord, Store
 
@@ -16,7 +16,11 @@ Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2"
+    )
+)
 def run(
     experiment: ExperimentName,
     quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
@@ -29,10 +33,7 @@ def run(
     results: Results = RESULTS,
     data: choices.Data = None,
 ) -> None:
-    """Run a study. What is in its ledger or in --out is not run again.
-
-    Examples: pgso run initialisations; pgso run sbm_sparsity --budget --workers 2
-    """
+    """Run a study. What is in its ledger or in --out is not run again."""
     from pgso.experiments import EXPERIMENTS, Size, needed
     from pgso.records.ledger import read_ledger, write_ledger
     from pgso.training.engines import run_all
@@ -72,15 +73,12 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=examples("pgso report", "pgso report initialisations"))
 def report(
     experiment: Annotated[str | None, typer.Argument(help="One study; by default all.")] = None,
     results: Results = RESULTS,
 ) -> None:
-    """Draw the pages of the studies from their ledgers; trains nothing.
-
-    Examples: pgso report; pgso report initialisations
-    """
+    """Draw the pages of the studies from their ledgers; trains nothing."""
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size
     from pgso.records.ledger import read_ledger

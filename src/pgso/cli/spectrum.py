@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pgso.cli.main import app
+from pgso.cli import choices
+from pgso.cli.main import app, examples
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 NOT_IN_TABLE_1 = ("gin", "gat", "zeros")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "pgso spectrum karate",
+        "pgso spectrum edges.csv --undirected --compare-presets",
+        "pgso spectrum --record runs/records/KEY.json",
+    )
+)
 def spectrum(
     source: Annotated[
         str | None,
@@ -39,9 +46,9 @@ def spectrum(
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Give every edge its reverse first.")
     ] = False,
-    data: Annotated[Path | None, typer.Option(help="Where datasets are: $PGSO_DATA.")] = None,
+    data: choices.Data = None,
     out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("runs/spectrum"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")] = False,
+    as_json: choices.AsJson = False,
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
     from pgso.spectrum.figure import draw

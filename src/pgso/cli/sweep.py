@@ -1,19 +1,26 @@
 """``pgso sweep``: hyper-parameters chosen on validation, the same budget for every operator."""
 
-from typing import Annotated
+import json
+from statistics import fmean
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from pgso.cli import choices
-from pgso.cli.main import app
+from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "pgso sweep Cora --operator fixed --operator pgso",
+        "pgso sweep digits --space 'num_layers=[1,2,3]' --seeds 2 --json",
+    )
+)
 def sweep(
     dataset: choices.DatasetName,
     conv: choices.Conv = "gcn",
@@ -34,11 +41,9 @@ def sweep(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    as_json: choices.AsJson = False,
 ) -> None:
-    """Try hyper-parameters on the same seeds; choose on validation, show test beside it.
-
-    Examples: pgso sweep Cora --operator fixed --operator pgso --space 'num_layers=[1,2,3]'
-    """
+    """Try hyper-parameters on the same seeds; choose on validation, show test beside it."""
     from pgso.data import load_task
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
@@ -49,14 +54,16 @@ def sweep(
     for name, values in chosen_space.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
-    store, console = Store(out), Console()
+    store, console = Store(out), Console(stderr=as_json)
     base = choices.make_spec(dataset, settings, options, conv=conv)
+    choices.check(base, data)
     if not chosen_space:
         kind = load_task(dataset, data, 0, **base.data_options).kind
         chosen_space = dict(GRAPH_SPACE if kind == "graph" else NODE_SPACE)
     operators = operator or ["fixed", "pgso", "mpgso"]
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
+    found: list[dict[str, Any]] = []
     table = Table("operator", "choice", "val", "test", title=f"{dataset}, {conv}: best of {count}")
     with progress(console, dataset, count * seeds * len(operators)) as advance:
 
@@ -76,9 +83,14 @@ def sweep(
                 best = tpe_search(start, chosen_space, range(seeds), run, trials)[0]  # type: ignore[arg-type]
             tests = [record.test for record in best.records if record.test is not None]
             shown = ", ".join(f"{key}={value}" for key, value in best.choice.items())
-            mean = f"{100 * sum(tests) / len(tests):.2f}" if tests else "-"
-            table.add_row(name, shown, f"{100 * best.val:.2f}", mean)
-    console.print(table)
+            mean = fmean(tests) if tests else None
+            found.append({"operator": name, "choice": best.choice, "val": best.val, "test": mean})
+            test = "-" if mean is None else f"{100 * mean:.2f}"
+            table.add_row(name, shown, f"{100 * best.val:.2f}", test)
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        console.print(table)
     for record in failed:
         console.print(f"failed: {record.spec.key}: {(record.error or '').splitlines()[-1]}")
     if failed:

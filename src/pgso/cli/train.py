@@ -7,12 +7,17 @@ import typer
 from rich.console import Console
 
 from pgso.cli import choices
-from pgso.cli.main import app
+from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.records import Store
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "pgso train Cora --operator mpgso --save best.safetensors",
+        "pgso train karate --epochs 20 --json",
+    )
+)
 def train(
     dataset: choices.DatasetName,
     conv: choices.Conv = "gcn",
@@ -32,12 +37,9 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the record.")] = False,
+    as_json: choices.AsJson = False,
 ) -> None:
-    """Train one model. A run that was stopped goes on from its last checkpoint.
-
-    Examples: pgso train Cora --operator mpgso --save best.safetensors
-    """
+    """Train one model. A run that was stopped goes on from its last checkpoint."""
     spec = choices.make_spec(
         dataset,
         settings,
@@ -52,7 +54,7 @@ def train(
         recipe=recipe,
         max_radius=max_radius,
     )
-    store, console = Store(out), Console(stderr=json_output)
+    store, console = Store(out), Console(stderr=as_json)
     record = store.get(spec)
     if record is None or record.status == "failed" or save is not None:
         from pgso.training.fit import fit
@@ -74,7 +76,7 @@ def train(
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
             record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint)
         store.put(record)
-    if json_output:
+    if as_json:
         typer.echo(record.model_dump_json())
         return
     if record.status != "done":

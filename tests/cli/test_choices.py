@@ -1,0 +1,22 @@
+"""What was asked for comes before what suits the dataset, which comes before the defaults."""
+
+from pgso.cli.choices import make_spec, pairs
+from pgso.records import RunSpec
+
+
+def test_a_datasets_own_model_is_the_default_and_the_user_has_the_last_word():
+    suited = make_spec("minesweeper")
+    assert suited != RunSpec(dataset="minesweeper")
+    assert make_spec("minesweeper", ["num_layers=5"], num_layers=4).num_layers == 5
+    assert make_spec("minesweeper", num_layers=4).num_layers == 4
+    assert make_spec("minesweeper", num_layers=None).num_layers == suited.num_layers
+
+
+def test_values_are_read_as_json_where_they_can_be():
+    assert pairs(["a=1", "b=x", "c=[1,2]", "d=null", "e=k=v"]) == {
+        "a": 1,
+        "b": "x",
+        "c": [1, 2],
+        "d": None,
+        "e": "k=v",
+    }

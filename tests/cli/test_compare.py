@@ -1,0 +1,48 @@
+"""``pgso compare`` at toy size: what it prints, what it writes, and that it resumes."""
+
+import json
+
+from pgso.report import page
+from pgso.training import engines
+
+TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
+
+
+def no_report(monkeypatch):
+    """Drawing takes longer than the toy runs themselves, and once is enough."""
+    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra: folder / "none")
+
+
+def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
+    shown = pgso("compare", *TOY)
+    assert shown.exit_code == 0, shown.output
+    for word in ("fixed", "PGSO", "mPGSO", "95 % interval", "m1", "report:"):
+        assert word in shown.stdout
+    assert (tmp_path / "runs" / "karate-gcn" / "report.html").is_file()
+    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 6
+
+    no_report(monkeypatch)
+    again = pgso("compare", *TOY, "--json")
+    assert "6 of 6 runs are there already" in again.stderr
+    found = json.loads(again.stdout)  # nothing but JSON
+    assert [entry["operator"] for entry in found["test"]["summaries"]] == ["fixed", "pgso", "mpgso"]
+    assert found["verdict"] in shown.stdout.replace("\n", " ")
+    assert {f"{key}.json" for key in found["records"]} == {
+        path.name for path in (tmp_path / "runs" / "records").iterdir()
+    }
+
+
+def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
+    real = engines.run_one
+
+    def sometimes(spec, root=None):
+        record = real(spec, root)
+        if (spec.operator, spec.seed) == ("pgso", 1):
+            return record.model_copy(update={"status": "failed", "error": "out of luck"})
+        return record
+
+    no_report(monkeypatch)
+    monkeypatch.setattr(engines, "run_one", sometimes)
+    shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
+    assert "out of luck" in shown.stdout
+    assert shown.exit_code == 1

@@ -1,0 +1,21 @@
+"""``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
+
+
+def test_a_study_fills_its_ledger_once_and_its_page_is_drawn_from_it(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1)
+    first = pgso(*toy)
+    assert first.exit_code == 0, first.output
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    assert len(ledger.read_text().splitlines()) == 4
+
+    kept = ledger.read_text()
+    again = pgso(*toy, "--out", "elsewhere")  # nothing is left to run
+    assert "4 of 4 runs" in again.stdout
+    assert not (tmp_path / "elsewhere").exists()
+    assert ledger.read_text() == kept
+
+    drawn = pgso("report", "convergence")
+    assert drawn.exit_code == 0, drawn.output
+    page = (ledger.parent / "page.md").read_text()
+    assert page.startswith("# Convergence")
+    assert (ledger.parent / "figures" / "convergence_karate.png").is_file()
