@@ -1,0 +1,135 @@
+"""Operators and norms on a graph whose rows several processes share."""
+
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from pgso.convs.features import SparseFeatures, as_features
+from pgso.convs.registry import Conv
+from pgso.errors import InputError
+from pgso.gso.module import PGSO
+from pgso.scale.partition import Partition
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def distribute(model: M) -> M:
+    """Let a model take a :class:`Partition` in the place of a graph: the same model, changed.
+
+    Before an operator applies, the rows of the halo come from their owners; its gradient sends
+    theirs back, so that loss and gradients, summed over the processes, are those of one process.
+    Batch norm takes the statistics of all rows. On an ordinary graph nothing changes.
+
+    Args:
+        model: A :class:`pgso.GNN`, or any model of pgso's layers.
+    """
+    if not any(isinstance(module, PGSO) for module in model.modules()):
+        raise InputError(f"{type(model).__name__} has no operator; build it of pgso's layers")
+    for module in model.modules():
+        # Attention looks at the rows of both ends of an edge; the others leave it to the operator.
+        if isinstance(module, PGSO) or (isinstance(module, Conv) and module.attends):
+            module.register_forward_pre_hook(_fetch_halo)
+            module.register_forward_hook(_drop_halo)
+        elif type(module) is nn.BatchNorm1d:
+            module.__class__ = SharedBatchNorm
+    return model
+
+
+def _fetch_halo(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    x, graph, *more = args
+    if not isinstance(graph, Partition):
+        return None
+    x = as_features(x)
+    if isinstance(x, SparseFeatures):
+        x = x.to_dense()
+    module._num_own = graph.num_own  # type: ignore[assignment]
+    return with_halo(x, graph), graph.graph, *more
+
+
+def _drop_halo(module: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
+    num_own = module.__dict__.pop("_num_own", None)
+    return out if num_own is None else out[:num_own]
+
+
+def with_halo(
+    x: Tensor,  # (own, F)
+    partition: Partition,
+) -> Tensor:  # (own + halo, F)
+    """The block's own rows and those of its halo, by one all-to-all; differentiable."""
+    out: Tensor = _WithHalo.apply(x, partition)
+    return out
+
+
+class _WithHalo(torch.autograd.Function):
+    """Backward, what the halo's rows have gathered goes to their owners, and is added there."""
+
+    @staticmethod
+    def forward(x: Tensor, partition: Partition) -> Tensor:
+        halo = x.new_empty(sum(partition.wanted), x.size(1))
+        to_send = x.index_select(0, partition.to_send.to(x.device))
+        dist.all_to_all_single(halo, to_send, list(partition.wanted), list(partition.sent))
+        return torch.cat([x, halo])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, ctx.partition = inputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        partition: Partition = ctx.partition
+        own, halo = grads[0].split([partition.num_own, sum(partition.wanted)])
+        back = own.new_empty(sum(partition.sent), own.size(1))
+        dist.all_to_all_single(
+            back, halo.contiguous(), list(partition.sent), list(partition.wanted)
+        )
+        return own.index_add(0, partition.to_send.to(own.device), back), None
+
+
+class SharedBatchNorm(nn.BatchNorm1d):
+    """Batch norm over the rows of all processes, also on the CPU, where torch has none.
+
+    Alone, or in evaluation mode, it is torch's ``BatchNorm1d``.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:  # (n, F) -> (n, F)
+        """(x - mean) / sqrt(var + eps), scaled and shifted."""
+        if not self.training or not dist.is_initialized():
+            return super().forward(x)
+        rows = _summed(x.new_full((1,), len(x)))
+        mean = _summed(x.sum(0)) / rows
+        centred = x - mean
+        var = _summed(centred.square().sum(0)) / rows
+        if self.running_mean is not None and self.running_var is not None:
+            assert self.num_batches_tracked is not None
+            self.num_batches_tracked += 1
+            step = self.momentum or 1 / float(self.num_batches_tracked)
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, step)
+                self.running_var.lerp_(var * rows / (rows - 1).clamp(min=1), step)
+        out = centred * (var + self.eps).rsqrt()
+        return out if self.weight is None else torch.addcmul(self.bias, out, self.weight)
+
+
+class _Sum(torch.autograd.Function):
+    """A sum over processes; each one's gradient is the sum of those of all results."""
+
+    @staticmethod
+    def forward(values: Tensor) -> Tensor:
+        out = values.clone()
+        dist.all_reduce(out)
+        return out
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return _summed(grads[0])
+
+
+def _summed(values: Tensor) -> Tensor:
+    out: Tensor = _Sum.apply(values)
+    return out

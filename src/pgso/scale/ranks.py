@@ -1,0 +1,107 @@
+"""The processes of a run that torchrun has started: joining, averaging, gathering, losing one."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from pgso.errors import PGSOError
+
+PATIENCE = timedelta(minutes=10)  # for a process that does not answer
+
+
+class LostProcess(PGSOError):  # noqa: N818  (it says what happened)
+    """Another process of the run is gone."""
+
+
+def rank() -> int:
+    """The number of this process; 0 where it is alone."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def num_ranks() -> int:
+    """How many processes share the run."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+@contextmanager
+def joined() -> Iterator[None]:
+    """Join the processes that torchrun has started (nccl on GPUs, gloo else), if it has.
+
+    Alone, this does nothing. When another process dies, this one ends with a sentence instead of
+    the trace of a broken connection.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+        yield
+        return
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, timeout=PATIENCE)
+    try:
+        with reporting_losses():
+            yield
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def reporting_losses() -> Iterator[None]:
+    """Say in one sentence that a process was lost, and how the run goes on."""
+    try:
+        yield
+    except RuntimeError as error:  # gloo and nccl have no class of their own for it
+        if num_ranks() == 1 or not _is_broken_connection(error):
+            raise
+        raise LostProcess(
+            f"process {rank()} of {num_ranks()} lost another one ({str(error).splitlines()[0]}); "
+            "start the same command again, and the run goes on from its last checkpoint"
+        ) from None
+
+
+def average(tensors: Iterable[Tensor | None]) -> None:
+    """Replace tensors by their mean over all processes, in one exchange."""
+    present = [tensor for tensor in tensors if tensor is not None]
+    if num_ranks() == 1 or not present:
+        return
+    flat = torch.cat([tensor.flatten() for tensor in present])
+    dist.all_reduce(flat)
+    flat /= num_ranks()
+    parts = flat.split([tensor.numel() for tensor in present])
+    for tensor, mean in zip(present, parts, strict=True):
+        tensor.copy_(mean.view_as(tensor))
+
+
+def total(value: float) -> float:
+    """The sum of a number over all processes."""
+    if num_ranks() == 1:
+        return value
+    number = torch.tensor(value, dtype=torch.float64, device=_device())
+    dist.all_reduce(number)
+    return number.item()
+
+
+def gathered(
+    rows: Tensor,  # (n_r, F) this process's
+    sizes: Sequence[int],  # n_r of every process
+) -> Tensor:  # (sum of n_r, F)
+    """The rows of all processes, in their order, in every process."""
+    blocks = [
+        rows.contiguous() if place == rank() else rows.new_empty(size, *rows.shape[1:])
+        for place, size in enumerate(sizes)
+    ]
+    for place, block in enumerate(blocks):
+        if num_ranks() > 1:
+            dist.broadcast(block, src=place)
+    return torch.cat(blocks)
+
+
+def _device() -> str:
+    return "cuda" if dist.get_backend() == "nccl" else "cpu"
+
+
+def _is_broken_connection(error: RuntimeError) -> bool:
+    signs = ("gloo", "NCCL", "Connection", "connection", "Socket", "peer", "Timed out", "timed out")
+    return isinstance(error, dist.DistError) or any(sign in str(error) for sign in signs)
