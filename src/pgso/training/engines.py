@@ -178,7 +178,7 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
                 spec = pending.pop(reference)
                 try:
                     yield RunRecord.model_validate(ray.get(reference))
-                except ray.exceptions.RayError as error:
+                except (ray.exceptions.RayError, ValueError) as error:  # or another pgso over there
                     yield RunRecord(spec=spec, status="failed", error=str(error).splitlines()[0])
     finally:
         for reference in pending:
