@@ -1,5 +1,6 @@
 """``pgso train``: one run, one record."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from pgso.records import Store
     epilog=examples(
         "pgso train Cora --operator mpgso --save best.safetensors",
         "pgso train karate --epochs 20 --json",
+        "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
     )
 )
 def train(
@@ -30,6 +32,10 @@ def train(
     recipe: choices.Recipe = None,
     max_radius: Annotated[
         float | None, typer.Option(help="Keep the certified spectral radius below this.")
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(help="Train on sampled neighbours: how many in each hop, e.g. 15,10."),
     ] = None,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,
@@ -53,19 +59,22 @@ def train(
         preset=preset,
         recipe=recipe,
         max_radius=max_radius,
+        sample=None if sample is None else sample.split(","),
     )
-    store, console = Store(out), Console(stderr=as_json)
+    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
+    store, console = Store(out), Console(stderr=as_json, quiet=not first)
     record = store.get(spec)
     if record is None or record.status == "failed" or save is not None:
+        from pgso.scale.ranks import joined
         from pgso.training.fit import fit
 
         watchers: list[Any] = []
-        if tensorboard is not None:
+        if tensorboard is not None and first:
             from pgso.training.tensorboard import TensorBoard
 
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * (3 if spec.operator == "auto" else 1)
-        with progress(console, dataset, passes) as advance:
+        with joined(), progress(console, dataset, passes) as advance:
 
             def watch(session: Any) -> None:
                 loss, val = session.curves["loss"][-1], session.curves["val"][-1]
@@ -75,7 +84,10 @@ def train(
 
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
             record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint)
-        store.put(record)
+        if first:
+            store.put(record)
+    if not first:
+        return
     if as_json:
         typer.echo(record.model_dump_json())
         return

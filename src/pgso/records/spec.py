@@ -20,6 +20,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
     "robust": {"s_loss": "val", "s_rate": 0.3, "s_decay": "none"},
 }
+SAMPLED_NODES = 1024  # the batch size of sampled training
 
 
 class RunSpec(BaseModel):
@@ -67,12 +68,16 @@ class RunSpec(BaseModel):
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5e-4
     lr_decay: Annotated[float, Field(gt=0, le=1)] = 0.5
     lr_step: Positive = 50
-    batch_size: Positive = 32
+    sample: tuple[int, ...] | None = None  # neighbours per hop (-1: all); None: the whole graph
+    batch_size: Positive = 32  # graphs, or nodes if neighbours are sampled: then 1024
     max_radius: Rate | None = None
 
     def __init__(self, **choices: Any) -> None:
         try:
-            super().__init__(**{**RECIPES.get(choices.get("recipe", ""), {}), **choices})
+            defaults = {**RECIPES.get(choices.get("recipe", ""), {})}
+            if choices.get("sample"):
+                defaults["batch_size"] = SAMPLED_NODES
+            super().__init__(**{**defaults, **choices})
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
 

@@ -68,7 +68,7 @@ class _WithHalo(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, partition: Partition) -> Tensor:
         halo = x.new_empty(sum(partition.wanted), x.size(1))
-        to_send = x.index_select(0, partition.to_send.to(x.device))
+        to_send = x.index_select(0, partition.to_send)
         dist.all_to_all_single(halo, to_send, list(partition.wanted), list(partition.sent))
         return torch.cat([x, halo])
 
@@ -84,7 +84,7 @@ class _WithHalo(torch.autograd.Function):
         dist.all_to_all_single(
             back, halo.contiguous(), list(partition.sent), list(partition.wanted)
         )
-        return own.index_add(0, partition.to_send.to(own.device), back), None
+        return own.index_add(0, partition.to_send, back), None
 
 
 class SharedBatchNorm(nn.BatchNorm1d):

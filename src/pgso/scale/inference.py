@@ -15,6 +15,7 @@ from pgso.convs.features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
+from pgso.scale import ranks
 from pgso.scale.features import FeatureRows
 from pgso.scale.sampler import ALL, NeighborSampler
 
@@ -28,6 +29,7 @@ def predict_by_layer(
     graph: Graph,
     batch_size: int = 16_384,
     folder: str | Path | None = None,
+    shared: bool = False,
 ) -> Tensor:  # (n, C)
     """Class scores of every node, equal to ``model(x, graph)`` in evaluation mode.
 
@@ -41,34 +43,41 @@ def predict_by_layer(
         batch_size: Nodes at a time.
         folder: Where outputs of layers go, as files that are removed at the end; by default they
             stay in memory.
+        shared: Whether all processes of the run call this, and each computes a share of the
+            nodes; then layers' outputs stay in memory.
     """
     if model.task != "node":
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
     model.eval()
-    walk = _Walk(graph, batch_size)
-    with torch.no_grad(), _shelf(folder, graph.num_nodes) as keep:
-        rows: Rows = _encoded(model, FeatureRows(x))
+    walk = _Walk(graph, batch_size, ranks.num_ranks() if shared else 1, ranks.device())
+    with torch.no_grad(), _shelf(None if shared else folder, walk) as keep:
+        rows = _encoded(model, FeatureRows(x), walk.device)
         outputs: list[Tensor] = []
         for layer in model.layers:
             outputs.append(keep(_layer_outputs(layer, rows, walk, keep)))
-            rows = outputs[-1].__getitem__
+            rows = _looked_up(outputs[-1], walk.device)
         if model.jump is not None:
             jump = model.jump
-            rows = keep(walk.nodes(lambda nodes: jump([out[nodes] for out in outputs]))).__getitem__
-        return torch.cat(list(walk.nodes(lambda nodes: _read_out(model, rows(nodes)))))
+            every = [_looked_up(out, walk.device) for out in outputs]
+            made = keep(walk.nodes(lambda nodes: jump([out(nodes) for out in every])))
+            rows = _looked_up(made, walk.device)
+        return walk.joined(walk.nodes(lambda nodes: _read_out(model, rows(nodes))))
 
 
 class _Walk:
-    """All nodes of a graph, a batch at a time."""
+    """The nodes of a graph, a batch at a time; of several processes each takes a run of them."""
 
-    def __init__(self, graph: Graph, batch_size: int) -> None:
+    def __init__(self, graph: Graph, batch_size: int, blocks: int, device: torch.device) -> None:
         self.sampler = NeighborSampler(graph)
-        self.batches = torch.arange(graph.num_nodes).split(batch_size)
+        self.device = device
+        runs = torch.arange(graph.num_nodes).tensor_split(blocks)
+        self.sizes = [run.numel() for run in runs]
+        self.batches = runs[ranks.rank() if blocks > 1 else 0].split(batch_size)
 
     def nodes(self, step: Rows) -> Iterator[Tensor]:
         """What a step that needs no neighbours gives for each batch."""
         for batch in self.batches:
-            yield step(batch)
+            yield step(batch).cpu()
 
     def hop(self, step: Callable[[Any, Graph], Tensor], rows: Rows) -> Iterator[Tensor]:
         """What a step that needs all neighbours gives for each batch."""
@@ -76,7 +85,15 @@ class _Walk:
         for batch in self.batches:
             part = self.sampler.sample(batch, [ALL], rng)
             assert part.sample is not None
-            yield step(rows(part.sample.nodes), part)[: batch.numel()]
+            out = step(rows(part.sample.nodes), part.to(self.device))
+            yield out[: batch.numel()].cpu()
+
+    def joined(self, batches: Iterator[Tensor]) -> Tensor:
+        """The rows of all batches, of other processes too."""
+        rows = torch.cat(list(batches))
+        if len(self.sizes) == 1:
+            return rows
+        return ranks.gathered(rows.to(self.device), self.sizes).cpu()
 
 
 def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator[Tensor]:
@@ -86,14 +103,21 @@ def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator
         return walk.hop(lambda x, part: layer(as_features(x), part, None), rows)
     hidden: Rows = lambda nodes: conv.lin.times_weight(as_features(rows(nodes)))  # noqa: E731
     for gso in conv.operators:
-        hidden = keep(walk.hop(gso, hidden)).__getitem__
+        hidden = _looked_up(keep(walk.hop(gso, hidden)), walk.device)
     bias = 0.0 if conv.lin.bias is None else conv.lin.bias
     return walk.nodes(lambda nodes: layer.after(hidden(nodes) + bias, as_features(rows(nodes))))
 
 
-def _encoded(model: GNN, rows: FeatureRows) -> Rows:
+def _looked_up(values: Tensor, device: torch.device) -> Rows:
+    """Rows that are there already, brought to where they are needed."""
+    return lambda nodes: values[nodes].to(device)
+
+
+def _encoded(model: GNN, rows: FeatureRows, device: torch.device) -> Rows:
     encoder = model.encoder
-    return rows if encoder is None else lambda nodes: encoder(rows(nodes))
+    if encoder is None:
+        return lambda nodes: rows(nodes).to(device)
+    return lambda nodes: encoder(rows(nodes).to(device))
 
 
 def _read_out(model: GNN, rows: Tensor) -> Tensor:
@@ -104,10 +128,10 @@ def _read_out(model: GNN, rows: Tensor) -> Tensor:
 
 
 @contextmanager
-def _shelf(folder: str | Path | None, num_nodes: int) -> Iterator[Shelf]:
+def _shelf(folder: str | Path | None, walk: _Walk) -> Iterator[Shelf]:
     """A function that keeps batches of rows as one tensor, in memory or in files of a folder."""
     if folder is None:
-        yield lambda batches: torch.cat(list(batches))
+        yield walk.joined
         return
     with tempfile.TemporaryDirectory(dir=folder) as place:
         number = count()
@@ -117,7 +141,7 @@ def _shelf(folder: str | Path | None, num_nodes: int) -> Iterator[Shelf]:
             for batch in batches:
                 if out is None:
                     name = Path(place) / f"{next(number)}.npy"
-                    shape = (num_nodes, batch.size(1))
+                    shape = (sum(walk.sizes), batch.size(1))
                     kind = batch.numpy().dtype
                     out = np.lib.format.open_memmap(name, "w+", kind, shape)
                 out[start : start + len(batch)] = batch.numpy()

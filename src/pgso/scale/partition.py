@@ -47,6 +47,10 @@ class Partition:
         mine = (nodes >= self.start) & (nodes < self.bounds[self.rank + 1])
         return nodes[mine] - self.start
 
+    def to(self, device: torch.device | str | None) -> "Partition":
+        """The same block on another device."""
+        return replace(self, graph=self.graph.to(device), to_send=self.to_send.to(device))
+
     @classmethod
     def of(cls, graph: Graph, rank: int, num_ranks: int) -> "Partition":
         """The block of one process, of about as many edges as any other's.

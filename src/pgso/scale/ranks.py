@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from pgso.errors import PGSOError
 
@@ -28,6 +29,19 @@ def num_ranks() -> int:
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
+def device() -> torch.device:
+    """Where this process computes: its own GPU if torchrun has started it, else the CPU."""
+    if dist.is_initialized() and dist.get_backend() == "nccl":
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return torch.device("cpu")
+
+
+def data_parallel(model: nn.Module) -> nn.Module:
+    """The model whose gradients are averaged over all processes; itself where it is alone."""
+    learns = any(parameter.requires_grad for parameter in model.parameters())
+    return DistributedDataParallel(model) if num_ranks() > 1 and learns else model
+
+
 @contextmanager
 def joined() -> Iterator[None]:
     """Join the processes that torchrun has started (nccl on GPUs, gloo else), if it has.
@@ -39,6 +53,8 @@ def joined() -> Iterator[None]:
         yield
         return
     backend = "nccl" if torch.cuda.is_available() else "gloo"
+    if backend == "nccl":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group(backend, timeout=PATIENCE)
     try:
         with reporting_losses():
@@ -61,6 +77,19 @@ def reporting_losses() -> Iterator[None]:
         ) from None
 
 
+def shares(indices: Tensor) -> list[Tensor]:
+    """What each process takes of a batch."""
+    return [indices[place :: num_ranks()] for place in range(num_ranks())]
+
+
+def of_first(values: Tensor) -> Tensor:
+    """What the first process has, in every process."""
+    if num_ranks() > 1:
+        values = values.to(device())
+        dist.broadcast(values, src=0)
+    return values.cpu()
+
+
 def average(tensors: Iterable[Tensor | None]) -> None:
     """Replace tensors by their mean over all processes, in one exchange."""
     present = [tensor for tensor in tensors if tensor is not None]
@@ -78,7 +107,7 @@ def total(value: float) -> float:
     """The sum of a number over all processes."""
     if num_ranks() == 1:
         return value
-    number = torch.tensor(value, dtype=torch.float64, device=_device())
+    number = torch.tensor(value, dtype=torch.float64, device=device())
     dist.all_reduce(number)
     return number.item()
 
@@ -96,10 +125,6 @@ def gathered(
         if num_ranks() > 1:
             dist.broadcast(block, src=place)
     return torch.cat(blocks)
-
-
-def _device() -> str:
-    return "cuda" if dist.get_backend() == "nccl" else "cpu"
 
 
 def _is_broken_connection(error: RuntimeError) -> bool:

@@ -15,6 +15,7 @@ from pgso.data import Task, load_task
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
+from pgso.scale import ranks
 from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
 from pgso.training.session import Divergence, Session
 
@@ -56,7 +57,7 @@ def fit(
     session, record = fit_task(
         spec, task, watch=watch, checkpoint=checkpoint, checkpoint_every=checkpoint_every
     )
-    if save is not None and session.best_weights:
+    if save is not None and session.best_weights and ranks.rank() == 0:
         save_model(Path(save), session)
     return record
 
@@ -100,6 +101,8 @@ def _run(
     start = session.operators()
     if checkpoint is not None:
         load_checkpoint(Path(checkpoint), session)
+        _check_together(session, checkpoint)
+    writes = checkpoint is not None and ranks.rank() == 0
     status, error = "done", None
     while session.epoch < spec.epochs:
         try:
@@ -110,10 +113,10 @@ def _run(
         if watch is not None:
             watch(session)
         due = session.epoch % checkpoint_every == 0 and session.epoch < spec.epochs
-        if checkpoint is not None and due:
-            save_checkpoint(Path(checkpoint), session)
-    if checkpoint is not None:
-        Path(checkpoint).unlink(missing_ok=True)
+        if writes and due:
+            save_checkpoint(Path(checkpoint), session)  # type: ignore[arg-type]
+    if writes:
+        Path(checkpoint).unlink(missing_ok=True)  # type: ignore[arg-type]
 
     at, curves = session.best_epoch, session.curves
     learned = start if at is None else tuple(curves["parameters"][at])
@@ -143,6 +146,15 @@ def _check(spec: RunSpec, task: Task) -> None:
     if spec.max_radius is not None and not task.graph.is_undirected:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
+        )
+
+
+def _check_together(session: Session, checkpoint: str | Path) -> None:
+    """All processes must take a run up at the same epoch."""
+    if ranks.total(session.epoch) != session.epoch * ranks.num_ranks():
+        raise InputError(
+            f"the processes see different checkpoints at {checkpoint}; "
+            "choose a folder that all machines share with --out"
         )
 
 

@@ -14,7 +14,9 @@ from pgso.data.batch import Batch
 from pgso.models.gnn import GNN
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
+from pgso.scale import ranks
 from pgso.spectrum.interval import gershgorin_interval
+from pgso.training.feeds import Feed, feed_of
 from pgso.training.metrics import score
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.stability import limit_radius
@@ -38,7 +40,9 @@ class Session:
     def __init__(self, spec: RunSpec, task: Task) -> None:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
-        self.model = build_model(spec, task)
+        self.model = build_model(spec, task).to(ranks.device())
+        self.feed = feed_of(spec, task, self.model)
+        self.network = ranks.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused: else ten calls for every scalar.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
@@ -73,9 +77,15 @@ class Session:
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
+        if ranks.num_ranks() > 1:  # else those that take up a checkpoint would share one state
+            torch.manual_seed(hash((self.spec.seed, self.epoch, ranks.rank())))
         self.model.train()
-        loss = self._train_graphs() if self.task.kind == "graph" else self._train_nodes()
+        if self.feed is not None:
+            loss = self._train_from(self.feed)
+        else:
+            loss = self._train_graphs() if self.task.kind == "graph" else self._train_nodes()
         self.scheduler.step()
+        ranks.average(value for value in self.model.buffers() if value.is_floating_point())
         logits, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
         self.record(loss, logits)
@@ -96,19 +106,32 @@ class Session:
         loss = functional.cross_entropy(logits.index_select(0, task.train), self.train_y)
         return self._step(loss, held_out)
 
-    def _train_graphs(self) -> float:
-        task, total, seen = self.task, 0.0, 0
-        order = task.train[torch.randperm(task.train.numel())]
-        for indices in order.split(self.spec.batch_size):
-            batch = task.batch(indices)
-            if batch.graph.num_nodes < 2:  # batch norm cannot take a single node
-                continue
-            total += self._step(self._loss(batch), self._held_out_loss()) * batch.num_graphs
-            seen += batch.num_graphs
+    def _train_from(self, feed: Feed) -> float:
+        total, seen = 0.0, 0
+        for loss, count in feed.losses(self.network, self.epoch):
+            held_out = feed.held_out_loss(self.model) if self.learning.on_validation else None
+            total += self._step(loss, held_out) * count
+            seen += count
         return total / max(seen, 1)
 
-    def _loss(self, batch: Batch) -> Tensor:
-        logits = self.model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
+    def _train_graphs(self) -> float:
+        task, total, seen = self.task, 0.0, 0
+        order = ranks.of_first(task.train[torch.randperm(task.train.numel())])
+        for indices in order.split(self.spec.batch_size):
+            shares = ranks.shares(indices)
+            # Batch norm cannot take a single node; all processes skip the same batches.
+            if min(int(task.nodes_per_graph[share].sum()) for share in shares) < 2:
+                continue
+            own = shares[ranks.rank()]
+            weight = own.numel() * len(shares) / indices.numel()
+            loss = weight * self._loss(task.batch(own), self.network)
+            total += self._step(loss, self._held_out_loss()) * indices.numel()
+            seen += indices.numel()
+        return total / max(seen, 1)
+
+    def _loss(self, batch: Batch, network: torch.nn.Module) -> Tensor:
+        batch = batch.to(ranks.device())
+        logits = network(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
         return functional.cross_entropy(logits, batch.y)
 
     def _held_out_loss(self) -> Tensor | None:
@@ -117,13 +140,15 @@ class Session:
             return None
         val = self.task.val
         chosen = torch.randperm(val.numel())[: max(self.spec.batch_size, 2)]
-        return self._loss(self.task.batch(val[chosen]))
+        return self._loss(self.task.batch(val[chosen]), self.model)
 
     def _step(self, loss: Tensor, held_out: Tensor | None = None) -> float:
-        value = loss.item()
+        value = ranks.total(loss.item()) / ranks.num_ranks()
         self._check_finite("loss", value)
         self.optimiser.zero_grad()
         self.learning.backward(loss, held_out, self.epoch)
+        if held_out is not None:  # torch averages the gradients of the other loss alone
+            ranks.average(scalar.grad for scalar in self.learning.scalars)
         self.optimiser.step()
         self._limit_radius()
         return value
@@ -143,7 +168,9 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The class scores of every part of the split, and the validation loss."""
-        if self.task.kind == "graph":
+        if self.feed is not None:
+            logits = self.feed.logits(self.model).index_select(0, self.scored)
+        elif self.task.kind == "graph":
             logits = predict_graphs(self.model, self.scored_batches)
         else:
             logits = predict_logits(self.model, self.task).index_select(0, self.scored)
@@ -209,10 +236,11 @@ def predict_logits(model: GNN, task: Task) -> Tensor:  # (n, C) or (num_graphs, 
 def predict_graphs(model: GNN, batches: Iterable[Batch]) -> Tensor:  # (graphs, C)
     """Class scores of the graphs of these batches."""
     model.eval()
+    moved = (part.to(ranks.device()) for part in batches)
     with torch.no_grad():
         return torch.cat(
-            [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
-        )
+            [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in moved]
+        ).cpu()
 
 
 def graph_batches(task: Task, indices: Tensor) -> list[Batch]:

@@ -1,0 +1,103 @@
+"""Training in several processes: the run of one, and a run that loses a process goes on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from pgso.data import load_task
+from pgso.errors import InputError
+from pgso.records import RunSpec
+from pgso.scale import ranks
+from pgso.training.fit import fit, fit_task
+from tests.scale.processes import run
+from tests.training.tasks import karate, minesweeper, shapes, write_triangles_and_paths
+
+EXACT = {"dropout": 0.0, "epochs": 3}
+RUNS = {
+    "row blocks": minesweeper(**EXACT, norm="batch", operator="mpgso", num_layers=3),
+    "S on the validation loss": minesweeper(**EXACT, recipe="robust", s_decay="start"),
+    "attention": karate(**EXACT, conv="gat", heads=2),
+    "all neighbours": minesweeper(**EXACT, sample=(-1, -1), batch_size=1000),
+    "graphs": shapes(**EXACT, batch_size=1000, conv="gcn"),
+}
+
+
+def records(root):
+    return {name: fit(spec, root).curves for name, spec in RUNS.items()}
+
+
+def test_two_processes_train_as_one_does(tmp_path):
+    write_triangles_and_paths(tmp_path)
+    expected = records(tmp_path)
+    for found in run(2, records, tmp_path, folder=tmp_path):
+        assert not isinstance(found, Exception), found
+        for name, curves in expected.items():
+            # A score jumps where two nodes change places, a loss does not.
+            for curve, slack in (("loss", 1e-5), ("parameters", 1e-5), ("val", 0.1)):
+                mine, theirs = (torch.tensor(each[curve]) for each in (found[name], curves))
+                assert (mine - theirs).abs().max() < slack, (name, curve)
+
+
+SAMPLED = minesweeper(sample=(4, 3), batch_size=8, norm="batch", epochs=4)
+
+
+def interrupted(path, dies_at):
+    def watch(session):
+        if ranks.rank() == 1 and session.epoch == dies_at:
+            os._exit(7)
+
+    task = load_task(SAMPLED.dataset, None, SAMPLED.seed, **SAMPLED.data_options)
+    _, record = fit_task(SAMPLED, task, watch=watch, checkpoint=path, checkpoint_every=1)
+    return record.without_times()
+
+
+def test_a_process_that_dies_ends_the_others_and_the_run_goes_on(tmp_path):
+    checkpoint = tmp_path / "run.safetensors"
+    whole, _ = run(2, interrupted, tmp_path / "other", None, folder=tmp_path)
+    survivor, dead = run(2, interrupted, checkpoint, 2, folder=tmp_path)
+    assert dead == 7
+    assert isinstance(survivor, ranks.LostProcess)
+    assert "start the same command again" in str(survivor)
+    assert checkpoint.exists()
+    assert run(2, interrupted, checkpoint, None, folder=tmp_path) == [whole, whole]
+    assert not checkpoint.exists()
+
+
+def test_torchrun_starts_the_command_line(tmp_path):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2", "-m", "pgso", "train", "karate", "--epochs", "2"]
+    command += ["--sample", "3,2", "--out", str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("validation accuracy") == 1
+    assert len(list((tmp_path / "records").iterdir())) == 1
+
+
+def test_alone_nothing_is_exchanged():
+    assert (ranks.rank(), ranks.num_ranks(), ranks.total(2.5)) == (0, 1, 2.5)
+    model = torch.nn.Linear(2, 2)
+    assert ranks.data_parallel(model) is model
+    value = torch.ones(3)
+    ranks.average([value, None])
+    assert torch.equal(ranks.gathered(value, [3]), torch.ones(3))
+
+
+def test_errors_of_others_are_not_taken_for_lost_processes():
+    with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses():
+        raise RuntimeError("mine")
+
+
+def test_a_layer_without_a_number_of_neighbours_is_refused():
+    with pytest.raises(InputError, match="each of the 3 layers, got 4,3"):
+        fit(SAMPLED.but(num_layers=3))
+
+
+def test_sampled_batches_are_larger_unless_told_otherwise():
+    assert RunSpec(dataset="karate", sample=(3, 2)).batch_size == 1024
+    assert RunSpec(dataset="karate", sample=(3, 2), batch_size=8).batch_size == 8
+    assert RunSpec(dataset="karate").batch_size == 32
