@@ -11,6 +11,8 @@ from pgso.graph.checks import check_features, check_rows
 from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
+from pgso.gso.shapes import check_vector, is_vector
+from pgso.gso.vector_products import propagate_vectors
 
 
 def apply_pgso(
@@ -31,7 +33,8 @@ def apply_pgso(
     Args:
         x: Node features.
         graph: A :class:`Graph`, an ``edge_index`` of shape (2, E) or a sparse A.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset; or a tensor
+            of shape (7, n, 1) for a value per node, (7, 1, F) for a value per channel.
         edge_weight: Weights of the edges of an ``edge_index``.
 
     Example:
@@ -39,7 +42,7 @@ def apply_pgso(
         >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
         tensor([-1., -1.,  2.])
     """
-    if not torch.compiler.is_compiling():
+    if not torch.compiler.is_compiling() and not is_vector(S):
         S = resolve(S)
     prepared = graph_for(x, graph, edge_weight)
     return propagate(x, prepared, _as_vector(S, x))
@@ -60,8 +63,14 @@ def graph_for(
 
 
 def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
-    """:func:`apply_pgso` without its checks: S is a vector, the graph is prepared."""
+    """:func:`apply_pgso` without its checks: S is a tensor, the graph is prepared."""
     flat = _flatten(x)
+    if S.dim() == 3:
+        width = 1 if x.dim() == 1 else x.size(-1)
+        check_vector(S, graph.num_nodes, width)
+        if S.size(-1) > 1:
+            S = S.repeat(1, 1, flat.size(1) // width)
+        return _unflatten(propagate_vectors(flat, graph, S), x)
     learned_edges = graph.weight is not None and graph.weight.requires_grad
     if learned_edges or not isinstance(graph, Graph):
         out = weighted_product(graph, pgso_entries(graph, S).to(x.dtype), flat)
@@ -72,7 +81,7 @@ def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
 
 def pgso_entries(
     graph: Graph | EdgeList,
-    S: Tensor,  # (7,)
+    S: Tensor,  # (7,), or (7, n) unless transposed
     transposed: bool = False,
 ) -> Tensor:  # (nnz,)
     """γ's own entries on the pattern of A + I, in S's precision; differentiable in S and weights.

@@ -6,11 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, as_graph, weighted_product
+from pgso.graph import EdgeList, Graph, as_graph, weighted_product
 from pgso.gso.explanation import EdgeMasking
 from pgso.gso.message_passing import graph_for, pgso_entries, propagate
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
+from pgso.gso.shapes import Shape, parse_shape, spread_heads
+from pgso.gso.structural import StructuralNetwork
 
 
 class PGSO(EdgeMasking):
@@ -21,6 +23,9 @@ class PGSO(EdgeMasking):
     Args:
         S: Where the scalars start: the name of a preset, or seven numbers.
         learn: ``True`` for all seven, ``False`` for none, or the names of those that learn.
+        shape: ``"scalar"``; a value per node, ``("node", n)``, channel, ``("channel", F)``, or
+            head, ``("head", H)``, all of which start equal; or ``"structural"``: a value per node
+            that a small network finds from the node's place, on any graph.
 
     Example:
         >>> PGSO("gcn", learn=("m2", "a"))
@@ -37,36 +42,60 @@ class PGSO(EdgeMasking):
     e2: Tensor
     e3: Tensor
     a: Tensor
+    moves: Tensor
 
     def __init__(
         self,
         S: str | Sequence[Scalar] | Tensor = "gcn",
         learn: bool | Collection[str] = True,
+        shape: Shape = "scalar",
     ) -> None:
         super().__init__()
         self.start = resolve(S).as_floats()
         self.learned = _learned_names(learn)
+        self.kind, size = parse_shape(shape)
+        self.shape = shape
         for name, value in zip(NAMES, self.start, strict=True):
-            scalar = torch.tensor(float(value))
+            values = torch.full(size, float(value))
             if name in self.learned:
-                self.register_parameter(name, nn.Parameter(scalar))
+                self.register_parameter(name, nn.Parameter(values))
             else:
-                self.register_buffer(name, scalar)
+                self.register_buffer(name, values)
+        self.network = None
+        if self.kind == "structural" and self.learned:
+            self.network = StructuralNetwork()
+            moves = torch.tensor([name in self.learned for name in NAMES]).view(-1, 1, 1)
+            self.register_buffer("moves", moves, persistent=False)
 
     def reset_parameters(self) -> None:
-        """Go back to where the scalars started."""
+        """Go back to where the values started."""
         with torch.no_grad():
             for name, value in zip(NAMES, self.start, strict=True):
                 getattr(self, name).fill_(value)
+        if self.network is not None:
+            self.network.reset_parameters()
 
     @property
-    def S(self) -> Tensor:  # (7,)
-        """The current S as one vector, attached to the scalars."""
+    def commutes(self) -> bool:
+        """Whether γ (X W) = (γ X) W: not where each channel has its own operator."""
+        return self.kind not in ("channel", "head")
+
+    @property
+    def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
+        """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
         return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
 
+    def S_on(self, graph: Graph | EdgeList) -> Tensor:
+        """The S of this graph: other than ``S`` only where a network finds it."""
+        if self.network is None:
+            return self.S
+        correction: Tensor = self.network(graph)
+        return self.S.view(-1, 1, 1) + self.moves * correction
+
     def parameters_tuple(self) -> PGSOParameters:
-        """The current S as plain floats."""
-        return PGSOParameters(*self.S.tolist())
+        """The current S as plain floats: means where there are many values."""
+        S = self.S.detach()
+        return PGSOParameters(*(S if S.dim() == 1 else S.flatten(1).mean(1)).tolist())
 
     def forward(
         self,
@@ -76,8 +105,12 @@ class PGSO(EdgeMasking):
     ) -> Tensor:  # of x's shape
         """γ(A, S) x: see :func:`pgso.apply_pgso`."""
         prepared = graph_for(x, graph, edge_weight)
-        S = self.S.double() if x.dtype == torch.float64 else self.S.float()
+        S = self.S_on(prepared)
+        S = S.double() if x.dtype == torch.float64 else S.float()
+        if self.kind == "head":
+            S = spread_heads(S, x.size(-1))
         if self.explain:
+            S = self._of_one_matrix(S)
             entries = self.masked(pgso_entries(prepared, S), prepared, graph)
             return weighted_product(prepared, entries.to(x.dtype), x)
         return propagate(x, prepared, S)
@@ -85,14 +118,25 @@ class PGSO(EdgeMasking):
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
         graph = as_graph(graph, edge_weight)
-        S = self.S.to(graph.dtype)
+        S = self._of_one_matrix(self.S_on(graph)).to(graph.dtype)
         index = torch.stack([graph.pattern.row, graph.pattern.col]).long()
         size = (graph.num_nodes, graph.num_nodes)
         return torch.sparse_coo_tensor(index, pgso_entries(graph, S), size, is_coalesced=True)
 
+    def _of_one_matrix(self, S: Tensor) -> Tensor:  # (7,) or (7, n)
+        """Refuse to see one matrix where every channel has its own."""
+        if not self.commutes:
+            raise InputError(
+                f"an operator of shape {self.shape} is one matrix per {self.kind}; "
+                "take one with PGSO(gso.S[:, 0, c])"
+            )
+        return S if S.dim() == 1 else S.squeeze(-1)
+
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""
         values = ", ".join(f"{k}={v:.4g}" for k, v in self.parameters_tuple()._asdict().items())
+        if self.kind != "scalar":
+            values = f"{values}, shape={self.shape!r}"
         if len(self.learned) == len(NAMES):
             return values
         return f"{values}, learn={','.join(self.learned) or False}"

@@ -1,0 +1,155 @@
+"""S per node and per channel: values and gradients against Equation (1), entry by entry."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.autograd import gradcheck, gradgradcheck
+
+from pgso import Graph, apply_pgso, dense_pgso
+from pgso.errors import InputError
+from pgso.graph import EdgeList
+from pgso.gso import vector_products
+from pgso.gso.dense import positive_power
+from pgso.gso.message_passing import pgso_entries, propagate
+from tests.strategies import edge_lists, parameters, random_features, smooth_parameters
+
+
+@st.composite
+def graphs_with(draw, of, each, **options):
+    """Edges, and S with a draw of ``of`` for each node or for each of three channels."""
+    edges = draw(edge_lists(**options))
+    count = edges.num_nodes if each == "node" else 3
+    S = torch.tensor([draw(of) for _ in range(count)], dtype=torch.float64).t()
+    return edges, S.unsqueeze(2 if each == "node" else 1)
+
+
+def dense_by_node(A, S):
+    """γ with entries m2_i d_i^e2_i (A + diag a)_ij d_j^e3_j off, and the rest on the diagonal."""
+    m1, m2, m3, e1, e2, e3, a = S.squeeze(2)
+    A_a = A + a.diag()
+    d_a = A_a.sum(1)
+    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+    return (m1 * positive_power(d_a, e1) + m3).diag() + left[:, None] * A_a * right
+
+
+def by_node(x, A, S):
+    return dense_by_node(A, S) @ x
+
+
+def by_channel(x, A, S):
+    return torch.stack([dense_pgso(A, S[:, 0, c]) @ x[:, c] for c in range(x.size(1))], dim=1)
+
+
+TRUTH = {"node": by_node, "channel": by_channel}
+
+
+def gradients(function, *inputs):
+    leaves = [value.detach().clone().requires_grad_() for value in inputs]
+    out = function(*leaves)
+    direction = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).reshape(out.shape)
+    return torch.autograd.grad(out, leaves, direction)
+
+
+@pytest.mark.parametrize("each", TRUTH)
+@given(data=st.data())
+def test_the_product_and_its_gradients_equal_those_of_the_dense_operator(each, data):
+    edges, S = data.draw(graphs_with(parameters(), each))
+    x, A, graph = random_features(edges.num_nodes), edges.adjacency, edges.graph
+    torch.testing.assert_close(apply_pgso(x, graph, S), TRUTH[each](x, A, S))
+    found = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
+    wanted = gradients(lambda x, S: TRUTH[each](x, A, S), x, S)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("each", TRUTH)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_gradcheck_passes(each, data):
+    edges, S = data.draw(graphs_with(smooth_parameters(), each, max_nodes=4))
+    x = random_features(edges.num_nodes).requires_grad_()
+    graph = edges.graph
+    assert gradcheck(
+        lambda x, S: apply_pgso(x, graph, S), (x, S.requires_grad_()), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("each", TRUTH)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_the_traceable_form_and_learned_edges_give_the_same(each, data):
+    edges, S = data.draw(graphs_with(parameters(), each))
+    x = random_features(edges.num_nodes)
+    wanted = apply_pgso(x, edges.graph, S)
+    index, weight, n = edges
+    torch.testing.assert_close(propagate(x, EdgeList.of(index, weight, n), S), wanted)
+    weight = torch.ones(index.size(1), dtype=x.dtype) if weight is None else weight
+    learned = Graph.from_edge_index(index, weight.clone().requires_grad_(), n)
+    torch.testing.assert_close(apply_pgso(x, learned, S), wanted)
+
+
+@given(drawn=graphs_with(parameters(), "node"))
+def test_the_entries_of_the_matrix_are_those_of_the_dense_operator(drawn):
+    edges, S = drawn
+    graph = edges.graph
+    gamma = torch.zeros(graph.num_nodes, graph.num_nodes, dtype=torch.float64)
+    gamma[graph.pattern.row.long(), graph.pattern.col.long()] = pgso_entries(graph, S.squeeze(2))
+    torch.testing.assert_close(gamma, dense_by_node(edges.adjacency, S))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_blocks_of_rows_change_nothing(monkeypatch, weights):
+    edges = torch.randint(50, (2, 300))
+    weight = torch.rand(300) if weights else None  # then all degrees differ: no classes
+    S = torch.randn(7, 1, 4)
+    x = torch.randn(50, 4)
+
+    def result():
+        graph = Graph.from_edge_index(edges, weight, 50)
+        assert (vector_products.DegreeClasses.of(graph.degree) is None) == weights
+        return gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
+
+    whole = result()
+    monkeypatch.setattr(vector_products, "ROWS", 7)
+    for one, other in zip(result(), whole, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("shape", [(7, 30, 1), (7, 1, 4)])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_equal_values_are_the_scalar_operator(shape, dtype):
+    graph = Graph.from_edge_index(torch.randint(30, (2, 90)), num_nodes=30)
+    S = torch.tensor([0.3, -0.8, 0.5, 0.7, -0.4, -0.9, 1.2])
+    x = torch.randn(2, 30, 4, dtype=dtype)
+    found = apply_pgso(x, graph, S.view(7, 1, 1).expand(shape))
+    assert found.dtype == dtype
+    wanted = apply_pgso(x, graph, S)
+    tolerance = {} if dtype == torch.float32 else {"rtol": 0.05, "atol": 0.05}
+    torch.testing.assert_close(found, wanted, **tolerance)
+
+
+def test_nothing_is_nan_where_degrees_vanish():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=4)
+    for shape in ((7, 4, 1), (7, 1, 2)):
+        S = torch.full(shape, -1.0).requires_grad_()  # d + a is 0, and -1 at isolated nodes
+        x = torch.ones(4, 2, requires_grad=True)
+        apply_pgso(x, graph, S).sum().backward()
+        assert S.grad.isfinite().all()
+        assert x.grad.isfinite().all()
+
+
+def test_another_shape_is_refused():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+    with pytest.raises(InputError, match=r"\(7, 2, 1\) for a value per node or \(7, 1, 3\)"):
+        apply_pgso(torch.ones(2, 3), graph, torch.zeros(7, 1, 2))
+    with pytest.raises(InputError, match="finite"):
+        apply_pgso(torch.ones(2, 3), graph, torch.full((7, 1, 3), torch.nan))
+
+
+@pytest.mark.parametrize("shape", [(7, 4, 1), (7, 1, 2)])
+def test_second_derivatives_are_exact(shape):
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 0]]))
+    S = torch.rand(shape, dtype=torch.float64, requires_grad=True)
+    x = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(lambda x, S: apply_pgso(x, graph, S), (x, S))
