@@ -19,7 +19,7 @@ from pgso.models.optimisation import param_groups
 
 def step_of(model: nn.Module, y: Tensor, *inputs: object) -> Callable[[], None]:
     """One forward, backward and Adam step."""
-    optimiser = torch.optim.Adam(param_groups(model))
+    optimiser = torch.optim.Adam(param_groups(model), fused=True)
     model.train()
 
     def step() -> None:

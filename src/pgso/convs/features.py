@@ -80,7 +80,7 @@ class SparseFeatures:
         """Dropout of the stored values: zeros stay what they are."""
         if not training or p == 0:
             return self
-        return replace(self, values=functional.dropout(self.values, p))
+        return replace(self, values=dense_dropout(self.values, p, training))
 
     def to_dense(self) -> Tensor:  # (n, F)
         """The features as a dense matrix."""
@@ -104,7 +104,26 @@ def dropout(x: Features, p: float, training: bool) -> Features:
     """Dropout of dense or sparse features."""
     if isinstance(x, SparseFeatures):
         return x.dropout(p, training)
-    return functional.dropout(x, p, training)
+    return dense_dropout(x, p, training)
+
+
+def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
+    """Torch's dropout, several times faster on the CPU.
+
+    torch draws a random double per value there, which takes a fifth of a training step on Cora;
+    16 random bits decide as well. The probability is p to the nearest 2^-16, and the values that
+    stay are scaled by what it really is.
+    """
+    if not training or p == 0:
+        return x
+    if p >= 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
+        return functional.dropout(x, p, training)
+    steps = 2**16
+    dropped = round(p * steps)
+    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: x.numel()].view(x.shape)
+    kept = (bits >= dropped - steps // 2).to(x.dtype)
+    return x * kept.mul_(steps / (steps - dropped))
 
 
 class _SparseTimesDense(torch.autograd.Function):

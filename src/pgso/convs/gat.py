@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn.inits import glorot
 
-from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.features import Features, Linear, as_features, dense_dropout
 from pgso.convs.registry import CONVS, Conv
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, weighted_product
@@ -132,7 +132,7 @@ class GATConv(Conv):
         else:  # edges are not merged there, but α is a softmax over nodes: each counts once
             copies = _copies(graph).unsqueeze(1)
             alpha = copies * softmax_over_edges(graph, logits - copies.log())
-        return functional.dropout(alpha, self.dropout, self.training)
+        return dense_dropout(alpha, self.dropout, self.training)
 
 
 def _copies(edges: EdgeList) -> Tensor:  # (E + n,)

@@ -1,14 +1,15 @@
 """Equation (2), fast: γ(A, S) x by one sparse product, with exact gradients in S."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
 from pgso.graph.checks import check_features, check_rows
-from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import check_vector, is_vector
@@ -88,17 +89,17 @@ def pgso_entries(
 
     With ``transposed``, the matrix is m1 D^e1 + m2 D^e2 Aᵀ_a D^e3 + m3 I on the transposed pattern.
     """
-    m1, m2, m3, e1, e2, e3, a = S.unbind()
+    m1, m2, m3, e1, e2, e3, a = _numbers(S)
     pattern, weight = graph.pattern, graph.weight
     if transposed:
         assert isinstance(graph, Graph)
         pattern = graph.transposed
         if weight is not None and not graph.is_undirected:
             weight = weight.index_select(0, graph.transposition)
-    d_a = graph.degree.to(S.dtype) + a
-    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+    _, _, (D1, D2, D3) = _powers(graph, S.dtype, a, (e1, e2, e3))
+    left, right = m2 * D2, D3
     loops = a if graph.loops is None else graph.loops.to(S.dtype) + a
-    diagonal = m1 * positive_power(d_a, e1) + left * right * loops + m3
+    diagonal = m1 * D1 + left * right * loops + m3
 
     entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
     if weight is not None:
@@ -140,17 +141,18 @@ class _Propagate(torch.autograd.Function):
             return _times_transpose(g, S, ctx), None, None, None
 
         x, y = features
-        m1, m2, m3, e1, e2, e3, a = S.unbind()
-        d_a = ctx.graph.degree.to(S.dtype) + a
-        positive = d_a > 0
-        d_a = torch.where(positive, d_a, 1.0)
-        D1, D2, D3 = (torch.where(positive, d_a**e, 0.0) for e in (e1, e2, e3))
+        m1, m2, m3, e1, e2, e3, a = _numbers(S)
+        d_a, positive, (D1, D2, D3) = _powers(ctx.graph, S.dtype, a, (e1, e2, e3))
+        D2_D3 = D2 * D3
         alpha = m1 * D1 + m3
         q = row_dots(g, x).to(S.dtype)
-        if _stands_out(m2 * D2 * D3 * d_a, alpha, x.dtype):
+        if _stands_out(m2 * (D2_D3 @ d_a), alpha, x.dtype):
             z = _times_transpose(g, S, ctx)
-            p = torch.where(positive, row_dots(g, y).to(S.dtype) - alpha * q, 0.0)
-            r = torch.where(positive, row_dots(x, z).to(S.dtype) - alpha * q, 0.0)
+            alpha_q = alpha * q
+            p = row_dots(g, y).to(S.dtype) - alpha_q
+            r = row_dots(x, z).to(S.dtype) - alpha_q
+            if positive is not None:
+                p, r = (torch.where(positive, values, 0.0) for values in (p, r))
             grad_m2 = p.sum() / m2
         else:  # the differences above would be rounding errors: build the parts instead
             unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
@@ -160,21 +162,68 @@ class _Propagate(torch.autograd.Function):
             p, grad_m2 = m2 * p, p.sum()
             z = (alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
 
-        log_d = d_a.log()
-        m1_D1_q = m1 * D1 * q
-        through_degree = (e1 * m1_D1_q + e2 * p + e3 * r) / d_a
-        grad_S = torch.stack(
-            [
-                D1 @ q,
-                grad_m2,
-                q.sum(),
-                log_d @ m1_D1_q,
-                log_d @ p,
-                log_d @ r,
-                through_degree.sum() + m2 * (D2 * D3) @ q,
-            ]
-        )
+        D1_q = D1 * q
+        # d/de of d^e is d^e log d, d/da of it is e d^e / d: for each of the three powers.
+        by_log, by_degree = torch.stack([d_a.log(), 1 / d_a]) @ torch.stack([D1_q, p, r], dim=1)
+        log_D1_q, grad_e2, grad_e3 = _numbers(by_log)
+        D1_q_by_d, p_by_d, r_by_d = _numbers(by_degree)
+        through_degree = e1 * m1 * D1_q_by_d + e2 * p_by_d + e3 * r_by_d
+        grad_a = through_degree + m2 * (D2_D3 @ q)
+        found = [D1_q.sum(), grad_m2, q.sum(), m1 * log_D1_q, grad_e2, grad_e3, grad_a]
+        grad_S = torch.stack([torch.as_tensor(value, dtype=S.dtype) for value in found])
         return z if ctx.needs_input_grad[0] else None, grad_S, None, None
+
+
+def _numbers(values: Tensor) -> Sequence[Any]:
+    """Scalars to compute with: plain floats, which are quicker, unless someone is watching.
+
+    A gradient (of a gradient) needs 0-d tensors, and so does a traced program.
+    """
+    if values.dim() != 1 or torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return values.unbind()
+    return values.tolist()
+
+
+def _powers(
+    graph: Graph | EdgeList, dtype: torch.dtype, a: Scalar, exponents: Sequence[Scalar]
+) -> tuple[Tensor, Tensor | None, list[Tensor]]:
+    """D_a (1 where it is not positive), where it is positive (None: everywhere), and its powers.
+
+    As :func:`pgso.gso.dense.positive_power`, with the mask found once and left out where it
+    changes nothing. Layers that share S, and their backward passes, ask for the same powers:
+    plain ones are remembered while the graph lives.
+    """
+    if not isinstance(a, float):
+        d_a = graph.degree.to(dtype) + a
+        positive = d_a > 0
+        safe = torch.where(positive, d_a, 1.0)
+        return safe, positive, [torch.where(positive, safe**e, 0.0) for e in exponents]
+    known = _remembered.setdefault(graph, {})
+    if len(known) > 32:
+        known.clear()
+    base = known.get((dtype, a))
+    if base is None:
+        d_a = graph.degree.detach().to(dtype) + a
+        positive = d_a > 0
+        base = (d_a, None) if bool(positive.all()) else (d_a.where(positive, 1.0), positive)
+        known[dtype, a] = base
+    safe, mask = base
+    powers = []
+    for e in exponents:
+        power = known.get((dtype, a, e))
+        if power is None:
+            power = safe**e if mask is None else torch.where(mask, safe**e, 0.0)
+            known[dtype, a, e] = power
+        powers.append(power)
+    return safe, mask, powers
+
+
+_remembered: "WeakKeyDictionary[Graph | EdgeList, dict[tuple[Any, ...], Any]]" = WeakKeyDictionary()
+
+
+# autograd.Function asks for the signature at every call; finding it takes as long as a product of
+# a small graph.
+_Propagate.forward.__signature__ = inspect.signature(_Propagate.forward)  # type: ignore[attr-defined]
 
 
 def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
@@ -183,18 +232,21 @@ def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     return out
 
 
-def _stands_out(part: Tensor, alpha: Tensor, dtype: torch.dtype) -> bool:
+def _stands_out(part: Any, alpha: Tensor, dtype: torch.dtype) -> bool:
     """Whether y - α x keeps enough digits of x's type to tell m2's part of γ x from it."""
     if torch.compiler.is_compiling():  # a traced program cannot look at m2
         return False
     limits = torch.finfo(dtype)
     noise = limits.eps ** (1 / 3) * alpha.abs().sum() + limits.tiny / limits.eps
-    return bool(part.abs().sum() > noise)
+    return bool(abs(part) > noise)
 
 
 def _transpose(S: Tensor) -> Tensor:
     """The S of γᵀ: e2 and e3 change sides."""
-    return S[[0, 1, 2, 3, 5, 4, 6]]
+    return S.index_select(0, _EXCHANGED.to(S.device))
+
+
+_EXCHANGED = torch.tensor([0, 1, 2, 3, 5, 4, 6])
 
 
 def _as_vector(S: Sequence[Scalar] | Tensor | str, x: Tensor) -> Tensor:
