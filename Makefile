@@ -5,12 +5,14 @@ READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench docs readme clean
 help:
 	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
 	@echo "make lint   format, lint, types and import directions"
 	@echo "make bench  speed and memory as ratios measured in one run"
+	@echo "make docs   build the documentation into site/"
+	@echo "make readme write the tables of README.md from results/"
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -33,6 +35,12 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+readme: $(READY)
+	$(BIN)/python -m pgso.report.readme
 
 clean:
 	rm -rf .venv

@@ -1,0 +1,57 @@
+"""What the site shows depends on what is there: pages of studies, and guides that exist."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Leave out guides that are not written yet; list the studies that have a page."""
+    docs = Path(config.docs_dir)
+    config.nav = _existing(config.nav, docs)
+    studies = {page.parent.name: f"results/{page.parent.name}/page.md" for page in _pages()}
+    if studies:
+        titles = {name.replace("_", " ").capitalize(): place for name, place in studies.items()}
+        config.nav.append({"Results": [{title: place} for title, place in titles.items()]})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Take pages and figures of the studies from where ``pgso report`` put them."""
+    for page in _pages():
+        for path in [page, *sorted((page.parent / "figures").glob("*.png"))]:
+            place = path.relative_to(ROOT).as_posix()
+            files.append(File.generated(config, place, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links into the source lead to the API; pages of studies that are there become links."""
+    for folder, page in API.items():
+        markdown = re.sub(rf"\]\(\.\./src/pgso/{folder}/[^)]*\)", f"](api/{page}.md)", markdown)
+    for page in _pages():
+        place = page.relative_to(ROOT).as_posix()
+        markdown = markdown.replace(f"`{place}`", f"[{page.parent.name}]({place})")
+    return markdown
+
+
+def _pages() -> list[Path]:
+    return sorted(RESULTS.glob("*/page.md"))
+
+
+def _existing(nav: list[Any], docs: Path) -> list[Any]:
+    kept = []
+    for entry in nav:
+        ((title, place),) = entry.items()
+        if isinstance(place, list):
+            kept.append({title: _existing(place, docs)})
+        elif (docs / place).is_file():
+            kept.append(entry)
+    return kept

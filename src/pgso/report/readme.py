@@ -1,0 +1,154 @@
+"""``python -m pgso.report.readme``: the tables of the README, from the ledgers and benchmarks.
+
+A table stands between ``<!-- results:start -->`` and ``<!-- results:end -->``; what is between the
+marks is replaced, the rest of the page is left alone.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgso.errors import InputError
+from pgso.records import RunRecord, RunSpec
+from pgso.records.ledger import read_ledger
+from pgso.records.spec import RECIPES
+from pgso.records.store import write_atomically
+from pgso.report.labels import LABELS, plain, signed
+from pgso.report.statistics import t_interval
+
+README, RESULTS = Path("README.md"), Path("results")
+TUNING_FROM = 100  # seeds from here on chose hyper-parameters; they are not results
+LEARNED = ("pgso", "mpgso")
+Cell = tuple[str, str, str, bool]  # dataset, conv, data options, residual
+
+
+def filled(page: str, results: Path) -> str:
+    """The page with its tables as the records are now."""
+    for name, table in (("results", results_tables(results)), ("speed", speed_table(results))):
+        start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+        if page.count(start) != 1 or page.count(end) != 1:
+            raise InputError(f"the page needs one {start} and one {end}")
+        before, _, rest = page.partition(start)
+        page = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+    return page
+
+
+def results_tables(results: Path) -> str:
+    """One table a study that compares learned operators with the fixed one, and a list of all."""
+    parts, links = [], []
+    for ledger in sorted(results.glob("*/records.jsonl")):
+        study, records = ledger.parent.name, list(read_ledger(ledger).values())
+        if not records:
+            continue
+        table = study_table(records)
+        page = f"[{study}]({results.name}/{study}/page.md)"
+        if table:
+            parts.append(f"**{page}**\n\n{table}\n")
+        links.append(f"{page} ({len(records)} runs)")
+    if not links:
+        return "No study has been run yet: `pgso run recipes --budget`, then `make readme`."
+    return "\n".join([*parts, f"All studies: {', '.join(links)}."])
+
+
+def study_table(records: Sequence[RunRecord]) -> str:
+    """Fixed scores and paired differences, a row for each dataset; empty if nothing is paired."""
+    cells: dict[Cell, list[RunRecord]] = {}
+    for record in records:
+        if record.spec.seed < TUNING_FROM and record.test is not None and not record.spec.residual:
+            cells.setdefault(_cell(record.spec), []).append(record)
+    columns = [
+        (operator, recipe)
+        for recipe in RECIPES
+        for operator in LEARNED
+        if any(differences(runs, operator, recipe) for runs in cells.values())
+    ]
+    if not columns:
+        return ""
+    rows = []
+    for (dataset, conv, options, _), runs in cells.items():
+        fixed = [100 * r.test for r in runs if r.spec.operator == "fixed" and r.test is not None]
+        found = [differences(runs, operator, recipe) for operator, recipe in columns]
+        if fixed and any(found):
+            name = f"{dataset}, {conv}" + (f" ({options})" if options else "")
+            rows.append([name, _score(fixed), *(_difference(points) for points in found)])
+    several = len({recipe for _, recipe in columns}) > 1
+    header = [
+        f"{LABELS[operator]}, {recipe}" if several else LABELS[operator]
+        for operator, recipe in columns
+    ]
+    return _markdown(["test, 100 ×", "fixed", *header], sorted(rows))
+
+
+def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
+    """Learned minus fixed in test points, seed by seed."""
+    fixed = {r.spec.seed: r.test for r in records if r.spec.operator == "fixed"}
+    return [
+        100 * (record.test - baseline)
+        for record in records
+        if record.spec.operator == operator and _recipe(record.spec) == recipe
+        if (baseline := fixed.get(record.spec.seed)) is not None and record.test is not None
+    ]
+
+
+def speed_table(results: Path) -> str:
+    """Every ratio that ``make bench`` has measured, beside what was asked for."""
+    rows, machine = [], ""
+    for path in sorted((results / "benchmarks").glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        on: Mapping[str, Any] = found["machine"]
+        machine = f"{on['threads']} threads, torch {on['torch']}"
+        rows += [[row["name"], f"{row['ratio']:.2f}", str(row["target"])] for row in found["rows"]]
+    if not rows:
+        return "Nothing has been measured yet: `make bench`, then `make readme`."
+    return (
+        _markdown(["", "ratio", "asked for"], rows) + f"\n\nMeasured with {machine}: `make bench`."
+    )
+
+
+def _cell(spec: RunSpec) -> Cell:
+    options = ", ".join(f"{k}={v}" for k, v in sorted(spec.data_options.items()))
+    return spec.dataset, spec.conv, options, spec.residual
+
+
+def _recipe(spec: RunSpec) -> str | None:
+    """The recipe whose choices a spec has, whether or not it says so."""
+    default = RunSpec(dataset=spec.dataset)
+    for name, chosen in RECIPES.items():
+        names = ("s_loss", "s_rate", "s_decay", "s_delay")
+        if all(getattr(spec, f) == chosen.get(f, getattr(default, f)) for f in names):
+            return name
+    return None
+
+
+def _score(points: Sequence[float]) -> str:
+    sd = f" ± {np.std(points, ddof=1):.1f}" if len(points) > 1 else ""
+    return f"{plain(float(np.mean(points)))}{sd} ({len(points)})"
+
+
+def _difference(points: Sequence[float]) -> str:
+    """The mean with its 95 % interval, in bold where that leaves out 0."""
+    if not points:
+        return "–"
+    mean, interval = signed(float(np.mean(points))), t_interval(points)
+    if interval is None:
+        return mean
+    text = f"{mean} [{plain(interval.low)}, {plain(interval.high)}]"
+    return f"**{text}**" if interval.low > 0 or interval.high < 0 else text
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(re.sub('[|]', '/', cell) for cell in row)} |" for row in lines)
+
+
+def main() -> None:
+    """Write the tables into README.md of the folder this is run in."""
+    write_atomically(README, filled(README.read_text(encoding="utf-8"), RESULTS))
+
+
+if __name__ == "__main__":
+    main()

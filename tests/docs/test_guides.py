@@ -1,0 +1,104 @@
+"""What the README and the guides show works: code, commands, and the things they name."""
+
+import re
+import shlex
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.main import get_command
+
+from pgso.cli.main import app
+from pgso.convs import CONVS
+from pgso.data import DATASETS
+from pgso.experiments import EXPERIMENTS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN_ELSEWHERE = {
+    path.name
+    for path in PAGES
+    for test in (ROOT / "tests").rglob("test_guide.py")
+    if f"docs/{path.name}" in test.read_text()
+}
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.fixture
+def _registries_as_they_were(monkeypatch):
+    for registry in (CONVS, DATASETS, EXPERIMENTS):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+
+@pytest.mark.usefixtures("_registries_as_they_were")
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name not in RUN_ELSEWHERE and blocks(page, "python")],
+    ids=lambda page: page.name,
+)
+def test_the_code_runs_in_an_empty_folder(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(page, "python"))
+    guide = ModuleType("guide")  # classes want a module to belong to
+    monkeypatch.setitem(sys.modules, "guide", guide)
+    exec(compile(code, str(page), "exec"), vars(guide))
+
+
+COMMANDS = [
+    line.removeprefix(".venv/bin/")
+    for page in PAGES
+    for block in [*blocks(page, "bash"), *blocks(page, "")]
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.parametrize("line", sorted({line for line in COMMANDS if line.startswith("pgso ")}))
+def test_commands_and_their_options_exist(line):
+    _, name, *words = shlex.split(line, comments=True)
+    known = get_command(app).commands
+    assert name in known
+    options = {option for parameter in known[name].params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+@pytest.mark.parametrize("line", sorted({line for line in COMMANDS if line.startswith("make ")}))
+def test_targets_of_make_exist(line):
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert set(shlex.split(line, comments=True)[1:]) <= set(targets)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        in_results = "results/" in link  # pages that a study will have written
+        assert in_results or (page.parent / link).exists(), link
+
+
+MAP = (ROOT / "docs" / "paper_map.md").read_text()
+
+
+def test_the_objects_of_the_paper_map_exist():
+    for name in set(re.findall(r"`(pgso(?:\.\w+)+)`", MAP)):
+        parts = name.split(".")
+        for cut in range(len(parts), 0, -1):
+            try:
+                found = import_module(".".join(parts[:cut]))
+            except ModuleNotFoundError:
+                continue
+            for part in parts[cut:]:
+                found = getattr(found, part)
+            break
+
+
+def test_the_tests_of_the_paper_map_exist():
+    for name in set(re.findall(r"`(tests/[\w/]+\.py)`", MAP)):
+        assert (ROOT / name).is_file(), name
+
+
+def test_every_study_is_in_the_paper_map():
+    assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS)

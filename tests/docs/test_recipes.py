@@ -1,0 +1,69 @@
+"""The one-file recipes of docs/extend.md, each done once in a copy of the package."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "extend.md").read_text()
+FILES = {  # where a recipe goes -> how its file begins
+    "convs/skip.py": '"""A layer that keeps its input',
+    "data/sources/ring.py": '"""A ring whose nodes alternate',
+    "experiments/ring.py": '"""Does the operator learn to turn signs',
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    """pgso with the files of the guide in it, and one more line in the table of presets."""
+    copy = tmp_path / "pgso"
+    shutil.copytree(ROOT / "src" / "pgso", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    for place, start in FILES.items():
+        (code,) = (block for block in blocks if block.startswith(start))
+        (copy / place).write_text(code)
+    (S,) = re.findall(r"^lazy_walk = (PGSOParameters\([^)]*\))", GUIDE, flags=re.MULTILINE)
+    table = copy / "gso" / "presets.py"
+    mark = "    # Not in Table 1:\n"
+    assert mark in table.read_text()
+    table.write_text(table.read_text().replace(mark, f'{mark}    "lazy_walk": {S},\n'))
+    return tmp_path
+
+
+PROGRAM = """
+import sys
+import pgso
+assert pgso.__file__.startswith({package!r})
+from pgso.cli.main import run
+
+for line in (
+    "list",
+    "train ring --conv skip --preset lazy_walk --epochs 3",
+    "run ring --quick --workers 1",
+    "report ring",
+):
+    sys.argv = ["pgso", *line.split()]
+    try:
+        run()
+    except SystemExit as end:
+        assert not end.code, line
+"""
+
+
+def test_all_four_are_found_by_name_and_work_together(package):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(package=str(package))],
+        cwd=package,  # the first place where Python looks
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for name in ("skip", "lazy_walk", "ring", "Signs on a ring", "test accuracy"):
+        assert name in done.stdout
+    page = (package / "results" / "ring" / "page.md").read_text()
+    assert page.startswith("# Signs on a ring")
+    assert "4 runs" in page
