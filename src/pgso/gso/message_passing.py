@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -11,6 +10,7 @@ from torch import Tensor
 from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
 from pgso.graph.checks import check_features, check_rows
 from pgso.gso.parameters import Scalar
+from pgso.gso.powers import derivatives_of, numbers, powers_of
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import check_vector, is_vector
 from pgso.gso.vector_products import propagate_vectors
@@ -76,7 +76,7 @@ def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
     if learned_edges or not isinstance(graph, Graph):
         out = weighted_product(graph, pgso_entries(graph, S).to(x.dtype), flat)
     else:
-        out = _Propagate.apply(flat, S, graph, False)
+        out = _times(flat, S, graph, False)
     return _unflatten(out, x)
 
 
@@ -89,22 +89,23 @@ def pgso_entries(
 
     With ``transposed``, the matrix is m1 D^e1 + m2 D^e2 Aᵀ_a D^e3 + m3 I on the transposed pattern.
     """
-    m1, m2, m3, e1, e2, e3, a = _numbers(S)
+    m1, m2, m3, *exponents, a = numbers(S)
     pattern, weight = graph.pattern, graph.weight
     if transposed:
         assert isinstance(graph, Graph)
         pattern = graph.transposed
         if weight is not None and not graph.is_undirected:
             weight = weight.index_select(0, graph.transposition)
-    _, _, (D1, D2, D3) = _powers(graph, S.dtype, a, (e1, e2, e3))
-    left, right = m2 * D2, D3
+    powers = powers_of(graph, S.dtype, a, exponents)
+    left, right = m2 * powers.D2, powers.D3
     loops = a if graph.loops is None else graph.loops.to(S.dtype) + a
-    diagonal = m1 * D1 + left * right * loops + m3
+    diagonal = m1 * powers.D1 + left * right * loops + m3
 
     entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
     if weight is not None:
         entries = entries * weight.to(S.dtype)
-    return entries.index_copy(0, pattern.diagonal, diagonal)
+    gamma: Tensor = entries.index_copy(0, pattern.diagonal, diagonal)
+    return gamma
 
 
 class _Propagate(torch.autograd.Function):
@@ -141,84 +142,39 @@ class _Propagate(torch.autograd.Function):
             return _times_transpose(g, S, ctx), None, None, None
 
         x, y = features
-        m1, m2, m3, e1, e2, e3, a = _numbers(S)
-        d_a, positive, (D1, D2, D3) = _powers(ctx.graph, S.dtype, a, (e1, e2, e3))
-        D2_D3 = D2 * D3
-        alpha = m1 * D1 + m3
+        m1, m2, m3, e1, e2, e3, a = numbers(S)
+        powers, rows = derivatives_of(ctx.graph, S.dtype, a, (e1, e2, e3))
+        alpha = m1 * powers.D1 + m3
         q = row_dots(g, x).to(S.dtype)
-        if _stands_out(m2 * (D2_D3 @ d_a), alpha, x.dtype):
+        if _stands_out(m2 * (rows[4] @ powers.d_a), alpha, x.dtype):
             z = _times_transpose(g, S, ctx)
             alpha_q = alpha * q
-            p = row_dots(g, y).to(S.dtype) - alpha_q
-            r = row_dots(x, z).to(S.dtype) - alpha_q
-            if positive is not None:
-                p, r = (torch.where(positive, values, 0.0) for values in (p, r))
+            p = powers.masked(row_dots(g, y).to(S.dtype) - alpha_q)
+            r = powers.masked(row_dots(x, z).to(S.dtype) - alpha_q)
             grad_m2 = p.sum() / m2
         else:  # the differences above would be rounding errors: build the parts instead
             unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
             z = _times_transpose(g, unit, ctx)
-            p = row_dots(g, _Propagate.apply(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
+            p = row_dots(g, _times(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
             r = m2 * row_dots(x, z).to(S.dtype)
             p, grad_m2 = m2 * p, p.sum()
             z = (alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
 
-        D1_q = D1 * q
-        # d/de of d^e is d^e log d, d/da of it is e d^e / d: for each of the three powers.
-        by_log, by_degree = torch.stack([d_a.log(), 1 / d_a]) @ torch.stack([D1_q, p, r], dim=1)
-        log_D1_q, grad_e2, grad_e3 = _numbers(by_log)
-        D1_q_by_d, p_by_d, r_by_d = _numbers(by_degree)
-        through_degree = e1 * m1 * D1_q_by_d + e2 * p_by_d + e3 * r_by_d
-        grad_a = through_degree + m2 * (D2_D3 @ q)
-        found = [D1_q.sum(), grad_m2, q.sum(), m1 * log_D1_q, grad_e2, grad_e3, grad_a]
-        grad_S = torch.stack([torch.as_tensor(value, dtype=S.dtype) for value in found])
-        return z if ctx.needs_input_grad[0] else None, grad_S, None, None
+        # d/de of d^e is d^e log d, and d/da of it is e d^e / d: for each of the three powers.
+        sums = rows @ torch.stack([q, p, r], dim=1)  # (7, 3)
+        grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = numbers(sums[:, 0])
+        grad_e2, p_by_d = numbers(sums[5:, 1])
+        grad_e3, r_by_d = numbers(sums[5:, 2])
+        grad_a = e1 * m1 * D1_q_by_d + e2 * p_by_d + e3 * r_by_d + m2 * D2_D3_q
+        found = [grad_m1, grad_m2, grad_m3, m1 * log_q, grad_e2, grad_e3, grad_a]
+        return z if ctx.needs_input_grad[0] else None, _vector(found, S), None, None
 
 
-def _numbers(values: Tensor) -> Sequence[Any]:
-    """Scalars to compute with: plain floats, which are quicker, unless someone is watching.
-
-    A gradient (of a gradient) needs 0-d tensors, and so does a traced program.
-    """
-    if values.dim() != 1 or torch.is_grad_enabled() or torch.compiler.is_compiling():
-        return values.unbind()
-    return values.tolist()
-
-
-def _powers(
-    graph: Graph | EdgeList, dtype: torch.dtype, a: Scalar, exponents: Sequence[Scalar]
-) -> tuple[Tensor, Tensor | None, list[Tensor]]:
-    """D_a (1 where it is not positive), where it is positive (None: everywhere), and its powers.
-
-    As :func:`pgso.gso.dense.positive_power`, with the mask found once and left out where it
-    changes nothing. Layers that share S, and their backward passes, ask for the same powers:
-    plain ones are remembered while the graph lives.
-    """
-    if not isinstance(a, float):
-        d_a = graph.degree.to(dtype) + a
-        positive = d_a > 0
-        safe = torch.where(positive, d_a, 1.0)
-        return safe, positive, [torch.where(positive, safe**e, 0.0) for e in exponents]
-    known = _remembered.setdefault(graph, {})
-    if len(known) > 32:
-        known.clear()
-    base = known.get((dtype, a))
-    if base is None:
-        d_a = graph.degree.detach().to(dtype) + a
-        positive = d_a > 0
-        base = (d_a, None) if bool(positive.all()) else (d_a.where(positive, 1.0), positive)
-        known[dtype, a] = base
-    safe, mask = base
-    powers = []
-    for e in exponents:
-        power = known.get((dtype, a, e))
-        if power is None:
-            power = safe**e if mask is None else torch.where(mask, safe**e, 0.0)
-            known[dtype, a, e] = power
-        powers.append(power)
-    return safe, mask, powers
-
-
-_remembered: "WeakKeyDictionary[Graph | EdgeList, dict[tuple[Any, ...], Any]]" = WeakKeyDictionary()
+def _vector(values: Sequence[Any], like: Tensor) -> Tensor:
+    """Floats or 0-d tensors as one tensor."""
+    if isinstance(values[0], float):
+        return like.new_tensor([float(value) for value in values])
+    return torch.stack([torch.as_tensor(value, dtype=like.dtype) for value in values])
 
 
 # autograd.Function asks for the signature at every call; finding it takes as long as a product of
@@ -228,8 +184,15 @@ _Propagate.forward.__signature__ = inspect.signature(_Propagate.forward)  # type
 
 def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     """γᵀ g, on the other pattern than the forward pass."""
-    out: Tensor = _Propagate.apply(g, _transpose(S), ctx.graph, not ctx.transposed)
-    return out
+    return _times(g, _transpose(S), ctx.graph, not ctx.transposed)
+
+
+def _times(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
+    """γ x, or with ``transposed`` on the other pattern; recorded only if someone is watching."""
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        out: Tensor = _Propagate.apply(x, S, graph, transposed)
+        return out
+    return _Propagate.forward(x, S, graph, transposed)
 
 
 def _stands_out(part: Any, alpha: Tensor, dtype: torch.dtype) -> bool:
