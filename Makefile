@@ -5,12 +5,13 @@ READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: help demo test lint bench docs readme clean
+.PHONY: help demo test lint bench bench-scale docs readme clean
 help:
 	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
 	@echo "make lint   format, lint, types and import directions"
 	@echo "make bench  speed and memory as ratios measured in one run"
+	@echo "make bench-scale  up to 10^8 edges, sampling, several processes (20 GiB, half an hour)"
 	@echo "make docs   build the documentation into site/"
 	@echo "make readme write the tables of README.md from results/"
 
@@ -35,6 +36,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

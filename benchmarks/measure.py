@@ -26,10 +26,20 @@ def peak_memory(call: Callable[[], object]) -> float:
     """Mebibytes by which the resident memory of this process rose at most during the call."""
     call()  # what stays allocated after a first call is not the call's own
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: reset the high-water mark
+    reset_peak()
     before = _status("VmRSS")
     call()
     return (_status("VmHWM") - before) / 1024
+
+
+def reset_peak() -> None:
+    """Forget what :func:`peak_memory_of_process` has seen (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory_of_process() -> float:
+    """The most gibibytes this process has had in memory since its start, or the last reset."""
+    return _status("VmHWM") / 2**20
 
 
 def _status(field: str) -> float:

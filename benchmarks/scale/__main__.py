@@ -1,0 +1,54 @@
+"""``python -m benchmarks.scale [PART ...]``: each part in its own process, into one JSON file."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+from benchmarks.measure import Row
+from benchmarks.scale.plot import draw
+
+RESULTS = Path(__file__).parents[2] / "results"
+SIZES = (10**5, 10**6, 10**7, 10**8)
+SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages: a third off at 10^7 edges
+PARTS = {
+    **{f"product {size}": ("product", str(size)) for size in SIZES},
+    "sampling": ("sampling",),
+    **{
+        f"{count}, {nodes} nodes": ("step", str(nodes))
+        for nodes in (200_000, 1_000_000)
+        for count in ("one process", "two processes")
+    },
+    "accuracy": ("accuracy",),
+}
+
+
+def main(names: list[str]) -> None:
+    """Run the named parts, by default all; the others keep what they last measured."""
+    path = RESULTS / "scale.json"
+    found: dict[str, Row] = json.loads(path.read_text()) if path.exists() else {}
+    for name in names or PARTS:
+        found[name] = {**_measure(name), "load": os.getloadavg()[0], "torch": torch.__version__}
+        print(name, found[name])
+        RESULTS.mkdir(exist_ok=True)
+        found["slope"] = draw(found, RESULTS / "scale.png")
+        path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def _measure(name: str) -> Row:
+    module, *arguments = PARTS[name]
+    launcher = [sys.executable]
+    if name.startswith("two processes"):
+        launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*launcher, "-m", "benchmarks.scale.part", module, *arguments]
+    environment = {**os.environ, **SETTINGS}
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    row: Row = json.loads(done.stdout.strip().splitlines()[-1])
+    return row
+
+
+main(sys.argv[1:])

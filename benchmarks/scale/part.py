@@ -1,0 +1,12 @@
+"""``python -m benchmarks.scale.part MODULE [SIZE]``: one measurement, as a line of JSON."""
+
+import json
+import sys
+from importlib import import_module
+
+import torch
+
+torch.set_num_threads(1)
+row = import_module(f"benchmarks.scale.{sys.argv[1]}").run(*map(int, sys.argv[2:]))
+if row is not None:
+    print(json.dumps(row))
