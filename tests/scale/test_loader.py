@@ -1,6 +1,7 @@
 """The loader: every node once an epoch, the same epoch again, shared by processes."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,3 +90,15 @@ def test_collections_of_graphs_are_refused(tmp_path):
     shapes = pgso.load_task("SHAPES", tmp_path, folds=3)
     with pytest.raises(InputError, match=r"task\.batch"):
         pgso.NeighborLoader(shapes)
+
+
+def test_features_of_a_folder_stay_on_disk(tmp_path):
+    edges = "\n".join(f"{i},{(i + 1) % 12}" for i in range(12))
+    (tmp_path / "edges.csv").write_text("source,target\n" + edges)
+    (tmp_path / "labels.csv").write_text("\n".join("ab"[i % 2] for i in range(12)))
+    np.save(tmp_path / "features.npy", np.arange(36, dtype=np.float32).reshape(12, 3))
+    task = pgso.load_task(tmp_path)
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if "npy" in line]
+    assert any(str(tmp_path) in line for line in mapped)
+    start, end = (int(text, 16) for text in mapped[-1].split()[0].split("-"))
+    assert start <= task.x.data_ptr() < end

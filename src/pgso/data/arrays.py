@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
+BLOCK = 2**16  # rows looked at together: features may be larger than memory
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,7 +101,8 @@ def check_range(values: Array, low: int, high: int, what: str) -> None:
 def check_finite(values: "Array | scipy.sparse.csr_array", what: str) -> None:
     """Refuse NaN and infinities, naming the first place."""
     stored = values if isinstance(values, np.ndarray) else values.data
-    if np.issubdtype(stored.dtype, np.integer) or np.isfinite(stored).all():
+    blocks = (stored[start : start + BLOCK] for start in range(0, len(stored), BLOCK))
+    if np.issubdtype(stored.dtype, np.integer) or all(np.isfinite(part).all() for part in blocks):
         return
     if not isinstance(values, np.ndarray):
         values = values.tocoo()

@@ -96,7 +96,8 @@ def _features(folder: Path, nodes: dict[str, int]) -> Array | None:
         raise InputError(f"{folder} has features.csv and features.npy; remove one of them")
     if array.is_file():
         try:
-            x = np.load(array, allow_pickle=False)
+            # Rows stay on disk until they are used; copy-on-write, for torch wants writable memory.
+            x = np.load(array, mmap_mode="c", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"{array} is no readable array of numbers ({error})") from None
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
@@ -104,7 +105,7 @@ def _features(folder: Path, nodes: dict[str, int]) -> Array | None:
         if len(x) != len(nodes):
             raise InputError(f"{array} has {len(x)} rows, but labels.csv names {len(nodes)} nodes")
         check_finite(x, f"{array}: features")
-        return x.astype(np.float32)
+        return x.astype(np.float32, copy=False)
     return _feature_table(table, nodes) if table.is_file() else None
 
 
