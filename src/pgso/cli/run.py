@@ -80,7 +80,7 @@ def report(
 ) -> None:
     """Draw the pages of the studies from their ledgers; trains nothing."""
     from pgso.errors import InputError
-    from pgso.experiments import EXPERIMENTS, Size
+    from pgso.experiments import EXPERIMENTS, Size, claims
     from pgso.records.ledger import read_ledger
     from pgso.records.store import write_atomically
 
@@ -96,3 +96,9 @@ def report(
         page = results / name / "page.md"
         write_atomically(page, study.page(records, results / name / "figures"))
         console.print(f"{name}: {page}", soft_wrap=True)
+    ledgers = {
+        name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
+    }
+    if any(ledgers.values()):
+        write_atomically(results / "CLAIMS.md", claims.page(ledgers))
+        console.print(f"claims: {results / 'CLAIMS.md'}", soft_wrap=True)
