@@ -79,3 +79,20 @@ def test_no_colour_where_none_is_wanted(pgso):
     assert "\x1b[" in pgso("--help", FORCE_COLOR="1").stdout
     assert "\x1b[3" not in pgso("--help", FORCE_COLOR="1", NO_COLOR="1").stdout
     assert "\x1b" not in pgso("list", "presets").stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("pgso comp", {"compare"}),
+        ("pgso compare x --preset sym", {"symmetric_laplacian"}),
+        ("pgso list pre", {"presets"}),
+    ],
+)
+def test_the_shell_completes_names(pgso, typed, offered):
+    shown = pgso(
+        _PGSO_COMPLETE="complete_bash",
+        COMP_WORDS=typed,
+        COMP_CWORD=str(len(typed.split()) - 1),
+    )
+    assert set(shown.stdout.split()) == offered

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,15 +23,34 @@ def load(path):
 REST = load(ROOT / "docs" / "hooks" / "rest.py")
 
 
-def test_the_site_builds_without_a_warning(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(tmp_path)]
+@pytest.fixture
+def project(tmp_path):
+    """What the site is made of, and a study that has a page with a figure."""
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    for page in (ROOT / "results").glob("*/page.md"):
+        shutil.copytree(page.parent, tmp_path / "results" / page.parent.name)
+    study = tmp_path / "results" / "operators"
+    (study / "figures").mkdir(parents=True, exist_ok=True)
+    (study / "figures" / "drawn.png").touch()
+    (study / "page.md").write_text("# A study\n\n![drawn](figures/drawn.png)\n")
+    return tmp_path
+
+
+def test_the_site_builds_without_a_warning(project):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q"]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=quiet)
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, env=quiet)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "api" / "operator.html").read_text()
-    assert "Equation (1)" in page
-    assert ".. math::" not in page
-    assert ":func:" not in page
+    site = project / "site"
+    api = (site / "api" / "operator.html").read_text()
+    assert "Equation (1)" in api
+    assert ".. math::" not in api
+    assert ":func:" not in api
+    assert "A study" in (site / "results" / "operators" / "page.html").read_text()
+    assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
+    assert 'href="results/operators/page.html"' in (site / "paper_map.html").read_text()
 
 
 def test_formulas_and_roles_become_markdown():

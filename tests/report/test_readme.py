@@ -62,6 +62,15 @@ def test_recipes_have_columns_of_their_own_and_other_variants_none(tmp_path):
     assert "| +10.0 | +20.0 |" in table
 
 
+def test_options_of_the_data_are_named_where_rows_would_look_alike(tmp_path):
+    both = [{"data_options": {"protocol": "gin"}}, {}]
+    runs = [record(0.5, operator=name, **options) for options in both for name in ("fixed", "pgso")]
+    assert "| Cora, gcn | " in study(tmp_path, runs[:2])
+    table = study(tmp_path, runs)
+    assert "| Cora, gcn (protocol=gin) | " in table
+    assert "| Cora, gcn (as it is) | " in table
+
+
 def test_runs_that_tuned_are_no_results(tmp_path):
     runs = [record(0.5, operator="fixed", seed=100), record(0.6, seed=100)]
     assert "|" not in study(tmp_path, runs)

@@ -2,13 +2,22 @@
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pgso.errors import InputError
+from pgso.gso.presets import PRESETS
 from pgso.records import RunSpec
+from pgso.records.spec import RECIPES
+
+
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell offers after TAB; only for names that are known without importing torch."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
 
 DatasetName = Annotated[
     str, typer.Argument(metavar="DATASET", help="A name (pgso list datasets) or your own folder.")
@@ -17,8 +26,13 @@ Conv = Annotated[str, typer.Option(help="Base architecture: pgso list convs.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training data.", min=1)]
 Layers = Annotated[int | None, typer.Option(help="Number of layers.", min=1)]
 Hidden = Annotated[int | None, typer.Option(help="Width of the hidden layers.", min=1)]
-Preset = Annotated[str | None, typer.Option(help="Where S starts: pgso list presets.")]
-Recipe = Annotated[str | None, typer.Option(help="How S is trained.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="Where S starts: pgso list presets.", autocompletion=completing(PRESETS)),
+]
+Recipe = Annotated[
+    str | None, typer.Option(help=" | ".join(RECIPES), autocompletion=completing(RECIPES))
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other choice, e.g. --set norm=batch."),

@@ -64,7 +64,9 @@ LISTS: Registry[Callable[[], list[Row]]] = Registry(
 
 @app.command("list", epilog=examples("pgso list datasets", "pgso list presets --json"))
 def list_(
-    what: Annotated[str | None, typer.Argument(help=" | ".join(LISTS))] = None,
+    what: Annotated[
+        str | None, typer.Argument(help=" | ".join(LISTS), autocompletion=choices.completing(LISTS))
+    ] = None,
     as_json: choices.AsJson = False,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments."""

@@ -23,7 +23,7 @@ from pgso.report.statistics import t_interval
 README, RESULTS = Path("README.md"), Path("results")
 TUNING_FROM = 100  # seeds from here on chose hyper-parameters; they are not results
 LEARNED = ("pgso", "mpgso")
-Cell = tuple[str, str, str, bool]  # dataset, conv, data options, residual
+Cell = tuple[str, str, str]  # dataset, conv, data options
 
 
 def filled(page: str, results: Path) -> str:
@@ -69,11 +69,12 @@ def study_table(records: Sequence[RunRecord]) -> str:
     if not columns:
         return ""
     rows = []
-    for (dataset, conv, options, _), runs in cells.items():
+    for (dataset, conv, options), runs in cells.items():
         fixed = [100 * r.test for r in runs if r.spec.operator == "fixed" and r.test is not None]
         found = [differences(runs, operator, recipe) for operator, recipe in columns]
         if fixed and any(found):
-            name = f"{dataset}, {conv}" + (f" ({options})" if options else "")
+            alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
+            name = f"{dataset}, {conv}" + (f" ({options})" if len(alike) > 1 else "")
             rows.append([name, _score(fixed), *(_difference(points) for points in found)])
     several = len({recipe for _, recipe in columns}) > 1
     header = [
@@ -111,7 +112,7 @@ def speed_table(results: Path) -> str:
 
 def _cell(spec: RunSpec) -> Cell:
     options = ", ".join(f"{k}={v}" for k, v in sorted(spec.data_options.items()))
-    return spec.dataset, spec.conv, options, spec.residual
+    return spec.dataset, spec.conv, options or "as it is"
 
 
 def _recipe(spec: RunSpec) -> str | None:
