@@ -79,7 +79,7 @@ class SbmSparsity(Experiment):
             levels = group(runs, level_of)
             p = sorted(levels, reverse=True)
             for place, name in enumerate(NAMES):
-                values = [[record.parameters[0][place] for record in levels[level]] for level in p]
+                values = [[final_S(record)[place] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
                 colour = SCALAR_COLOURS[name]
@@ -128,6 +128,12 @@ def level_of(record: RunRecord) -> float:
     return float(record.spec.data_options["p"])
 
 
+def final_S(record: RunRecord) -> Sequence[float]:
+    """S after the last epoch, as the paper reports it, not at the epoch that validation chose."""
+    last: Sequence[float] = record.curves["parameters"][-1][0]
+    return last
+
+
 def slopes(records: Sequence[RunRecord], scalar: str) -> list[float]:
     """Per seed: the fitted change of a scalar from the densest to the sparsest level."""
     place = NAMES.index(scalar)
@@ -135,7 +141,7 @@ def slopes(records: Sequence[RunRecord], scalar: str) -> list[float]:
     for runs in group(records, lambda record: record.spec.seed).values():
         p = [level_of(record) for record in runs]
         if len(set(p)) > 1:
-            fit = stats.linregress(p, [record.parameters[0][place] for record in runs])
+            fit = stats.linregress(p, [final_S(record)[place] for record in runs])
             found.append(float(fit.slope) * (LEVELS[-1][0] - LEVELS[0][0]))
     return found
 
@@ -143,7 +149,7 @@ def slopes(records: Sequence[RunRecord], scalar: str) -> list[float]:
 def exponent_gap(records: Sequence[RunRecord]) -> list[float]:
     """Per run: e2 - e3."""
     e2, e3 = NAMES.index("e2"), NAMES.index("e3")
-    return [record.parameters[0][e2] - record.parameters[0][e3] for record in records]
+    return [final_S(record)[e2] - final_S(record)[e3] for record in records]
 
 
 def adjacency_pictures() -> Figure:
