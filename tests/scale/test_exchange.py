@@ -74,6 +74,11 @@ def test_a_model_without_an_operator_is_refused():
         distribute(torch.nn.Linear(2, 2))
 
 
+def test_an_operator_that_needs_the_whole_graph_is_refused():
+    with pytest.raises(InputError, match="sample neighbours instead"):
+        distribute(pgso.GCNConv(2, 2, pgso.PGSO("gcn", shape="structural")))
+
+
 def test_on_an_ordinary_graph_nothing_changes():
     model, x, _, graph = setting(MODELS[0])
     expected = model(x, graph)

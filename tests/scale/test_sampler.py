@@ -120,6 +120,14 @@ def test_converted_models_read_degrees_in_the_whole_graph(model):
     )
 
 
+def test_an_operator_found_from_structure_reads_it_in_the_whole_graph():
+    graph, x = random_graph(n=30, degree=3), torch.randn(30, 4)
+    gso = pgso.PGSO("gcn", shape="structural")
+    torch.nn.init.normal_(gso.network.out.weight, std=0.1)
+    part = sample(graph, [5, 17], [-1])
+    torch.testing.assert_close(gso(x[part.sample.nodes], part)[:2], gso(x, graph)[[5, 17]])
+
+
 def test_attention_sums_to_one_over_what_the_sample_stands_for():
     star = Graph.from_edge_index(torch.stack([torch.arange(1, 101), torch.zeros(100).long()]))
     conv = pgso.GATConv(4, 8, pgso.PGSO("gat", learn=False)).eval()

@@ -57,6 +57,9 @@ def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
     """
     if not isinstance(graph, Graph):
         return _features(graph).to(graph.degree.device)
+    if graph.sample is not None:  # a node's place is that in the whole graph
+        whole = structural_features(graph.sample.graph)
+        return whole.index_select(0, graph.sample.nodes).to(graph.device)
     if graph not in _KNOWN:
         _KNOWN[graph] = _features(graph).to(graph.device)
     return _KNOWN[graph]

@@ -28,6 +28,11 @@ def distribute(model: M) -> M:
     if not any(isinstance(module, PGSO) for module in model.modules()):
         raise InputError(f"{type(model).__name__} has no operator; build it of pgso's layers")
     for module in model.modules():
+        if isinstance(module, PGSO) and module.kind in ("node", "structural"):
+            raise InputError(
+                f"an operator of shape {module.shape!r} needs the whole graph in every process; "
+                "sample neighbours instead (--sample 15,10)"
+            )
         # Attention looks at the rows of both ends of an edge; the others leave it to the operator.
         if isinstance(module, PGSO) or (isinstance(module, Conv) and module.attends):
             module.register_forward_pre_hook(_fetch_halo)
