@@ -54,7 +54,7 @@ def _eigenvalue_rows() -> list[dict[str, Any]]:
                 "ours_ms": ours_ms,
                 "theirs_ms": theirs_ms,
                 "ratio": theirs_ms / ours_ms,
-                "target": 2.0,
+                "target": ">= 2",
             }
         )
     return rows
@@ -72,7 +72,7 @@ def _density_row(n: int = 1_000_000, edges: int = 10_000_000) -> dict[str, Any]:
         "ours_ms": ours_ms,
         "theirs_ms": allowed_ms,
         "ratio": allowed_ms / ours_ms,
-        "target": 1.0,
+        "target": ">= 1",
     }
 
 

@@ -30,7 +30,10 @@ def run(
     engine: choices.Engine = "local",
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
-    results: Results = RESULTS,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where ledgers are; results, or for a toy size --out/quick."),
+    ] = None,
     data: choices.Data = None,
 ) -> None:
     """Run a study. What is in its ledger or in --out is not run again."""
@@ -40,7 +43,8 @@ def run(
 
     study, console, store = EXPERIMENTS[experiment], Console(), Store(out)
     size = Size.QUICK if quick else Size.BUDGET if budget else Size.FULL
-    ledger = results / experiment / "records.jsonl"
+    folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
+    ledger = folder / experiment / "records.jsonl"
     done = read_ledger(ledger)
     done |= {r.spec.key: r for r in store if r.spec.key not in done and r.status != "failed"}
     failures: list[RunRecord] = []
