@@ -2,7 +2,7 @@
 
 
 def test_a_study_fills_its_ledger_once_and_its_page_is_drawn_from_it(pgso, tmp_path):
-    toy = ("run", "convergence", "--quick", "--workers", 1)
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
     first = pgso(*toy)
     assert first.exit_code == 0, first.output
     ledger = tmp_path / "results" / "convergence" / "records.jsonl"
@@ -19,3 +19,9 @@ def test_a_study_fills_its_ledger_once_and_its_page_is_drawn_from_it(pgso, tmp_p
     page = (ledger.parent / "page.md").read_text()
     assert page.startswith("# Convergence")
     assert (ledger.parent / "figures" / "convergence_karate.png").is_file()
+
+
+def test_toy_runs_stay_apart_from_results(pgso, tmp_path):
+    assert pgso("run", "spectral_support", "--quick", "--workers", 1).exit_code == 0
+    assert not (tmp_path / "results").exists()
+    assert (tmp_path / "runs" / "quick" / "spectral_support" / "records.jsonl").is_file()
