@@ -8,8 +8,6 @@ import pytest
 import torch
 
 from pgso.data import load_task
-from pgso.errors import InputError
-from pgso.records import RunSpec
 from pgso.scale import ranks
 from pgso.training.fit import fit, fit_task
 from tests.scale.processes import run
@@ -90,14 +88,3 @@ def test_alone_nothing_is_exchanged():
 def test_errors_of_others_are_not_taken_for_lost_processes():
     with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses():
         raise RuntimeError("mine")
-
-
-def test_a_layer_without_a_number_of_neighbours_is_refused():
-    with pytest.raises(InputError, match="each of the 3 layers, got 4,3"):
-        fit(SAMPLED.but(num_layers=3))
-
-
-def test_sampled_batches_are_larger_unless_told_otherwise():
-    assert RunSpec(dataset="karate", sample=(3, 2)).batch_size == 1024
-    assert RunSpec(dataset="karate", sample=(3, 2), batch_size=8).batch_size == 8
-    assert RunSpec(dataset="karate").batch_size == 32
