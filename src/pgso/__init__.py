@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from pgso import bases as bases
     from pgso import spectrum as spectrum
     from pgso.convs import CONVS as CONVS
     from pgso.convs.gat import GATConv as GATConv
@@ -48,6 +49,7 @@ _HOMES = {
     "RunRecord": "pgso.records",
     "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",
+    "bases": "pgso.bases",
     "apply_pgso": "pgso.gso.message_passing",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",

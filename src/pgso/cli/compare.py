@@ -31,6 +31,7 @@ def compare(
     hidden: choices.Hidden = None,
     preset: choices.Preset = None,
     recipe: choices.Recipe = None,
+    base: choices.Base = None,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,
     workers: choices.Workers = choices.CORES,
@@ -41,7 +42,7 @@ def compare(
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
-    base = choices.make_spec(
+    spec = choices.make_spec(
         dataset,
         settings,
         options,
@@ -51,8 +52,9 @@ def compare(
         hidden_channels=hidden,
         preset=preset,
         recipe=recipe,
+        base=base,
     )
-    specs = [base.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
 
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
@@ -65,7 +67,7 @@ def compare(
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     if missing:
-        choices.check(base, data)
+        choices.check(spec, data)
     with progress(console, dataset, len(missing)) as advance:
 
         def tell(record: RunRecord) -> None:
@@ -76,7 +78,7 @@ def compare(
     if not as_json:
         console.print(comparison_table(comparison))
         console.print(operator_table(records))
-    folder = out / f"{_slug(dataset)}-{base.conv}"
+    folder = out / f"{_slug(dataset)}-{spec.conv}{f'-{base}' if base else ''}"
     page = write_report(records, folder, spectra_of(records, data))
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}

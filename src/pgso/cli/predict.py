@@ -23,11 +23,12 @@ def predict(
 ) -> None:
     """Write a table with the class and its probability for every node, or every graph."""
     from pgso.data import load_task
+    from pgso.training.base import on_base
     from pgso.training.checkpoint import check_fits, load_model
     from pgso.training.session import predict_logits
 
     network, spec, header = load_model(model)
-    task = load_task(dataset, data, spec.seed, **choices.pairs(options))
+    task = on_base(load_task(dataset, data, spec.seed, **choices.pairs(options)), spec.base)
     check_fits(header, task)
     probabilities = predict_logits(network, task).softmax(dim=1)
     confidence, place = probabilities.max(dim=1)

@@ -30,6 +30,7 @@ def train(
     hidden: choices.Hidden = None,
     preset: choices.Preset = None,
     recipe: choices.Recipe = None,
+    base: choices.Base = None,
     max_radius: Annotated[
         float | None, typer.Option(help="Keep the certified spectral radius below this.")
     ] = None,
@@ -58,6 +59,7 @@ def train(
         hidden_channels=hidden,
         preset=preset,
         recipe=recipe,
+        base=base,
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )

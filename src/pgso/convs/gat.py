@@ -109,17 +109,25 @@ class GATConv(Conv):
         heads = hidden.view(-1, self.heads, self.out_channels)
         alpha = self.attention(heads, graph)
 
-        S = self.gso.S.to(hidden.dtype)
+        S = self.by_head(self.gso.S_on(graph).to(hidden.dtype))
         m1, _, m3, e1, *_, a = S.unbind()
-        edges_only = S * S.new_tensor([0, 1, 0, 1, 1, 1, 1])
-        entries = alpha * pgso_entries(graph, edges_only).unsqueeze(1)  # m2 D^e2 (α ∘ A_a) D^e3
+        edges_only = S * S.new_tensor([0, 1, 0, 1, 1, 1, 1]).view(-1, 1, 1)
+        parts = [pgso_entries(graph, part.squeeze(1)) for part in edges_only.unbind(2)]
+        entries = alpha * torch.stack(parts, dim=1)  # m2 D^e2 (α ∘ A_a) D^e3
         if self.explain:
             entries = self.masked(entries, graph, edge_index)
         out = weighted_product(graph, entries, heads)
-        own = m1 * positive_power(graph.degree.to(S.dtype) + a, e1) + m3
-        out = torch.addcmul(out, own.view(-1, 1, 1), heads)
+        own = m1 * positive_power(graph.degree.to(S.dtype).unsqueeze(1) + a, e1) + m3
+        out = torch.addcmul(out, own.unsqueeze(2), heads)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return out if self.bias is None else out + self.bias
+
+    def by_head(self, S: Tensor) -> Tensor:  # (7, 1, 1), (7, n, 1) or (7, 1, H)
+        """S so that S[k] broadcasts against values per node and head."""
+        S = S.view(-1, 1, 1) if S.dim() == 1 else S
+        if S.size(2) not in (1, self.heads):
+            raise InputError(f"attention has {self.heads} heads, the operator {S.size(2)}")
+        return S
 
     def attention(self, heads: Tensor, graph: Graph | EdgeList) -> Tensor:  # (n, H, C) -> (nnz, H)
         """α_ij of every edge and head."""

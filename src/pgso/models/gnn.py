@@ -18,6 +18,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import Scalar
+from pgso.gso.shapes import Shape
 from pgso.models.encoder import CategoryEncoder
 
 Operator = Literal["fixed", "pgso", "mpgso"]
@@ -49,6 +50,7 @@ class GNN(nn.Module):
         operator: ``"fixed"``, ``"pgso"`` or ``"mpgso"``.
         preset: Where S starts: a name or seven numbers; by default the architecture's own.
         learn: Which scalars learn, as in :class:`pgso.PGSO`.
+        shape: Of S, as in :class:`pgso.PGSO`; ``"channel"`` and ``"head"`` take the layer's number.
         dropout: Before every layer but the first, and before the read-out.
         input_dropout: Before the first layer; by default as ``dropout``.
         norm: ``"batch"``, ``"layer"`` or None, after every hidden layer.
@@ -75,6 +77,7 @@ class GNN(nn.Module):
         operator: Operator = "pgso",
         preset: str | Sequence[Scalar] | None = None,
         learn: bool | Collection[str] = True,
+        shape: Shape = "scalar",
         dropout: float = 0.5,
         input_dropout: float | None = None,
         norm: Norm | None = None,
@@ -102,9 +105,6 @@ class GNN(nn.Module):
         conv_class = CONVS[conv]
         start = conv_class.preset if preset is None else preset
         learned = learn if operator != "fixed" else False
-        operators = [PGSO(start, learned) for _ in range(num_layers if operator == "mpgso" else 1)]
-        by_layer = operators if operator == "mpgso" else operators * num_layers
-
         self.encoder = None
         if categories is not None:
             self.encoder = CategoryEncoder(categories, hidden_channels)
@@ -113,6 +113,17 @@ class GNN(nn.Module):
         reads_out = task == "graph" or jk is not None
         last = hidden_channels if reads_out else out_channels
         widths = [*[hidden_channels] * (num_layers - 1), last]
+        propagated = [last] * num_layers if conv_class.collapses else widths
+        sized = [_sized(shape, width, conv_options) for width in propagated]
+        if operator == "mpgso":
+            by_layer = [PGSO(start, learned, each) for each in sized]
+        else:
+            if len(set(sized)) > 1 and learned:
+                raise InputError(
+                    f"layers of widths {', '.join(map(str, propagated))} cannot share an S per "
+                    "channel; take one per layer with operator='mpgso'"
+                )
+            by_layer = [PGSO(start, learned, sized[0] if learned else "scalar")] * num_layers
         gsos: Sequence[Any] = by_layer
         if conv_class.collapses:
             widths, gsos = [last], [by_layer]
@@ -205,6 +216,12 @@ class Layer(nn.Module):
         if self.norm is not None:
             out = self.norm(out)
         return out.relu() if self.hidden else out
+
+
+def _sized(shape: Shape, width: int, conv_options: dict[str, Any]) -> Shape:
+    """The shape of a layer's operator: what depends on the layer is filled in."""
+    sizes = {"channel": width, "head": conv_options.get("heads", 1)}
+    return (shape, sizes[shape]) if isinstance(shape, str) and shape in sizes else shape
 
 
 def _check_choice(what: str, given: object, allowed: Collection[str]) -> None:

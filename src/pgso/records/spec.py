@@ -46,6 +46,8 @@ class RunSpec(BaseModel):
     operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
+    shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
+    base: str | None = None  # the matrix in A's place: ppr, heat
     hidden_channels: Positive = 64
     num_layers: Positive = 2
     dropout: Probability = 0.5

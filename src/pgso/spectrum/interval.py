@@ -5,17 +5,19 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
+from pgso.gso.shapes import is_vector
 from pgso.spectrum.undirected import undirected
 
 
 def gershgorin_interval(
     graph: Graph | Tensor,
     S: str | Sequence[Scalar] | Tensor,
-) -> tuple[Tensor, Tensor]:  # 0-d each
+) -> tuple[Tensor, Tensor]:  # 0-d each, or (F,) each
     r"""Bounds on the spectrum of an undirected graph's PGSO, Theorem 2: O(n).
 
     .. math::
@@ -28,7 +30,10 @@ def gershgorin_interval(
 
     Args:
         graph: Undirected; a directed one is refused with an offending edge.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset. With a
+            value per channel, (7, 1, F), there is an interval per channel. With a value per node,
+            (7, n, 1), there is one interval if no edge joins an m2 below 0 with one above: else
+            the eigenvalues need not be real, and it is refused.
 
     Returns:
         The two ends in double precision, differentiable in S.
@@ -39,20 +44,55 @@ def gershgorin_interval(
         >>> round(float(low), 4), round(float(high), 4)
         (-0.3333, 1.0)
     """
-    C, R = centres_and_radii(undirected(graph), S)
-    return (C - R).amin(), (C + R).amax()
+    graph = undirected(graph)
+    per_node = is_vector(S) and S.size(-1) == 1  # type: ignore[union-attr]
+    if per_node:
+        check_real(graph, S[1].flatten())  # type: ignore[union-attr]
+    C, R = centres_and_radii(graph, S)
+    low, high = (C - R).amin(0), (C + R).amax(0)
+    return (low.squeeze(0), high.squeeze(0)) if per_node else (low, high)
 
 
 def centres_and_radii(
     graph: Graph, S: str | Sequence[Scalar] | Tensor
-) -> tuple[Tensor, Tensor]:  # (n,) each
+) -> tuple[Tensor, Tensor]:  # (n,) each, or (n, F) with an S per channel
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
-    m1, m2, m3, e1, e2, e3, a = (
-        torch.as_tensor(value, dtype=torch.float64, device=graph.device) for value in resolve(S)
+    values = S.unbind() if is_vector(S) else resolve(S)  # type: ignore[union-attr]
+    degree, neighbours, loops = (
+        part.double().unsqueeze(1) if is_vector(S) and part is not None else part
+        for part in (graph.degree, graph.neighbour_weight, graph.loops)
     )
-    d_a = graph.degree.double() + a
-    loops = a if graph.loops is None else graph.loops.double() + a
+    assert degree is not None
+    assert neighbours is not None
+    m1, m2, m3, e1, e2, e3, a = (
+        torch.as_tensor(value, dtype=torch.float64, device=graph.device) for value in values
+    )
+    d_a = degree.double() + a
+    loops = a if loops is None else loops.double() + a
     scale = m2 * positive_power(d_a, e2 + e3)
     C = m1 * positive_power(d_a, e1) + scale * loops + m3
-    R = scale.abs() * graph.neighbour_weight.double()
+    R = scale.abs() * neighbours.double()
     return C, R
+
+
+def check_real(
+    graph: Graph,
+    m2: Tensor,  # (n,)
+) -> None:
+    r"""Refuse an m2 per node under which eigenvalues need not be real.
+
+    With left = m2 D^e2 and right = D^e3, γ is similar to a symmetric matrix by
+    :math:`T = (left / right)^{1/2}` wherever all m2 have one sign. Rows with m2 = 0 hold nothing
+    but their diagonal entry, an eigenvalue; the rest falls apart there. So it is enough that no
+    edge joins two signs; where one does, two nodes with m2 = 1 and -1 already give ±i.
+    """
+    row, col = graph.pattern.row, graph.pattern.col
+    signs = m2.detach().sign()
+    opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
+    if bool(opposed.any()):
+        place = int(opposed.to(torch.int8).argmax())
+        i, j = int(row[place]), int(col[place])
+        raise InputError(
+            f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
+            f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"
+        )

@@ -59,6 +59,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
     """
     bound = 1.0
     for name, module in model.named_modules():
+        if isinstance(module, PGSO) and module.kind != "scalar":
+            return math.inf
         if isinstance(module, PGSO):
             bound *= operator_norm_bound(graph, module.parameters_tuple()) ** uses.get(name, 1)
         elif isinstance(module, LINEAR):

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from pgso.errors import InputError
 from pgso.graph import Graph, as_graph
 from pgso.gso.module import PGSO
 from pgso.spectrum.interval import gershgorin_interval
@@ -122,8 +123,7 @@ class SpectralMonitor:
         graph = as_graph(graph)
         operators = {}
         for name, operator in _operators(model).items():
-            low, high = gershgorin_interval(graph, operator.parameters_tuple())
-            operators[name] = OperatorReading(float(low), float(high))
+            operators[name] = _reading(operator, graph)
         observation = Observation(
             step=len(self.history) if step is None else step,
             operators=operators,
@@ -192,6 +192,17 @@ class SpectralMonitor:
             self._calls[name] = self._calls.get(name, 0) + 1
 
         return hook
+
+
+def _reading(operator: PGSO, graph: Graph) -> "OperatorReading":
+    """What holds for all channels; nothing where the theory does not reach."""
+    try:
+        low, high = gershgorin_interval(graph, operator.S_on(graph))
+    except InputError:
+        if not graph.is_undirected or operator.kind not in ("node", "structural"):
+            raise
+        return OperatorReading(-math.inf, math.inf)
+    return OperatorReading(float(low.amin()), float(high.amax()))
 
 
 def _operators(model: nn.Module) -> dict[str, PGSO]:

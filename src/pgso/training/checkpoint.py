@@ -70,6 +70,7 @@ def save_model(path: Path, session: "Session") -> None:
     header = {
         "spec": session.spec.model_dump(mode="json"),
         "num_features": task.num_features,
+        "num_nodes": task.num_nodes,
         "classes": task.classes,
         "categories": task.categories,
         "kind": task.kind,
@@ -111,6 +112,7 @@ class _Shape:
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.num_features = header["num_features"]
+        self.num_nodes = header.get("num_nodes", 0)
         self.num_classes = len(header["classes"])
         self.categories = header["categories"]
         self.kind = header["kind"]

@@ -16,6 +16,7 @@ from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.scale import ranks
+from pgso.training.base import on_base
 from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
 from pgso.training.session import Divergence, Session
 
@@ -72,6 +73,7 @@ def fit_task(
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
     _check(spec, task)
+    task = on_base(task, spec.base)
     if spec.operator != "auto":
         session = Session(spec, task)
         return session, _run(session, watch, checkpoint, checkpoint_every)
@@ -143,6 +145,8 @@ def _run(
 def _check(spec: RunSpec, task: Task) -> None:
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.shape == "node" and task.kind == "graph":
+        raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"

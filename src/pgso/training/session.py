@@ -11,6 +11,7 @@ from torch.nn import functional
 from pgso.convs import CONVS
 from pgso.data import Task
 from pgso.data.batch import Batch
+from pgso.gso.module import PGSO
 from pgso.models.gnn import GNN
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
@@ -72,8 +73,8 @@ class Session:
         return len(self.curves["loss"])
 
     def operators(self) -> tuple[SevenNumbers, ...]:
-        """The current S of every operator."""
-        return tuple(tuple(gso.S.tolist()) for gso in self.model.operators)
+        """The current S of every operator: means where it has many values."""
+        return tuple(_seven_numbers(gso) for gso in self.model.operators)
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
@@ -187,13 +188,22 @@ class Session:
             scores[part] = score(self.task.metric, rows, labels[part])
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self.curves[name].append(value)
-        if self.task.graph.is_undirected:
-            bounds = [gershgorin_interval(self.task.graph, S) for S in operators]
-            self.curves["interval"].append([(low.item(), high.item()) for low, high in bounds])
+        gsos = self.model.operators
+        # With an S per node eigenvalues need not be real: nothing is certified then.
+        certified = all(gso.kind not in ("node", "structural") for gso in gsos)
+        if self.task.graph.is_undirected and certified:
+            bounds = [gershgorin_interval(self.task.graph, gso.S.detach()) for gso in gsos]
+            ends = [(low.amin().item(), high.amax().item()) for low, high in bounds]
+            self.curves["interval"].append(ends)
 
     def _by_part(self, values: Tensor) -> dict[str, Tensor]:
         parts = values.split(list(self.sizes.values()))
         return dict(zip(self.sizes, parts, strict=True))
+
+
+def _seven_numbers(gso: PGSO) -> SevenNumbers:
+    m1, m2, m3, e1, e2, e3, a = map(float, gso.parameters_tuple())
+    return m1, m2, m3, e1, e2, e3, a
 
 
 def build_model(spec: RunSpec, task: Task) -> GNN:
@@ -211,6 +221,7 @@ def build_model(spec: RunSpec, task: Task) -> GNN:
         operator=spec.operator,
         preset=spec.preset,
         learn=spec.learn,
+        shape=("node", task.num_nodes) if spec.shape == "node" else spec.shape,
         dropout=spec.dropout,
         input_dropout=spec.input_dropout,
         norm=spec.norm,

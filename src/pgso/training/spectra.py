@@ -8,6 +8,7 @@ from pgso.data import load_task
 from pgso.records import RunRecord
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
+from pgso.training.base import on_base
 
 LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
 SHOWN = 40  # nodes of the heat map
@@ -20,7 +21,7 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
         return {}
     first = min(record.spec.seed for record in finished)
     spec = finished[0].spec
-    task = load_task(spec.dataset, root, first, **spec.data_options)
+    task = on_base(load_task(spec.dataset, root, first, **spec.data_options), spec.base)
     graph = task.graph
     if not graph.is_undirected or graph.num_nodes > LARGEST:
         return {}

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import torch
 
+from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO
 from pgso.spectrum.interval import gershgorin_interval
@@ -19,11 +20,14 @@ def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None
     """
     with torch.no_grad():
         for gso in operators:
+            if gso.kind in ("node", "structural"):
+                raise InputError("max_radius takes one S for all nodes: choose another shape")
             S = gso.S
             if not bool(S.isfinite().all()):
                 continue  # the run has diverged, and its session says so
             low, high = gershgorin_interval(graph, S)
-            certified = max(abs(float(low)), abs(float(high)))
-            if certified > radius:
+            certified = torch.maximum(low.abs(), high.abs())  # of every channel, if they differ
+            if bool((certified > radius).any()):
+                factor = torch.where(certified > radius, (1 - SLACK) * radius / certified, 1.0)
                 for scalar in (gso.m1, gso.m2, gso.m3):
-                    scalar.mul_((1 - SLACK) * radius / certified)
+                    scalar.mul_(factor)

@@ -1,0 +1,97 @@
+"""Walks that do not turn back: Hashimoto's operator on directed edges, and its Ihara–Bass form."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from pgso.errors import InputError
+from pgso.graph import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class NonBacktracking:
+    r"""The directed edges of a graph as nodes of another.
+
+    .. math::
+        B_{(i \to j), (k \to l)} = [\,l = i\,]\,[\,k \ne j\,]
+
+    ``graph`` has an edge from (k → i) to (i → j) unless j = k; edge signals are features of its
+    nodes, which ``lift`` and ``readout`` take from and back to the nodes of the original graph.
+    """
+
+    graph: Graph  # 2m nodes
+    source: Tensor  # (2m,) i of each edge i → j
+    target: Tensor  # (2m,) j
+    num_nodes: int  # n
+
+    def lift(self, x: Tensor) -> Tensor:  # (n, F) -> (2m, F)
+        """The signal of each edge: that of the node it comes from."""
+        return x.index_select(0, self.source)
+
+    def readout(self, signal: Tensor) -> Tensor:  # (2m, F) -> (n, F)
+        """The signal of each node: the sum over the edges that arrive."""
+        zeros = signal.new_zeros(self.num_nodes, *signal.shape[1:])
+        return zeros.index_add(0, self.target, signal)
+
+
+def non_backtracking(graph: Graph) -> NonBacktracking:
+    """The operator on the 2m directed edges of an undirected, unweighted graph.
+
+    It has Σ d (d - 1) entries. Adjacency spectra of sparse graphs are ruled by hubs; this one is
+    not (Krzakala et al., 2013), since a walk cannot go back and forth between a hub and a leaf.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> walks = non_backtracking(path)
+        >>> walks.graph  # 0 → 1 goes on to 1 → 2, and 2 → 1 to 1 → 0
+        Graph(num_nodes=4, num_edges=2, directed, unweighted)
+        >>> walks.readout(walks.lift(torch.tensor([[1.], [2.], [4.]]))).flatten()  # A x
+        tensor([2., 5., 2.])
+    """
+    source, target = _simple(graph).edge_index
+    edges = np.arange(source.numel())
+    ends = [part.numpy(force=True) for part in (source, target)]
+    shape = (edges.size, graph.num_nodes)
+    starts_at, ends_at = (
+        sp.csr_array((np.ones(edges.size), (edges, part)), shape=shape) for part in ends
+    )
+    follows = (starts_at @ ends_at.T).tocoo()
+    turns = ends[1][follows.row] == ends[0][follows.col]
+    pairs = np.stack([follows.col, follows.row])[:, ~turns].astype(np.int64)
+    over = Graph.from_edge_index(torch.from_numpy(pairs).to(graph.device), num_nodes=edges.size)
+    return NonBacktracking(over, source, target, graph.num_nodes)
+
+
+def ihara_bass(graph: Graph) -> sp.csr_array:  # (2n, 2n)
+    r"""A matrix of size 2n with the eigenvalues of the operator on edges, but for ±1.
+
+    .. math::
+        \begin{pmatrix} A & I - D \\ I & 0 \end{pmatrix}
+
+    If (x, y) is an eigenvector of it, x is the read-out of one of B with the same eigenvalue:
+    cheap to hand to ``scipy.sparse.linalg.eigs``, which finds communities of sparse graphs.
+
+    Example:
+        >>> triangle = Graph.from_edge_index(torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]))
+        >>> np.abs(np.linalg.eigvals(ihara_bass(triangle).toarray())).round(4)
+        array([1., 1., 1., 1., 1., 1.])
+    """
+    graph = _simple(graph)
+    n = graph.num_nodes
+    source, target = graph.edge_index.numpy(force=True)
+    A = sp.csr_array((np.ones(source.size), (target, source)), shape=(n, n))
+    identity = sp.eye_array(n)
+    D = sp.diags_array(graph.degree.double().numpy(force=True))
+    return sp.csr_array(sp.block_array([[A, identity - D], [identity, None]]))
+
+
+def _simple(graph: Graph) -> Graph:
+    if not graph.is_undirected or graph.weight is not None or graph.loops is not None:
+        raise InputError(
+            "walks that do not turn back need an undirected graph without weights and self-loops, "
+            f"got {graph}"
+        )
+    return graph
