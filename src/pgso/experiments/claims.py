@@ -114,7 +114,12 @@ def _starts(ledgers: Ledgers) -> Iterator[Claim]:
             for record in runs
             if record.test is not None and baseline.get(record.spec.seed) is not None
         ]
-        yield Claim("5.2", f"{says}: {start}", mean_and_interval(found), _within(found, 2.0))
+        stuck = all(r.curves["parameters"][-1] == r.curves["parameters"][0] for r in runs)
+        why = "S never moves: where γ is 0 in every layer, so are features and gradients"
+        verdict = _within(found, 2.0)
+        yield Claim(
+            "5.2", f"{says}: {start}", mean_and_interval(found), verdict, why if stuck else ""
+        )
 
 
 def _cells(ledgers: Ledgers) -> Iterator[Claim]:
