@@ -72,10 +72,11 @@ class _WithHalo(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, partition: Partition) -> Tensor:
-        halo = x.new_empty(sum(partition.wanted), x.size(1))
-        to_send = x.index_select(0, partition.to_send)
+        out = x.new_empty(partition.num_own + sum(partition.wanted), x.size(1))
+        out[: partition.num_own] = x
+        halo, to_send = out[partition.num_own :], x.index_select(0, partition.to_send)
         dist.all_to_all_single(halo, to_send, list(partition.wanted), list(partition.sent))
-        return torch.cat([x, halo])
+        return out
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
