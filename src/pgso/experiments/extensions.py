@@ -34,7 +34,7 @@ class Extensions(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Graphs x variants x seeds."""
         del done
-        datasets, seeds, epochs = DATASETS, 5, 200
+        datasets, seeds, epochs = DATASETS, 10, 200
         if size == Size.QUICK:
             datasets, seeds, epochs = {"karate": {"hidden_channels": 8}}, 2, 4
         elif size == Size.BUDGET:
