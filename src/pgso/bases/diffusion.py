@@ -15,7 +15,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 
 Kind = Literal["ppr", "heat"]
-BLOCK = 2_000  # starting nodes that are spread from at once
+AT_ONCE = 2**24  # entries of a block of rows: 64 MB that only what is reached is read of
 
 
 def diffusion(
@@ -64,13 +64,15 @@ def diffusion(
         partial(_ppr, alpha=alpha) if kind == "ppr" else partial(_heat, terms=_taylor(t, eps / 2))
     )
 
+    size = max(1, min(n, AT_ONCE // n))
+
     def rows(first: int) -> Any:
-        start = np.arange(first, min(first + BLOCK, n))
+        start = np.arange(first, min(first + size, n))
         found = spread(T, start, np.sqrt(d).astype(np.float32), eps / 2)
-        return _kept(found, eps / 2, top_k)
+        return _largest(_sparse(found, eps / 2, n), top_k)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
-        P = sp.vstack(list(pool.map(rows, range(0, n, BLOCK))), format="csr")
+        P = sp.vstack(list(pool.map(rows, range(0, n, size))), format="csr")
     # Nothing is ever counted too high, so that of an entry and its mirror image the larger is
     # closer; where a row starts at a hub it is the mirror image that keeps the accuracy.
     return Graph.from_scipy(P.maximum(P.T).tocsr())
@@ -81,26 +83,29 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
 
     With a residual r below eps √(d_v / d_s), what is still to come at v is too: T √d = √d.
     """
-    r = _ones_at(start, T.shape[0])
-    p = sp.csr_array(r.shape, dtype=np.float32)
-    while True:
-        large = r.data >= eps * root_d[r.indices] / _repeat(root_d[start], r)
-        if not large.any():
-            return p
-        moved = _where(r, large)
-        p = p + alpha * moved
-        r = _where(r, ~large) + (1 - alpha) * (moved @ T)
+    n = T.shape[0]
+    p, r = (np.zeros(start.size * n, dtype=np.float32) for _ in range(2))  # rows in one line
+    moved = _ones_at(start, n)
+    while moved.nnz:
+        p[_places(moved)] += alpha * moved.data
+        reached = (1 - alpha) * (moved @ T)
+        places = _places(reached)
+        reached.data += r[places]
+        large = reached.data >= _limit(reached, start, root_d, eps)
+        r[places] = np.where(large, 0, reached.data)
+        moved = _where(reached, large)
+    return p
 
 
 def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, float]]) -> Any:
     """Taylor's series term by term, each without what is too small to matter."""
-    term = _ones_at(start, T.shape[0])
-    p = sp.csr_array(term.shape, dtype=np.float32)
+    n = T.shape[0]
+    p = np.zeros(start.size * n, dtype=np.float32)
+    term = _ones_at(start, n)
     for place, (factor, share) in enumerate(terms):
         term = factor * (term @ T if place else term)
-        large = term.data >= share * eps * root_d[term.indices] / _repeat(root_d[start], term)
-        term = _where(term, large)
-        p = p + term
+        term = _where(term, term.data >= _limit(term, start, root_d, share * eps))
+        p[_places(term)] += term.data
     return p
 
 
@@ -119,9 +124,25 @@ def _taylor(t: float, eps: float) -> list[tuple[float, float]]:
     return list(zip(factors, shares.tolist(), strict=True))
 
 
-def _kept(rows: Any, eps: float, top_k: int | None) -> Any:
-    """Rows without entries below eps, and beyond the k largest of each."""
-    rows = _where(rows, rows.data >= eps)
+def _places(matrix: Any) -> Any:
+    """Where the stored entries stand if rows follow one another in one line."""
+    return _repeat(np.arange(matrix.shape[0]) * matrix.shape[1], matrix) + matrix.indices
+
+
+def _limit(matrix: Any, start: Any, root_d: Any, eps: float) -> Any:
+    """What each stored entry must reach to matter: eps √(d_v / d_s)."""
+    return eps * root_d[matrix.indices] / _repeat(root_d[start], matrix)
+
+
+def _sparse(line: Any, eps: float, n: int) -> Any:
+    """Rows that follow one another in one line as a matrix, without entries below eps."""
+    places = np.flatnonzero(line >= eps)
+    entries = (line[places], (places // n, places % n))
+    return sp.csr_array(entries, shape=(line.size // n, n))
+
+
+def _largest(rows: Any, top_k: int | None) -> Any:
+    """Of each row the k largest entries."""
     if top_k is None:
         return rows
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
