@@ -23,12 +23,12 @@ def run() -> list[Row]:
     fixed = torch.sparse_csr_tensor(graph.pattern.rowptr, graph.pattern.col, entries, (n, n))
 
     def learned() -> None:
-        x.grad = S.grad = None
         propagate(x, graph, S).backward(g)
+        x.grad = S.grad = None  # so that the next call's gradients are new memory
 
     def messages() -> None:
-        x.grad = S.grad = None
         propagate(x, EdgeList.of(edge_index, None, n), S).backward(g)
+        x.grad = S.grad = None
 
     def fixed_csr() -> None:
         x.grad = None
