@@ -11,7 +11,7 @@ from torch.nn.functional import embedding_bag
 from pgso.graph import EdgeList, Graph, product, row_dots, weighted_product
 from pgso.gso.shapes import scales
 
-ROWS = 4096  # of a block: what is computed from its rows stays in the cache
+ROWS = 2048  # of a block: what is computed from its rows stays in the cache
 MOST_CLASSES = 4096  # degrees up to which tables by degree are worth their sums
 
 
@@ -69,7 +69,7 @@ class _PerNode(torch.autograd.Function):
         ctx: Any, x: Tensor, left: Tensor, right: Tensor, own: Tensor, graph: Graph
     ) -> Tensor:
         pattern = graph.pattern
-        entries = graph.entries.to(x.dtype) * right.flatten().index_select(0, pattern.col)
+        entries = _entries(graph, x.dtype) * right.flatten().index_select(0, pattern.col)
         v = product(pattern, entries, x)
         ctx.graph = graph
         ctx.save_for_backward(x, v, left, right, own)
@@ -82,7 +82,7 @@ class _PerNode(torch.autograd.Function):
             return *_gradients(ctx, g), None
         x, v, left, right, own = ctx.saved_tensors
         graph, pattern = ctx.graph, ctx.graph.transposed
-        A = graph.entries.to(g.dtype)
+        A = _entries(graph, g.dtype)
         if not graph.is_undirected:
             A = A.index_select(0, graph.transposition)
         g = g.contiguous()
@@ -113,7 +113,7 @@ class _PerChannel(torch.autograd.Function):
         out = torch.empty_like(x)
         for block, rows in _blocks(x, classes):
             torch.mul(rows(right), x[block], out=out[block])
-        v = product(graph.pattern, graph.entries.to(x.dtype), out)
+        v = product(graph.pattern, _entries(graph, x.dtype), out)
         for block, rows in _blocks(x, classes):
             torch.mul(rows(own), x[block], out=out[block]).addcmul_(rows(left), v[block])
         ctx.graph, ctx.classes = graph, classes
@@ -126,7 +126,7 @@ class _PerChannel(torch.autograd.Function):
         if torch.is_grad_enabled():
             return *_gradients(ctx, g, classes), None, None
         x, v, left, right, own = ctx.saved_tensors
-        A = graph.entries.to(g.dtype)
+        A = _entries(graph, g.dtype)
         if not graph.is_undirected:
             A = A.index_select(0, graph.transposition)
         g = g.contiguous()
@@ -167,6 +167,18 @@ class DegreeClasses:
 
 
 _CLASSES: "WeakKeyDictionary[Graph, DegreeClasses | None]" = WeakKeyDictionary()
+
+
+_ENTRIES: "WeakKeyDictionary[Graph, Tensor]" = WeakKeyDictionary()
+
+
+def _entries(graph: Graph, dtype: torch.dtype) -> Tensor:  # (nnz,)
+    """A on the pattern of A + I, kept while the graph lives where it would be made anew."""
+    if graph.weight is not None:
+        return graph.weight.to(dtype)
+    if graph not in _ENTRIES:
+        _ENTRIES[graph] = graph.entries
+    return _ENTRIES[graph].to(dtype)
 
 
 def _classes(graph: Graph) -> DegreeClasses | None:
