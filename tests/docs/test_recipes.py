@@ -43,7 +43,7 @@ from pgso.cli.main import run
 for line in (
     "list",
     "train ring --conv skip --preset lazy_walk --epochs 3",
-    "run ring --quick --workers 1",
+    "run ring --quick --workers 1 --results results",
     "report ring",
 ):
     sys.argv = ["pgso", *line.split()]

@@ -1,6 +1,7 @@
 """``fold``: the learned S as constants in plain message passing, for serving."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,7 @@ class FoldedOperator(MessagePassing):
     """
 
     S: Tensor
+    commutes = True  # with the linear map of a layer: one S for all channels
 
     def __init__(self, S: Tensor | tuple[float, ...]) -> None:
         super().__init__(aggr="sum")
@@ -51,6 +53,11 @@ class FoldedOperator(MessagePassing):
         norm = (left[target] * weight * right[source]).to(x.dtype)
         out: Tensor = self.propagate(edge_index, x=x, norm=norm)
         return out + own.to(x.dtype).unsqueeze(-1) * x
+
+    def S_on(self, graph: Any) -> Tensor:  # (7,)
+        """S, which is the same on every graph."""
+        del graph
+        return self.S
 
     def message(self, x_j: Tensor, norm: Tensor) -> Tensor:
         """One entry of γ times the source's features."""
@@ -85,6 +92,8 @@ def fold(model: nn.Module) -> nn.Module:
     for module in list(folded.modules()):
         for name, child in list(module._modules.items()):
             if isinstance(child, PGSO):
+                if child.kind != "scalar":
+                    raise InputError(f"fold takes scalar operators, not a {child.kind} one")
                 if child not in constants:
                     constants[child] = FoldedOperator(child.S.detach())
                 setattr(module, name, constants[child])

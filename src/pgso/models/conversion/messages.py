@@ -163,7 +163,7 @@ class GATPGSO(_Attention, pyg.GATConv):
         heads = self.lin(x).view(-1, self.heads, self.out_channels)
         logits = ((heads * self.att_src).sum(dim=-1), (heads * self.att_dst).sum(dim=-1))
         inputs = {"alpha": logits, "edge_attr": edge_attr, "size": None}
-        alpha = self.attention(edge_index, pairs, len(x), **inputs)
+        alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
         return self.propagate_heads(x, heads, alpha, pairs, edge_index)
 
 
@@ -184,7 +184,7 @@ class GATv2PGSO(_Attention, pyg.GATv2Conv):
         left = self.lin_l(x).view(-1, self.heads, self.out_channels)
         right = left if self.share_weights else self.lin_r(x).view_as(left)
         inputs = {"x": (left, right), "edge_attr": edge_attr}
-        alpha = self.attention(edge_index, pairs, len(x), **inputs)
+        alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
         return self.propagate_heads(x, left, alpha, pairs, edge_index)
 
 
