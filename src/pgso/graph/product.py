@@ -104,7 +104,7 @@ class _EdgeDots(torch.autograd.Function):
         n, heads, width = left.shape
         left, right = left.reshape(n, -1), right.reshape(n, -1)
         dots = left.new_empty(pattern.row.numel(), heads)
-        block = max(1, 2**18 // max(left.size(1), 1))  # buffers of a megabyte stay in the cache
+        block = max(1, 2**20 // max(left.size(1), 1))  # buffers of a few megabytes
         for start in range(0, dots.size(0), block):
             entries = slice(start, start + block)
             rows = left.index_select(0, pattern.row[entries])
