@@ -161,7 +161,7 @@ class _Propagate(torch.autograd.Function):
             z = (alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
 
         # d/de of d^e is d^e log d, and d/da of it is e d^e / d: for each of the three powers.
-        sums = rows @ torch.stack([q, p, r], dim=1)  # (7, 3)
+        sums = rows @ torch.stack([q, p, r]).t()  # (7, 3)
         grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = numbers(sums[:, 0])
         grad_e2, p_by_d = numbers(sums[5:, 1])
         grad_e3, r_by_d = numbers(sums[5:, 2])
