@@ -1,5 +1,8 @@
 """Errors a user can act on."""
 
+import copy
+import pickle
+
 import pytest
 
 from pgso.errors import InputError, PGSOError, UnknownNameError
@@ -26,3 +29,13 @@ def test_bad_input_is_a_value_error_and_one_of_ours():
 )
 def test_an_unknown_name_says_what_was_meant(name, message):
     assert str(UnknownNameError("preset", name, ["laplacian", "gcn"])) == message
+
+
+@pytest.mark.parametrize("send", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "error", [InputError("give a name"), UnknownNameError("preset", "gnc", ["laplacian", "gcn"])]
+)
+def test_an_error_arrives_whole_from_another_process(error, send):
+    arrived = send(error)
+    assert type(arrived) is type(error)
+    assert str(arrived) == str(error)

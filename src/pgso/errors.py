@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class PGSOError(Exception):
@@ -22,8 +23,12 @@ class UnknownNameError(InputError, KeyError):
         # Of equally close names, letters that are only out of order are the likelier slip.
         near.sort(key=lambda known: sorted(known) != sorted(wanted))
         hint = f" Did you mean {near[0]!r}?" if near else ""
+        self._given = kind, name, tuple(names)
         self.message = f"no {kind} is called {name!r}.{hint} Known: {', '.join(names)}"
         super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # else a worker process could not send it back
+        return type(self), self._given
 
     def __str__(self) -> str:  # KeyError would show the message in quotes
         return self.message
