@@ -1,5 +1,8 @@
 """A folded model answers as the learned one did, with nothing of S left to learn."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch_geometric.nn as pyg
@@ -89,3 +92,30 @@ def test_a_prepared_graph_is_refused_in_words():
     model = fold(GNN("gcn", WIDTH, 8, 2))
     with pytest.raises(InputError, match="takes an edge_index"):
         model(X, torch.eye(6).to_sparse_csr())
+
+
+SERVE = """
+import sys
+sys.modules.update(pgso=None, torch_geometric=None)  # importing either fails
+import torch
+program, inputs, outputs = sys.argv[1:]
+torch.save(torch.export.load(program).module()(*torch.load(inputs)), outputs)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.export warns about itself
+@pytest.mark.parametrize(
+    "make",
+    [lambda: GNN("gat", WIDTH, 8, 2), lambda: convert(pyg.GCN(WIDTH, 8, 2, 2))],
+    ids=["own", "converted"],
+)
+def test_an_exported_program_serves_where_neither_pgso_nor_pyg_is(make, tmp_path):
+    served = fold(learned(make()))
+    program, inputs, outputs = (tmp_path / name for name in ("p.pt2", "in.pt", "out.pt"))
+    sizes = ({0: torch.export.Dim("n")}, {1: torch.export.Dim("E")})
+    torch.export.save(torch.export.export(served, (X, EDGES), dynamic_shapes=sizes), program)
+    x, edges = torch.randn(9, WIDTH), torch.randint(0, 9, (2, 20))  # a graph of another size
+    torch.save((x, edges), inputs)
+    command = [sys.executable, "-W", "ignore", "-c", SERVE, program, inputs, outputs]
+    subprocess.run(command, check=True)
+    torch.testing.assert_close(torch.load(outputs), served(x, edges), atol=1e-5, rtol=1e-5)

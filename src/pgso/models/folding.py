@@ -73,8 +73,9 @@ class FoldedOperator(MessagePassing):
 def fold(model: nn.Module) -> nn.Module:
     """A copy for inference in which every operator is constant: same outputs, nothing of S learns.
 
-    Layers keep their place and their weights. The copy is in eval mode; ``torch.export`` makes a
-    program of it that needs neither pgso nor PyG.
+    Layers keep their place and their weights. The copy is in eval mode. No layer of PyG holds a
+    general S, so a pickle of it needs pgso; ``torch.export`` makes a program of it that needs
+    neither pgso nor PyG.
 
     Args:
         model: A ``GNN``, a converted model, or any module with operators in it.
