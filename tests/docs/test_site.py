@@ -1,7 +1,8 @@
-"""The site builds with --strict, and docstrings arrive as Markdown."""
+"""The site builds with --strict, works offline, and docstrings arrive as Markdown."""
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ def load(path):
 
 
 REST = load(ROOT / "docs" / "hooks" / "rest.py")
+FORMULAS = load(ROOT / "docs" / "hooks" / "formulas.py")
+FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:)?//[^>]*>')
 
 
 @pytest.fixture
@@ -51,11 +54,22 @@ def test_the_site_builds_without_a_warning(project):
     assert "A study" in (site / "results" / "operators" / "page.html").read_text()
     assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
     assert 'href="results/operators/page.html"' in (site / "paper_map.html").read_text()
+    for page in site.rglob("*.html"):  # opened from a folder, offline
+        assert FETCHED.findall(page.read_text()) == [], page
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in api
+    assert "\\[" not in api
 
 
 def test_formulas_and_roles_become_markdown():
     text = "Head.\n\n.. math::\n    a + b,\n    c\n\nSee :class:`~pgso.PGSO` and ``x``.\n"
     assert REST.to_markdown(text) == "Head.\n\n\n$$\na + b,\nc\n$$\n\nSee `pgso.PGSO` and `x`."
+
+
+def test_formulas_are_drawn_by_the_browser_itself():
+    found = FORMULAS.on_page_content(r'on <span class="arithmatex">\(x_1 &lt; 2\)</span>.')
+    assert "<msub><mi>x</mi><mn>1</mn></msub><mo>&#x0003C;</mo><mn>2</mn>" in found
+    assert found.startswith('on <span class="arithmatex"><math ')
+    assert found.endswith("</math></span>.")
 
 
 def test_examples_get_the_heading_that_is_rendered_as_code():
