@@ -103,6 +103,30 @@ def test_the_simplest_operator_wins_a_tie():
     assert record.chosen == "fixed"
 
 
+def test_without_evidence_that_it_helps_the_fixed_operator_is_kept():
+    spec = minesweeper(epochs=10, recipe="robust", evidence=0.999, dropout=0.9)
+    fixed, record = fit(spec.but(operator="fixed")), fit(spec.but(operator="pgso"))
+    assert record.confidence["pgso"] < 0.999
+    assert record.chosen == "fixed"
+    assert (record.val, record.test, record.curves) == (fixed.val, fixed.test, fixed.curves)
+    assert fixed.confidence == {}
+
+
+def test_with_evidence_it_is_the_learned_one_as_if_it_had_run_alone():
+    grid = {"rows": 40, "cols": 40}
+    spec = minesweeper(epochs=60, data_options=grid, recipe="robust", operator="mpgso", lr=0.05)
+    record, alone = fit(spec), fit(spec.but(evidence=None))
+    assert record.confidence["mpgso"] > spec.evidence
+    assert record.chosen == "mpgso"
+    assert (record.val, record.test, record.curves) == (alone.val, alone.test, alone.curves)
+
+
+def test_an_operator_that_diverges_is_not_evidence():
+    record = fit(karate(operator="pgso", evidence=0.5, s_rate=1e30))
+    assert record.chosen == "fixed"
+    assert record.status == "done"
+
+
 def test_a_task_without_validation_is_refused():
     task = load_task("karate")
     object.__setattr__(task, "val", torch.zeros(0, dtype=torch.long))

@@ -97,9 +97,10 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
-        page = results / name / "page.md"
-        write_atomically(page, study.page(records, results / name / "figures"))
-        console.print(f"{name}: {page}", soft_wrap=True)
+        text = study.page(records, results / name / "figures")
+        for page in filter(None, (f"{name}/page.md", study.also_at)):
+            write_atomically(results / page, text)
+            console.print(f"{name}: {results / page}", soft_wrap=True)
     ledgers = {
         name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
     }

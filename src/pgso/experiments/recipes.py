@@ -7,8 +7,10 @@ from typing import Any
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
 from pgso.records import RunRecord, RunSpec
+from pgso.records.spec import RECIPES
+from pgso.report.statistics import t_interval
 
-DATASETS: dict[str, dict[str, Any]] = {
+NODES: dict[str, dict[str, Any]] = {
     "Cora": {},
     "CiteSeer": {},
     "Texas": {"data_options": {"undirected": True}},
@@ -17,79 +19,139 @@ DATASETS: dict[str, dict[str, Any]] = {
     "minesweeper": {"num_layers": 3, "norm": "batch"},
     "digits": {},
     "sbm": {"num_layers": 3, "norm": "batch", "data_options": {"p": 0.22, "q": 0.11}},
-    "MUTAG": {"conv": "gin", "num_layers": 3, "input_dropout": 0.0, "epochs": 100},
-    "PTC_MR": {"conv": "gin", "num_layers": 3, "input_dropout": 0.0, "epochs": 100},
-    "IMDB-BINARY": {"conv": "gin", "num_layers": 3, "input_dropout": 0.0, "epochs": 50},
-    "IMDB-MULTI": {"conv": "gin", "num_layers": 3, "input_dropout": 0.0, "epochs": 50},
+}
+GIN = {"conv": "gin", "num_layers": 3, "input_dropout": 0.0}
+GRAPHS: dict[str, dict[str, Any]] = {
+    "MUTAG": {**GIN, "epochs": 50},
+    "PTC_MR": {**GIN, "epochs": 50},
+    "IMDB-BINARY": {**GIN, "epochs": 20},
+    "IMDB-MULTI": {**GIN, "epochs": 20},
 }
 # The paper's recipe first; each other one changes how S is learned, and nothing else.
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
+    "validation": {"s_loss": "val", "s_decay": "none"},
     "no decay": {"s_decay": "none"},
     "slow": {"s_rate": 0.1, "s_decay": "none"},
     "to the start": {"s_decay": "start", "s_rate": 0.3},
     "late": {"s_delay": 50, "s_decay": "none"},
-    "validation": {"s_loss": "val", "s_decay": "none"},
     "validation, slow": {"s_loss": "val", "s_rate": 0.3, "s_decay": "none"},
     "validation, slower": {"s_loss": "val", "s_rate": 0.1, "s_decay": "none"},
+    "validation, from mean": {"s_loss": "val", "s_decay": "none", "preset": "mean"},
 }
+EVERYWHERE = ("paper", "validation")  # the other variants are tried on four graphs by --budget
+TRIED_ON = ("Cora", "Texas", "Chameleon", "minesweeper")
 LEARNED = ("pgso", "mpgso")
+# The fixed operator may use validation as well: it chooses among as many trainings as auto has.
+FIXED_PRESETS = (None, "mean", "symmetric_laplacian")
+HARMLESS = -0.3  # points
 
 
 class Recipes(Experiment):
-    """Every variant on twelve graphs, paired with the fixed operator, with and without residual."""
+    """Variants on twelve graphs, paired with the fixed operator, with and without residual."""
 
     title = "Recipes for learning S"
     paper = "Appendix B.2.2, and what it leaves open"
+    also_at = "RECIPES.md"
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
-        """Graphs x (fixed + variants x {pgso, mpgso}) x residual x seeds."""
+        """Graphs x (fixed + variants x {pgso, mpgso} + robust) x residual x seeds."""
         del done
-        datasets, variants, seeds = DATASETS, VARIANTS, 10
+        datasets, variants, seeds = {**NODES, **GRAPHS}, VARIANTS, 10
         if size == Size.QUICK:
             datasets = {"karate": {"epochs": 4, "hidden_channels": 8}}
-            variants, seeds = {name: VARIANTS[name] for name in ("paper", "validation")}, 2
+            variants, seeds = {name: VARIANTS[name] for name in EVERYWHERE}, 2
         elif size == Size.BUDGET:
             seeds = 5
         found = []
-        for residual in (False, True):
-            for seed in range(seeds):
-                for name, suited in datasets.items():
+        for seed in range(seeds):
+            for name, suited in datasets.items():
+                everything = size != Size.BUDGET or name in TRIED_ON
+                for residual in (False, True):
+                    if residual and size == Size.BUDGET and name in GRAPHS:
+                        continue
                     base = RunSpec(dataset=name, seed=seed, residual=residual, **suited)
-                    found.append(base.but(operator="fixed"))
+                    found += [base.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
                     for operator in LEARNED:
-                        for choices in variants.values():
-                            found.append(base.but(operator=operator, **choices))
+                        for variant, choices in variants.items():
+                            if everything or variant in EVERYWHERE:
+                                found.append(base.but(operator=operator, **choices))
+                    found.append(base.but(operator="auto", recipe="robust", **RECIPES["robust"]))
         return found
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
-        """Paired differences to the fixed operator in test points, by graph and variant."""
+        """What the robust recipe gives, then everything that was tried."""
         del figures
         parts = []
-        for residual, runs in group(records, lambda record: record.spec.residual).items():
-            rows = []
-            for dataset, members in group(runs, lambda record: record.spec.dataset).items():
-                fixed = {r.spec.seed: r for r in members if r.spec.operator == "fixed"}
-                baseline = [100 * r.test for r in fixed.values() if r.test is not None]
-                cells = [dataset, mean_and_spread(baseline)]
-                for variant in VARIANTS:
-                    per_operator = [
-                        mean_and_interval(differences(members, variant, name)) for name in LEARNED
-                    ]
-                    cells.append(" / ".join(per_operator))
-                rows.append(cells)
-            title = "With residual connections" if residual else "Without residual connections"
-            parts.append(f"## {title}\n\n{table(['', 'fixed, test', *VARIANTS], rows)}\n")
+        for residual in (False, True):
+            runs = [record for record in records if record.spec.residual is residual]
+            by_dataset = group(runs, lambda record: record.spec.dataset)
+            if by_dataset:
+                kind = "With" if residual else "Without"
+                parts.append(f"## {kind} residual connections\n\n{_robust_table(by_dataset)}\n")
+                parts.append(f"### All that was tried\n\n{_variants_table(by_dataset)}\n")
         body = "\n".join(parts)
         return (
-            f"# {self.title}\n\nTest points above the fixed operator by seed: PGSO / mPGSO, "
-            f"mean [95 % interval].\n\n{body}\n{footer('recipes', records)}"
+            f"# {self.title}\n\nTest points above the fixed operator, paired by seed: mean [95 % "
+            "interval]. *Robust* learns S on the validation loss without decay, trains the fixed "
+            "operator as well, and keeps that unless a paired bootstrap of the validation set is "
+            f"{100 * RECIPES['robust']['evidence']:g} % sure that the learned one is better; auto "
+            "has PGSO and mPGSO to choose from. *Tuned* is the fixed operator with the same use "
+            "of validation: the best there of the architecture's own matrix, D⁻¹A and the "
+            "symmetric Laplacian, as many trainings as auto has. Differences that are all 0 have "
+            f"no interval: the fixed operator was kept every time.\n\n{body}\n"
+            f"{footer('recipes', records)}"
         )
+
+
+def _robust_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
+    rows, harmless, gains = [], 0, 0
+    for dataset, runs in by_dataset.items():
+        fixed = fixed_scores(runs)
+        auto = {r.spec.seed: r for r in runs if r.spec.operator == "auto"}
+        scores = {seed: record.test for seed, record in auto.items()}
+        tuned = tuned_scores(runs)
+        found = paired(scores, fixed)
+        kept = sum(record.chosen == "fixed" for record in auto.values())
+        guarded = [mean_and_interval(paired(robust_scores(runs, n), fixed)) for n in LEARNED]
+        rows.append(
+            [
+                dataset,
+                mean_and_spread([100 * value for value in fixed.values()]),
+                mean_and_interval(paired(tuned, fixed)),
+                *guarded,
+                mean_and_interval(found),
+                mean_and_interval(paired(scores, tuned)),
+                f"{kept} of {len(auto)}",
+            ]
+        )
+        if found:
+            interval = t_interval(found)
+            low = interval.low if interval is not None else min(found)
+            harmless, gains = harmless + (low > HARMLESS), gains + (low > 0)
+    header = ["", "fixed, test", "tuned", "robust PGSO", "robust mPGSO", "robust auto"]
+    header += ["robust auto - tuned", "fixed kept"]
+    return (
+        f"{table(header, rows)}\n\nRobust auto: the lower end is above {HARMLESS} points on "
+        f"{harmless} of {len(rows)} graphs, above 0 on {gains}."
+    )
+
+
+def _variants_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
+    rows = []
+    for dataset, runs in by_dataset.items():
+        cells = [dataset]
+        for variant in VARIANTS:
+            found = [mean_and_interval(differences(runs, variant, name)) for name in LEARNED]
+            cells.append(" / ".join(found))
+        rows.append(cells)
+    return f"PGSO / mPGSO.\n\n{table(['', *VARIANTS], rows)}"
 
 
 def variant_of(spec: RunSpec) -> str | None:
     """The variant whose choices a spec has."""
-    own = {name: getattr(spec, name) for name in ("s_loss", "s_rate", "s_decay", "s_delay")}
+    names = ("s_loss", "s_rate", "s_decay", "s_delay", "preset", "evidence")
+    own = {name: getattr(spec, name) for name in names}
     default = RunSpec(dataset="any")
     for name, choices in VARIANTS.items():
         if own == {field: choices.get(field, getattr(default, field)) for field in own}:
@@ -97,15 +159,59 @@ def variant_of(spec: RunSpec) -> str | None:
     return None
 
 
+def fixed_scores(records: Sequence[RunRecord]) -> dict[int, float]:
+    """Test scores of the architecture's own operator, by seed."""
+    found = (r for r in records if r.spec.operator == "fixed" and r.spec.preset is None)
+    return {record.spec.seed: record.test for record in found if record.test is not None}
+
+
+def tuned_scores(records: Sequence[RunRecord]) -> dict[int, float | None]:
+    """Test scores of the fixed operator that is best on validation, by seed."""
+    fixed = [r for r in records if r.spec.operator == "fixed" and r.val is not None]
+    by_seed = group(fixed, lambda record: record.spec.seed)
+    return {
+        seed: max(runs, key=lambda r: r.val or 0.0).test
+        for seed, runs in by_seed.items()
+        if len(runs) == len(FIXED_PRESETS)
+    }
+
+
+def robust_scores(records: Sequence[RunRecord], operator: str) -> dict[int, float | None]:
+    """What the robust recipe gives with one learned operator: auto's runs hold all it takes.
+
+    The run on the validation loss is the same with and without a fixed one beside it, and so is
+    the confidence that decides between them.
+    """
+    fixed, evidence = fixed_scores(records), RECIPES["robust"]["evidence"]
+    learned = {
+        r.spec.seed: r.test
+        for r in records
+        if r.spec.operator == operator and variant_of(r.spec) == "validation"
+    }
+    return {
+        r.spec.seed: (learned if r.confidence[operator] > evidence else fixed).get(r.spec.seed)
+        for r in records
+        if r.spec.operator == "auto"
+    }
+
+
 def differences(records: Sequence[RunRecord], variant: str, operator: str) -> list[float]:
     """Learned minus fixed, in test points, by seed."""
-    fixed = {r.spec.seed: r.test for r in records if r.spec.operator == "fixed"}
+    found = {
+        r.spec.seed: r.test
+        for r in records
+        if r.spec.operator == operator and variant_of(r.spec) == variant
+    }
+    return paired(found, fixed_scores(records))
+
+
+def paired(scores: Mapping[int, float | None], baseline: Mapping[int, float | None]) -> list[float]:
+    """Differences in points of the seeds that both have."""
     found = []
-    for record in records:
-        if record.spec.operator == operator and variant_of(record.spec) == variant:
-            baseline = fixed.get(record.spec.seed)
-            if record.test is not None and baseline is not None:
-                found.append(100 * (record.test - baseline))
+    for seed, score in scores.items():
+        other = baseline.get(seed)
+        if score is not None and other is not None:
+            found.append(100 * (score - other))
     return found
 
 

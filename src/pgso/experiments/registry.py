@@ -22,6 +22,7 @@ class Experiment(ABC):
 
     title: str
     paper: str  # what it reproduces: "Figure 1"
+    also_at: str | None = None  # a second place for its page, in the folder of all results
 
     @abstractmethod
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:

@@ -19,7 +19,8 @@ class RunRecord(BaseModel):
     val: float | None = None  # at the chosen epoch; in [0, 1]
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
-    chosen: str | None = None  # the operator that validation chose, where the spec says auto
+    chosen: str | None = None  # the operator that validation chose, where it was asked
+    confidence: dict[str, float] = {}  # that each learned operator beats the fixed one there
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is

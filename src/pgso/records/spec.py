@@ -18,7 +18,7 @@ SevenNumbers = tuple[float, float, float, float, float, float, float]
 # What a recipe chooses, unless the spec says otherwise.
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "robust": {"s_loss": "val", "s_rate": 0.3, "s_decay": "none"},
+    "robust": {"s_loss": "val", "s_decay": "none", "evidence": 0.975},
 }
 SAMPLED_NODES = 1024  # the batch size of sampled training
 
@@ -64,6 +64,7 @@ class RunSpec(BaseModel):
     s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
     s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
     s_delay: Annotated[int, Field(ge=0)] = 0  # epochs before S begins to learn
+    evidence: Probability | None = None  # that learning S helps on validation, else keep it fixed
     epochs: Positive = 200
     lr: Rate = 0.01
     exponent_lr: Rate = 0.005

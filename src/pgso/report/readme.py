@@ -22,7 +22,7 @@ from pgso.report.statistics import t_interval
 
 README, RESULTS = Path("README.md"), Path("results")
 TUNING_FROM = 100  # seeds from here on chose hyper-parameters; they are not results
-LEARNED = ("pgso", "mpgso")
+LEARNED = ("pgso", "mpgso", "auto")
 Cell = tuple[str, str, str]  # dataset, conv, data options
 
 
@@ -70,7 +70,7 @@ def study_table(records: Sequence[RunRecord]) -> str:
         return ""
     rows = []
     for (dataset, conv, options), runs in cells.items():
-        fixed = [100 * r.test for r in runs if r.spec.operator == "fixed" and r.test is not None]
+        fixed = [100 * r.test for r in runs if _is_baseline(r.spec) and r.test is not None]
         found = [differences(runs, operator, recipe) for operator, recipe in columns]
         if fixed and any(found):
             alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
@@ -86,7 +86,7 @@ def study_table(records: Sequence[RunRecord]) -> str:
 
 def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
     """Learned minus fixed in test points, seed by seed."""
-    fixed = {r.spec.seed: r.test for r in records if r.spec.operator == "fixed"}
+    fixed = {r.spec.seed: r.test for r in records if _is_baseline(r.spec)}
     return [
         100 * (record.test - baseline)
         for record in records
@@ -115,11 +115,16 @@ def _cell(spec: RunSpec) -> Cell:
     return spec.dataset, spec.conv, options or "as it is"
 
 
+def _is_baseline(spec: RunSpec) -> bool:
+    """Whether the operator is the architecture's own."""
+    return spec.operator == "fixed" and spec.preset is None
+
+
 def _recipe(spec: RunSpec) -> str | None:
     """The recipe whose choices a spec has, whether or not it says so."""
     default = RunSpec(dataset=spec.dataset)
     for name, chosen in RECIPES.items():
-        names = ("s_loss", "s_rate", "s_decay", "s_delay")
+        names = ("s_loss", "s_rate", "s_decay", "s_delay", "evidence", "preset")
         if all(getattr(spec, f) == chosen.get(f, getattr(default, f)) for f in names):
             return name
     return None

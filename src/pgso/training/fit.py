@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch_geometric
+from torch import Tensor
 
 import pgso
 from pgso.data import Task, load_task
@@ -17,7 +18,8 @@ from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.scale import ranks
 from pgso.training.base import on_base
-from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
+from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model, take_best
+from pgso.training.evidence import confidence_in_gain
 from pgso.training.session import Divergence, Session
 
 Watcher = Callable[[Session], None]
@@ -37,7 +39,8 @@ def fit(
 
     Args:
         spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
-            is best on validation.
+            is best on validation. With ``evidence``, the fixed operator is run as well, and kept
+            unless validation is that sure that a learned one is better.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
@@ -74,24 +77,60 @@ def fit_task(
     """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
     _check(spec, task)
     task = on_base(task, spec.base)
-    if spec.operator != "auto":
+    names = candidates(spec)
+    if len(names) == 1:
         session = Session(spec, task)
         return session, _run(session, watch, checkpoint, checkpoint_every)
-    best: tuple[Session, RunRecord] | None = None
-    seconds = 0.0
-    for name in CANDIDATES:  # the simplest one wins a tie
+    started, tried = time.perf_counter(), []
+    for name in names:
         session = Session(spec.but(operator=name), task)
         own = None if checkpoint is None else f"{checkpoint}.{name}"
-        record = _run(session, watch, own, checkpoint_every)
-        seconds += record.timing["seconds"]
-        if best is None or _val(record) > _val(best[1]):
-            best = session, record
-    assert best is not None
-    session, record = best
-    chosen = {"spec": spec, "chosen": session.spec.operator}
-    return session, record.model_copy(
-        update={**chosen, "timing": {**record.timing, "seconds": seconds}}
+        tried.append((session, _run(session, watch, own, checkpoint_every)))
+    confidence = {}
+    if spec.evidence is not None:
+        fixed, *learned = (session for session, _ in tried)
+        confidence = {session.spec.operator: _gain(fixed, session) for session in learned}
+        tried = [each for each in tried if confidence.get(each[0].spec.operator, 1) > spec.evidence]
+    # The best on validation; the simplest if equal.
+    session, record = max(tried, key=lambda each: -1.0 if each[1].val is None else each[1].val)
+    changes = {
+        "spec": spec,
+        "chosen": session.spec.operator,
+        "confidence": confidence,
+        "timing": {**record.timing, "seconds": time.perf_counter() - started},
+    }
+    return session, record.model_copy(update=changes)
+
+
+def candidates(spec: RunSpec) -> tuple[str, ...]:
+    """The operators that a run trains, the simplest first.
+
+    Example:
+        >>> candidates(RunSpec(dataset="karate", operator="mpgso", recipe="robust"))
+        ('fixed', 'mpgso')
+    """
+    if spec.operator == "auto":
+        return CANDIDATES
+    return (
+        (spec.operator,)
+        if spec.evidence is None
+        else tuple(dict.fromkeys(("fixed", spec.operator)))
     )
+
+
+def _gain(fixed: Session, learned: Session) -> float:
+    """How sure validation is that the second is better, each at its best epoch."""
+    if not fixed.best_weights or not learned.best_weights:
+        return float(bool(learned.best_weights))  # one of them diverged at once
+    task = fixed.task
+    before, after = _validation_scores(fixed), _validation_scores(learned)
+    return confidence_in_gain(task.metric, before, after, task.y[task.val])
+
+
+def _validation_scores(session: Session) -> Tensor:  # (validation examples, C)
+    take_best(session)
+    logits, _ = session.evaluate()
+    return session.by_part(logits)["val"]
 
 
 def _run(
@@ -160,10 +199,6 @@ def _check_together(session: Session, checkpoint: str | Path) -> None:
             f"the processes see different checkpoints at {checkpoint}; "
             "choose a folder that all machines share with --out"
         )
-
-
-def _val(record: RunRecord) -> float:
-    return -1.0 if record.val is None else record.val
 
 
 def versions() -> dict[str, str]:

@@ -175,7 +175,7 @@ class Session:
             logits = predict_graphs(self.model, self.scored_batches)
         else:
             logits = predict_logits(self.model, self.task).index_select(0, self.scored)
-        val, y = (self._by_part(values)["val"] for values in (logits, self.scored_y))
+        val, y = (self.by_part(values)["val"] for values in (logits, self.scored_y))
         return logits, functional.cross_entropy(val, y).item()
 
     def record(self, loss: float, logits: Tensor) -> None:
@@ -183,8 +183,8 @@ class Session:
         operators = self.operators()
         self._check_finite("operator", *(value for S in operators for value in S))
         scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
-        labels = self._by_part(self.scored_y)
-        for part, rows in self._by_part(logits).items():
+        labels = self.by_part(self.scored_y)
+        for part, rows in self.by_part(logits).items():
             scores[part] = score(self.task.metric, rows, labels[part])
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self.curves[name].append(value)
@@ -196,7 +196,8 @@ class Session:
             ends = [(low.amin().item(), high.amax().item()) for low, high in bounds]
             self.curves["interval"].append(ends)
 
-    def _by_part(self, values: Tensor) -> dict[str, Tensor]:
+    def by_part(self, values: Tensor) -> dict[str, Tensor]:
+        """What belongs to the scored examples, cut into train, val and test."""
         parts = values.split(list(self.sizes.values()))
         return dict(zip(self.sizes, parts, strict=True))
 

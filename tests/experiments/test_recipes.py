@@ -1,0 +1,66 @@
+from pgso.experiments.recipes import (
+    EXPERIMENTS,
+    FIXED_PRESETS,
+    VARIANTS,
+    differences,
+    robust_scores,
+    tuned_scores,
+    variant_of,
+)
+from pgso.experiments.registry import Size
+from pgso.records import RunRecord, RunSpec
+from pgso.records.spec import RECIPES
+
+
+def record(test: float, val: float = 0.5, confidence=None, **choices) -> RunRecord:
+    spec = RunSpec(dataset="karate", **choices)
+    return RunRecord(spec=spec, val=val, test=test, confidence=confidence or {})
+
+
+def test_every_variant_is_told_from_the_others():
+    names = [variant_of(RunSpec(dataset="any", **choices)) for choices in VARIANTS.values()]
+    assert names == list(VARIANTS)
+
+
+def test_a_variant_is_compared_with_the_architectures_own_operator():
+    records = [
+        record(0.6, operator="fixed"),
+        record(0.9, operator="fixed", preset="mean"),
+        record(0.7, operator="pgso"),
+        record(0.8, operator="pgso", **VARIANTS["validation"]),
+    ]
+    assert [round(d) for d in differences(records, "paper", "pgso")] == [10]
+    assert [round(d) for d in differences(records, "validation", "pgso")] == [20]
+
+
+def test_the_tuned_fixed_operator_is_the_best_on_validation_whatever_its_test_score():
+    records = [
+        record(test, val, operator="fixed", preset=preset)
+        for preset, val, test in zip(FIXED_PRESETS, (0.5, 0.7, 0.6), (0.9, 0.1, 0.8), strict=True)
+    ]
+    assert tuned_scores(records) == {0: 0.1}
+    assert tuned_scores(records[:2]) == {}
+
+
+def test_robust_takes_the_learned_run_only_where_the_evidence_is_enough():
+    validation = VARIANTS["validation"]
+    records = []
+    for seed, confidence in enumerate((0.9, 0.99)):
+        sure = {"pgso": confidence, "mpgso": 0.0}
+        robust = {"recipe": "robust", **RECIPES["robust"]}
+        records += [
+            record(0.1, operator="fixed", seed=seed),
+            record(0.2, operator="pgso", seed=seed, **validation),
+            record(0.3, operator="auto", seed=seed, confidence=sure, **robust),
+        ]
+    assert robust_scores(records, "pgso") == {0: 0.1, 1: 0.2}
+
+
+def test_every_graph_of_the_study_has_its_fixed_and_its_robust_runs():
+    for size in (Size.BUDGET, Size.FULL):
+        specs = EXPERIMENTS["recipes"].runs(size, {})
+        cells = {(s.dataset, s.residual) for s in specs}
+        assert len({dataset for dataset, _ in cells}) >= 10
+        for cell in cells:
+            own = [s.operator for s in specs if (s.dataset, s.residual) == cell]
+            assert own.count("fixed") == len(FIXED_PRESETS) * own.count("auto")

@@ -1,0 +1,42 @@
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgso.training.evidence import confidence_in_gain
+
+
+def scores_with(right: int, wrong: int, y: torch.Tensor) -> torch.Tensor:
+    """Class scores that are right on the first ones and wrong on the next."""
+    labels = y.clone()
+    labels[right : right + wrong] = 1 - labels[right : right + wrong]
+    return torch.eye(2)[labels]
+
+
+def test_a_gain_far_above_chance_is_believed_and_a_small_one_is_not():
+    y = torch.arange(500) % 2
+    fixed = scores_with(300, 200, y)
+    assert confidence_in_gain("accuracy", fixed, scores_with(400, 100, y), y) > 0.999
+    assert 0.5 < confidence_in_gain("accuracy", fixed, scores_with(302, 198, y), y) < 0.975
+
+
+def test_the_same_gain_counts_more_on_more_examples():
+    found = []
+    for n in (20, 2000):
+        y = torch.arange(n) % 2
+        fixed, learned = scores_with(n // 2, n // 2, y), scores_with(n * 11 // 20, n * 9 // 20, y)
+        found.append(confidence_in_gain("accuracy", fixed, learned, y))
+    assert found[0] < 0.975 < found[1]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["accuracy", "roc_auc"]))
+def test_confidence_in_the_one_and_in_the_other_add_up_to_one(seed, metric):
+    rng = torch.Generator().manual_seed(seed)
+    y = torch.arange(30) % 2
+    one, other = torch.randn(2, 30, 2, generator=rng)
+    there, back = (confidence_in_gain(metric, *each, y) for each in ((one, other), (other, one)))
+    assert abs(there + back - 1) < 1e-9
+
+
+def test_where_the_metric_is_not_defined_nothing_is_believed():
+    y = torch.zeros(5, dtype=torch.long)
+    assert confidence_in_gain("roc_auc", torch.zeros(5, 2), torch.eye(2)[y], y) == 0.0
