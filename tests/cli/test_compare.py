@@ -10,7 +10,9 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra: folder / "none")
+    monkeypatch.setattr(
+        page, "write_report", lambda records, folder, spectra, command: folder / "none"
+    )
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
@@ -18,7 +20,8 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
     assert shown.exit_code == 0, shown.output
     for word in ("fixed", "PGSO", "mPGSO", "95 % interval", "m1", "report:"):
         assert word in shown.stdout
-    assert (tmp_path / "runs" / "karate-gcn" / "report.html").is_file()
+    text = (tmp_path / "runs" / "karate-gcn" / "report.html").read_text()
+    assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in page
     assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 6
 
     no_report(monkeypatch)

@@ -23,6 +23,7 @@ OPERATORS = ("fixed", "pgso", "mpgso")
     )
 )
 def compare(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = "gcn",
     seeds: Annotated[int, typer.Option(help="Runs per operator, paired by seed.", min=1)] = 10,
@@ -79,7 +80,7 @@ def compare(
         console.print(comparison_table(comparison))
         console.print(operator_table(records))
     folder = out / f"{_slug(dataset)}-{spec.conv}{f'-{base}' if base else ''}"
-    page = write_report(records, folder, spectra_of(records, data))
+    page = write_report(records, folder, spectra_of(records, data), command=context.obj)
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
         keys = [record.spec.key for record in records]

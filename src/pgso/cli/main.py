@@ -1,5 +1,6 @@
 """``pgso``: the commands, and how their errors are shown."""
 
+import shlex
 import sys
 from typing import Any, NoReturn
 
@@ -14,9 +15,11 @@ class Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
-        """Run a command and end the process."""
+        """Run a command, which finds what was typed in its context, and end the process."""
+        given = args[0] if args else options.get("args")
+        typed = shlex.join(["pgso", *(sys.argv[1:] if given is None else given)])
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
+            code = super().main(*args, **{**options, "standalone_mode": False, "obj": typed})
         except PGSOError as error:
             fail(str(error))
         except OSError as error:
