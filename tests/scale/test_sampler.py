@@ -152,3 +152,17 @@ def test_a_batch_is_forgotten_before_the_next():
 def test_nodes_that_are_not_there_are_refused():
     with pytest.raises(InputError, match="between 0 and 11"):
         sample(random_graph(), [12], [2])
+
+
+def test_gradients_reach_the_edge_weights_of_the_whole_graph():
+    edges = random_graph(loops=True).edge_index
+    weight = torch.rand(edges.size(1), requires_grad=True)
+    graph, x = Graph.from_edge_index(edges, weight, 12), torch.randn(12, 3)
+    part = sample(graph, [7, 2], [-1])
+    ours = pgso.apply_pgso(x[part.sample.nodes], part, S)[:2].square().sum()
+    theirs = pgso.apply_pgso(x, graph, S)[[7, 2]].square().sum()
+    (mine,), (expected,) = (
+        torch.autograd.grad(loss, weight, retain_graph=True) for loss in (ours, theirs)
+    )
+    torch.testing.assert_close(mine, expected)
+    assert expected.abs().max() > 0

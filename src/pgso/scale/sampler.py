@@ -1,6 +1,7 @@
 """Some neighbours of some nodes as a graph of their own, with the degrees of the whole graph."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -11,8 +12,17 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import Graph, Pattern, Sample
 
-Array = NDArray[np.int64]
+Array = NDArray[np.integer]  # of 32 bits where the graph's are
 ALL = -1
+
+
+class _Hop(NamedTuple):
+    """What the nodes of one hop hear."""
+
+    taken: Array  # (nodes,) from how many neighbours
+    share: NDArray[np.floating]  # (nodes,) how many edges each of them stands for
+    entries: Array  # (sum of taken,) where these stand in the whole graph's pattern
+    found: Array  # (sum of taken,) which nodes they come from
 
 
 class NeighborSampler:
@@ -45,10 +55,8 @@ class NeighborSampler:
             )
         assert graph.pattern.rowptr is not None
         self.graph = graph
-        self.rowptr = graph.pattern.rowptr.numpy()
-        self.col = graph.pattern.col.numpy()
-        self.diagonal = graph.pattern.diagonal.numpy()
-        self.place = np.full(graph.num_nodes, -1, dtype=np.int32)  # of a node in the batch
+        self.rowptr, self.col = graph.pattern.rowptr, graph.pattern.col
+        self.place = torch.full((graph.num_nodes,), -1, dtype=torch.int32)  # in the batch
 
     def sample(
         self,
@@ -61,114 +69,110 @@ class NeighborSampler:
         Nodes of the last hop have no neighbours in the result: with as many layers as hops, only
         what is computed for the seeds is meant to be used.
         """
-        nodes = [_checked(seeds, self.graph.num_nodes)]
-        count = nodes[0].size
-        self.place[nodes[0]] = np.arange(count, dtype=np.int32)
-        taken: list[Array] = []
-        entries: list[Array] = []
-        importance: list[NDArray[np.float32]] = []
+        nodes = [_in_range(seeds, self.graph.num_nodes)]
         try:
+            count = self._enter(nodes[0], 0)
+            if (_take(self.place, nodes[0]) != np.arange(count)).any():
+                raise InputError("a batch needs distinct nodes; take torch.unique of them")
+            hops = []
             for size in num_neighbors:
-                counts, drawn, share = self._draw(nodes[-1], size, rng)
-                taken.append(counts)
-                entries.append(drawn)
-                importance.append(share)
-                fresh = self._fresh(self.col[drawn])
-                self.place[fresh] = np.arange(count, count + fresh.size, dtype=np.int32)
-                count += fresh.size
-                nodes.append(fresh)
-            taken.append(np.zeros(nodes[-1].size, dtype=np.int64))
-            every = np.concatenate(nodes)
-            return self._graph(
-                every,
-                np.concatenate(taken),
-                np.concatenate([np.empty(0, np.int64), *entries]),
-                np.concatenate([np.empty(0, np.float32), *importance]),
-            )
+                hops.append(self._draw(nodes[-1], size, rng))
+                nodes.append(self._fresh(hops[-1].found))
+                count = self._enter(nodes[-1], count)
+            nothing = np.empty(0, dtype=np.int32)
+            silent = np.zeros(nodes[-1].size, dtype=np.int32)
+            hops.append(_Hop(silent, silent + 1.0, nothing, nothing))
+            together = _Hop(*map(np.concatenate, zip(*hops, strict=True)))
+            ids = np.concatenate(nodes).astype(np.int64)
+            return self._graph(torch.from_numpy(ids), together)
         finally:
             for hop in nodes:
-                self.place[hop] = -1
+                self.place.numpy()[hop] = -1
 
-    def _draw(
-        self, nodes: Array, size: int, rng: np.random.Generator
-    ) -> tuple[Array, Array, NDArray[np.float32]]:
-        """How many entries of each node's row are taken, which, and how many each stands for."""
-        start, diagonal = self.rowptr[nodes].astype(np.int64), self.diagonal[nodes]
-        degree = self.rowptr[nodes + 1] - start - 1
+    def _enter(self, nodes: Array, count: int) -> int:
+        """Give the nodes the next places of the batch; how many there are now."""
+        places = np.arange(count, count + nodes.size, dtype=np.int32)
+        self.place.numpy()[nodes] = places
+        return count + nodes.size
+
+    def _draw(self, nodes: Array, size: int, rng: np.random.Generator) -> _Hop:
+        """Some entries of the rows of these nodes."""
+        start = _take(self.rowptr, nodes)
+        degree = _take(self.rowptr, nodes + 1) - start - 1
         taken = degree if size == ALL else np.minimum(degree, size)
-        first = taken.cumsum() - taken
-        within = np.arange(int(taken.sum())) - first.repeat(taken)
+        first = taken.cumsum(dtype=start.dtype) - taken
+        entries = (start - first).repeat(taken)
+        entries += np.arange(entries.size, dtype=entries.dtype)
         long = np.flatnonzero(degree > taken)
-        if long.size and size:
+        if long.size:
             slots = first[long] + np.arange(size)[:, None]
-            within[slots] = _subsets(degree[long], size, rng)
-        entries = within + start.repeat(taken)
+            entries[slots] = start[long] + _subsets(degree[long], size, rng)
+        diagonal = _take(self.graph.pattern.diagonal, nodes)
         entries += entries >= diagonal.repeat(taken)  # the diagonal is no neighbour
-        share = (degree / np.maximum(taken, 1)).astype(np.float32)
-        return taken, entries, share.repeat(taken)
+        return _Hop(taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries))
 
     def _fresh(self, found: Array) -> Array:
         """Those that are not in the batch yet, each once, in the order in which they are stored."""
-        found = found[self.place[found] < 0]
-        order = np.arange(found.size, dtype=np.int32)
-        self.place[found] = order  # of equal ones the last stays
-        return np.sort(found[self.place[found] == order]).astype(np.int64)
+        unseen = found[np.flatnonzero(_take(self.place, found) < 0)]
+        fresh: Array = torch.unique(torch.from_numpy(unseen)).numpy()  # sorts by counting
+        return fresh
 
-    def _graph(
-        self, nodes: Array, taken: Array, entries: Array, importance: NDArray[np.float32]
-    ) -> Graph:
+    def _graph(self, ids: Tensor, drawn: _Hop) -> Graph:
         """The drawn entries and the diagonal, sorted, with the transpose."""
-        n, whole = nodes.size, self.graph
+        n, whole = ids.numel(), self.graph
         begin = np.zeros(n + 1, dtype=np.int32)
-        begin[1:] = (taken + 1).cumsum()
-        off_diagonal = np.ones(begin[-1], dtype=bool)
-        off_diagonal[begin[:-1]] = False
-        col = np.empty(begin[-1], dtype=np.int32)
-        col[begin[:-1]] = np.arange(n, dtype=np.int32)
-        col[off_diagonal] = self.place[self.col[entries]]
+        begin[1:] = (drawn.taken + 1).cumsum()
+        nodes = np.arange(n, dtype=np.int32)
+        row = nodes.repeat(drawn.taken + 1)
+        # Unsorted, a row begins with the diagonal.
+        first, others = begin[:-1], nodes.repeat(drawn.taken)
+        others += np.arange(1, others.size + 1, dtype=np.int32)
+        col = np.empty(row.size, dtype=np.int32)
+        col[first], col[others] = nodes, _take(self.place, drawn.found)
 
         # Two conversions sort by counting: by column, then by row with ascending columns.
-        slots = np.arange(col.size, dtype=np.int32)
+        slots = np.arange(col.size)
         by_col = scipy.sparse.csr_array((slots, col, begin), shape=(n, n)).tocsc()
         by_row = by_col.tocsr()
-        position = np.empty_like(slots)
+        position = np.empty(col.size, dtype=np.int32)
         position[by_row.data] = slots
-        pattern = Pattern(
-            rowptr=torch.from_numpy(by_row.indptr),
-            row=torch.from_numpy(np.arange(n, dtype=np.int32).repeat(taken + 1)),
-            col=torch.from_numpy(by_row.indices),
-            diagonal=torch.from_numpy(position[begin[:-1]].astype(np.int64)),
-        )
-        transposition = position[by_col.data]
-        place = np.empty_like(slots)
-        place[transposition] = slots
-        transposed = Pattern(
-            rowptr=torch.from_numpy(by_col.indptr),
-            row=torch.from_numpy(np.arange(n, dtype=np.int32).repeat(np.diff(by_col.indptr))),
-            col=torch.from_numpy(by_col.indices),
-            diagonal=torch.from_numpy(place[pattern.diagonal.numpy()].astype(np.int64)),
-        )
+        pattern = _pattern(begin, row, by_row.indices)
+        transposed = _pattern(by_col.indptr, nodes.repeat(np.diff(by_col.indptr)), by_col.indices)
 
-        counts = np.ones(col.size, dtype=np.float32)
-        counts[position[off_diagonal]] = importance
-        weight = counts.copy()
-        if whole.weight is not None:
-            weight[position[off_diagonal]] *= whole.weight.detach().numpy()[entries]
-        ids = torch.from_numpy(nodes)
+        importance = torch.from_numpy(drawn.share.repeat(drawn.taken + 1)).to(whole.dtype)
+        importance[pattern.diagonal] = 1
         loops = None if whole.loops is None else whole.loops.index_select(0, ids)
-        entry_weight = torch.from_numpy(weight).to(whole.dtype)
-        own = torch.zeros(n, dtype=whole.dtype) if loops is None else loops
+        if whole.weight is None:
+            own = torch.zeros(n, dtype=whole.dtype) if loops is None else loops
+            weight = importance.index_copy(0, pattern.diagonal, own)
+        else:
+            origin = np.empty(col.size, dtype=np.int64)
+            origin[first], origin[others] = whole.pattern.diagonal[ids], drawn.entries
+            origin = origin[by_row.data]
+            weight = importance * whole.weight.index_select(0, torch.from_numpy(origin))
+        num_loops = 0 if loops is None else int(torch.count_nonzero(loops.detach()))
         return Graph(
             pattern=pattern,
             transposed=transposed,
-            transposition=torch.from_numpy(transposition),
+            transposition=torch.from_numpy(position[by_col.data]),
             is_undirected=False,
-            weight=entry_weight.index_copy(0, pattern.diagonal, own),
+            weight=weight,
             loops=loops,
             degree=whole.degree.index_select(0, ids),
-            num_edges=entries.size + int(torch.count_nonzero(own)),
-            sample=Sample(whole, ids, torch.from_numpy(counts)),
+            num_edges=drawn.entries.size + num_loops,
+            sample=Sample(whole, ids, importance),
         )
+
+
+def _take(values: Tensor, index: Array) -> Array:
+    """The values at these places: torch needs half of numpy's time."""
+    taken: Array = values.index_select(0, torch.from_numpy(index)).numpy()
+    return taken
+
+
+def _pattern(rowptr: Array, row: Array, col: Array) -> Pattern:
+    diagonal = np.flatnonzero(row == col)
+    return Pattern(*map(torch.from_numpy, (rowptr, row, col, diagonal)))
 
 
 def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (size, rows)
@@ -177,20 +181,17 @@ def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (s
     Step t draws from the first ``degree - size + t + 1`` numbers, and takes the last of them
     instead where the draw is in the subset already.
     """
-    chosen = np.empty((size, degree.size), dtype=np.int64)
-    for step in range(size):
-        last = degree - size + step
-        draw = (rng.random(degree.size) * (last + 1)).astype(np.int64)
-        again = (chosen[:step] == draw).any(axis=0)
-        chosen[step] = np.where(again, last, draw)
+    last = degree - size + np.arange(size, dtype=degree.dtype)[:, None]
+    chosen = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)
+    for step in range(1, size):
+        again = (chosen[:step] == chosen[step]).any(axis=0)
+        np.copyto(chosen[step], last[step], where=again)
     return chosen
 
 
-def _checked(seeds: Tensor, num_nodes: int) -> Array:
-    """Refuse nodes that are not there, or are there twice."""
-    nodes: Array = np.asarray(seeds, dtype=np.int64).ravel()
+def _in_range(seeds: Tensor, num_nodes: int) -> Array:
+    """Refuse nodes that are not there."""
+    nodes = np.asarray(seeds, dtype=np.int64).ravel()
     if nodes.size and (nodes.min() < 0 or nodes.max() >= num_nodes):
         raise InputError(f"a batch needs nodes between 0 and {num_nodes - 1}, got {nodes}")
-    if np.unique(nodes).size < nodes.size:
-        raise InputError("a batch needs distinct nodes; take torch.unique of them")
     return nodes
