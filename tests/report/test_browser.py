@@ -52,8 +52,13 @@ def show(browser, tmp_path):
 
 
 def with_spectra(runs):
-    spectra = {"start": [DENSITY] * 2, "learned": [DENSITY] * 2, "subgraph": RING}
-    by_epoch = [{"epoch": epoch, **DENSITY} for epoch in (0, 3)]
+    wide = {"grid": [-1.0, 0.0, 1.0], "density": [0.2, 0.6, 0.2]}
+    spectra = {"start": [DENSITY] * 2, "learned": [wide] * 2, "subgraph": RING}
+    by_epoch = [
+        {"epoch": epoch, "operator": layer, "grid": DENSITY["grid"], "density": [0.0, peak, 0.0]}
+        for epoch, peak in ((0, 0.6), (2, 0.8))
+        for layer in (0, 1)
+    ]
     return {run.spec.key: {**spectra, "by_epoch": by_epoch} for run in runs}
 
 
@@ -98,6 +103,7 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     read = "return [document.querySelector('#support .cursor').getAttribute('x1'), "
     read += "document.querySelector('#spectrum .rug').getAttribute('x1'), "
     read += "document.querySelector('#spectrum rect.band').getAttribute('width'), "
+    read += "document.querySelector('#spectrum [data-name=now] path').getAttribute('d'), "
     read += "document.getElementById('heat').toDataURL()]"
     learned = page.execute_script(read)
     move_slider(page, HOME)
@@ -108,6 +114,20 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     assert all(before != after for before, after in zip(learned, start, strict=True))
     move_slider(page, RIGHT)
     assert now(page, "m2") == "0.950"
+    assert page.execute_script(read)[3] not in (learned[3], start[3])
+    move_slider(page, RIGHT)
+    assert "Nearest density: after 1 epochs" in page.find_element("id", "spectrum-note").text
+    move_slider(page, HOME)
+    assert page.execute_script(read) == start
+
+
+def test_a_seed_without_entries_says_so(show):
+    runs = make_runs(THREE)
+    page = show(runs, with_spectra(run for run in runs if run.spec.seed == 0))
+    note = page.find_element("id", "elsewhere")
+    assert not note.is_displayed()
+    page.find_element("css selector", "#seed option[value='2']").click()
+    assert note.text == "Densities and entries were computed for the first seed only."
 
 
 def test_the_entries_and_eigenvalues_in_the_page_are_those_of_equation_1(show):

@@ -194,6 +194,7 @@ class Explorer {
     const { subgraph } = this.run;
     if (!find("heat-panel")) return;
     find("heat-panel").hidden = !subgraph;
+    find("elsewhere").hidden = Boolean(subgraph);
     if (!subgraph) return;
     this.matrix = operatorEntries(S, subgraph);
     // One scale for the run, so that a change of colour is a change of value.
@@ -241,17 +242,22 @@ class Explorer {
     if (!plot) return;
     const { run, layer } = this, colour = `--${run.operator}`, bounds = this.intervalAt(this.place);
     const curve = (name, density, more) => ({ name, points: density.grid.map((x, k) => [x, density.density[k]]), ...more });
-    const now = run.byEpoch.filter((each) => (each.operator ?? 0) === layer)
-      .sort((p, q) => Math.abs(p.epoch + 1 - this.epoch) - Math.abs(q.epoch + 1 - this.epoch))[0];
+    const frames = run.byEpoch.filter((each) => (each.operator ?? 0) === layer)
+      .map((each) => ({ ...each, at: each.epoch + 1 }));
+    if (run.start[layer]) frames.push({ ...run.start[layer], at: 0 });
+    if (run.learned[layer] && run.chosen !== null) frames.push({ ...run.learned[layer], at: run.chosen });
+    frames.sort((p, q) => Math.abs(p.at - this.epoch) - Math.abs(q.at - this.epoch));
+    const [now] = run.byEpoch.length ? frames : [];
     const series = [];
     if (run.start[layer]) series.push(curve("start", run.start[layer], { colour: "--fixed", dash: "7 4" }));
-    if (now) series.push(curve(`after ${now.epoch + 1} epochs`, now, { colour: "--fourth" }));
-    if (run.learned[layer]) series.push(curve("learned", run.learned[layer], { colour }));
+    if (run.learned[layer]) series.push(curve("chosen", run.learned[layer], { colour, dash: "2 3" }));
+    if (now) series.push(curve("now", now, { colour: "--fourth" }));
     const rug = run.subgraph ? subgraphEigenvalues(S, run.subgraph) : [];
     const reach = [...(run.intervals ?? []).flatMap((each) => each?.[layer] ?? []), ...series.flatMap((each) => each.points.map((point) => point[0]))];
     const notes = [];
     if (bounds) notes.push("Shaded: the certified interval at this epoch.");
     if (series.length) notes.push("Curves: the density of the eigenvalues.");
+    if (now && now.at !== this.epoch) notes.push(`Nearest density: after ${now.at} epochs.`);
     if (rug.length) notes.push("Ticks: eigenvalues on the nodes shown below.");
     find("spectrum-panel").hidden = !notes.length;
     find("spectrum-note").textContent = notes.join(" ");
