@@ -1,19 +1,18 @@
 """GAT-PGSO: attention modulates the edges of the operator (DESIGN decision 5)."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch_geometric.nn.inits import glorot
 
+from pgso.convs.attention import Scales, attend, attention, modulated
 from pgso.convs.features import Features, Linear, as_features, dense_dropout
 from pgso.convs.registry import CONVS, Conv
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, weighted_product
-from pgso.graph.edges import softmax_over_edges, source_values, target_values
+from pgso.graph import EdgeList, Graph
 from pgso.gso.dense import positive_power
-from pgso.gso.message_passing import graph_for, pgso_entries
+from pgso.gso.message_passing import graph_for
 from pgso.gso.module import PGSO
 
 
@@ -107,45 +106,58 @@ class GATConv(Conv):
         hidden = self.lin(as_features(x))
         graph = graph_for(hidden, edge_index, edge_weight)
         heads = hidden.view(-1, self.heads, self.out_channels)
-        alpha = self.attention(heads, graph)
-
-        S = self.by_head(self.gso.S_on(graph).to(hidden.dtype))
-        m1, _, m3, e1, *_, a = S.unbind()
-        edges_only = S * S.new_tensor([0, 1, 0, 1, 1, 1, 1]).view(-1, 1, 1)
-        parts = [pgso_entries(graph, part.squeeze(1)) for part in edges_only.unbind(2)]
-        entries = alpha * torch.stack(parts, dim=1)  # m2 D^e2 (α ∘ A_a) D^e3
-        if self.explain:
-            entries = self.masked(entries, graph, edge_index)
-        out = weighted_product(graph, entries, heads)
-        own = m1 * positive_power(graph.degree.to(S.dtype).unsqueeze(1) + a, e1) + m3
-        out = torch.addcmul(out, own.unsqueeze(2), heads)
+        target, source = self.scores(hidden)
+        scales = self.scales(graph, hidden.dtype)
+        if not self.explain and not self.drops and _is_constant(graph, hidden.dtype):
+            out = attend(heads, target, source, scales, graph, self.negative_slope)
+        else:
+            alpha = attention(target, source, graph, self.negative_slope)
+            entries = dense_dropout(alpha, self.dropout, self.training) * _A_a(graph, scales.a)
+            if self.explain:
+                entries = self.masked(entries, graph, edge_index)
+            out = modulated(heads, entries, scales, graph)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return out if self.bias is None else out + self.bias
 
-    def by_head(self, S: Tensor) -> Tensor:  # (7, 1, 1), (7, n, 1) or (7, 1, H)
-        """S so that S[k] broadcasts against values per node and head."""
-        S = S.view(-1, 1, 1) if S.dim() == 1 else S
-        if S.size(2) not in (1, self.heads):
-            raise InputError(f"attention has {self.heads} heads, the operator {S.size(2)}")
-        return S
+    @property
+    def drops(self) -> bool:
+        """Whether attention coefficients are dropped now."""
+        return self.training and self.dropout > 0
 
-    def attention(self, heads: Tensor, graph: Graph | EdgeList) -> Tensor:  # (n, H, C) -> (nnz, H)
-        """α_ij of every edge and head."""
-        source = (heads * self.att_src).sum(dim=-1)
-        target = (heads * self.att_dst).sum(dim=-1)
-        logits = target_values(graph, target) + source_values(graph, source)
-        logits = functional.leaky_relu(logits, self.negative_slope)
-        if isinstance(graph, Graph):
-            alpha = softmax_over_edges(graph, logits)
-        else:  # edges are not merged there, but α is a softmax over nodes: each counts once
-            copies = _copies(graph).unsqueeze(1)
-            alpha = copies * softmax_over_edges(graph, logits - copies.log())
-        return dense_dropout(alpha, self.dropout, self.training)
+    def scores(self, hidden: Tensor) -> tuple[Tensor, Tensor]:  # (n, H * C) -> (H, n), (H, n)
+        """What each node contributes to the logits of its edges, as their target and source."""
+        by_head = torch.cat([self.att_dst, self.att_src]).unsqueeze(2)  # (2, H, 1, C)
+        weight = torch.cat([torch.block_diag(*part) for part in by_head])
+        target, source = (weight @ hidden.t()).view(2, self.heads, -1).unbind()
+        return target, source
+
+    def scales(self, graph: Graph | EdgeList, dtype: torch.dtype) -> Scales:
+        """The vectors around the attention, of S per node and head or of any shape within."""
+        S = self.gso.S_on(graph).to(dtype)
+        S = S.view(-1, 1, 1) if S.dim() == 1 else S.transpose(1, 2)  # (7, H or 1, n or 1)
+        if S.size(1) not in (1, self.heads):
+            raise InputError(f"attention has {self.heads} heads, the operator {S.size(1)}")
+        m1, m2, m3, e1, e2, e3, a = S.unbind()
+        d_a = graph.degree.to(dtype) + a
+        left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+        own = m1 * positive_power(d_a, e1) + m3
+        size = (self.heads, graph.num_nodes)
+        return Scales(*(part.expand(size) for part in (left, right, own, a)))
 
 
-def _copies(edges: EdgeList) -> Tensor:  # (E + n,)
-    """How often each entry's pair of nodes occurs among the entries."""
-    pair = edges.pattern.row * edges.num_nodes + edges.pattern.col
-    ordered = pair.sort().values
-    first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
-    return (after - first).to(edges.degree.dtype)
+def _is_constant(graph: Graph | EdgeList, dtype: torch.dtype) -> TypeGuard[Graph]:
+    """Whether the edges are sorted, whole and without gradients: where attention is fast."""
+    if torch.compiler.is_compiling() or dtype not in (torch.float32, torch.float64):
+        return False
+    constant = graph.weight is None or not graph.weight.requires_grad
+    return isinstance(graph, Graph) and graph.sample is None and constant
+
+
+def _A_a(graph: Graph | EdgeList, a: Tensor) -> Tensor:  # (H, n) -> (nnz, H)
+    """The entries of A + aI, with the a of each head."""
+    pattern, A = graph.pattern, graph.weight
+    if A is None:
+        A = torch.ones_like(pattern.row, dtype=a.dtype)
+    loops = 0 if graph.loops is None else graph.loops.to(a.dtype)
+    A = A.to(a.dtype).unsqueeze(1).expand(-1, a.size(0))
+    return A.index_copy(0, pattern.diagonal, (a + loops).t())

@@ -1,0 +1,187 @@
+"""Attention on the edges of the operator, one head after another."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu
+
+from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, weighted_product
+from pgso.graph.edges import softmax_over_edges, source_values, target_values
+
+
+class Scales(NamedTuple):
+    """The vectors in γ_att x = own ∘ x + left ∘ (α ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
+
+    left: Tensor  # m2 D_a^e2
+    right: Tensor  # D_a^e3
+    own: Tensor  # m1 D_a^e1 + m3
+    a: Tensor
+
+
+def attend(
+    x: Tensor,  # (n, H, C)
+    target: Tensor,  # (H, n) t
+    source: Tensor,  # (H, n) s
+    scales: Scales,
+    graph: Graph,
+    slope: float,
+) -> Tensor:  # (n, H, C)
+    r"""γ_att x of every head; differentiable in all but A.
+
+    .. math::
+        \alpha_{ij} = \frac{e_{ij}}{\sum_{k \in \mathcal{N}(i) \cup \{i\}} e_{ik}}, \qquad
+        e_{ij} = \exp \operatorname{leaky}(t_i + s_j)
+
+    The fast form of :func:`attention` and :func:`modulated`, for a constant A. Edges hold numbers
+    of one head at a time, which are read from a vector over nodes that stays in the cache. No
+    gradient per edge is formed: with l' the slope of the leaky ReLU and δ that of the softmax,
+    dL/dt_i = Σ_j α_ij l'_ij (g_i · x_j + δ_i) is a dot product of g with a row of (α ∘ l') x, and
+    dL/ds of x with one of (α ∘ l')ᵀ g.
+    """
+    left, right, own, a = scales
+    if graph.weight is None:  # A is 1 on all of the pattern but its diagonal
+        a = a - 1 if graph.loops is None else a - 1 + graph.loops.to(a.dtype)
+    out: Tensor = _Attend.apply(x, target, source, left, right, own, a, graph, slope)
+    return out
+
+
+def attention(
+    target: Tensor,  # (H, n)
+    source: Tensor,  # (H, n)
+    graph: Graph | EdgeList,
+    slope: float,
+) -> Tensor:  # (nnz, H)
+    """α of every entry and head."""
+    logits = target_values(graph, target.t()) + source_values(graph, source.t())
+    logits = leaky_relu(logits, slope)
+    if isinstance(graph, Graph):
+        return softmax_over_edges(graph, logits)
+    # Edges are not merged there, but α is a softmax over nodes: each counts once.
+    copies = _copies(graph).to(logits.dtype).unsqueeze(1)
+    return copies * softmax_over_edges(graph, logits - copies.log())
+
+
+def modulated(
+    x: Tensor,  # (n, H, C)
+    entries: Tensor,  # (nnz, H) α ∘ (A + Diag(a))
+    scales: Scales,
+    graph: Graph | EdgeList,
+) -> Tensor:  # (n, H, C)
+    """γ_att x by operations that torch knows: any entries, any derivative, not fast."""
+    left, right, own = (part.t().unsqueeze(2) for part in scales[:3])
+    return own * x + left * weighted_product(graph, entries, right * x)
+
+
+class _Attend(torch.autograd.Function):
+    """As :func:`attend`; on an unweighted graph A is 1 on the diagonal too, and a less by 1."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *inputs: Any) -> Tensor:
+        *by_head, graph, slope = inputs
+        out = torch.empty_like(x)
+        kept = []
+        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
+            e, largest = _exponentials(graph.pattern, _logits(graph.pattern, t, s), slope)
+            total = product(graph.pattern, e, torch.ones_like(t).unsqueeze(1)).flatten()
+            v = product(graph.pattern, _weighted(e, graph), x[:, h] * right.unsqueeze(1))
+            v.div_(total.unsqueeze(1))
+            share = leaky_relu(t + s, slope).sub_(largest).exp_().div_(total)  # α_ii
+            diagonal = own + left * right * a * share
+            part = torch.mul(x[:, h], diagonal.unsqueeze(1), out=out[:, h])
+            part.addcmul_(v, left.unsqueeze(1))
+            kept += [v, largest, total, share]
+        ctx.graph, ctx.slope = graph, slope
+        ctx.save_for_backward(x, *by_head, *kept)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,), graph, slope = grads, ctx.graph, ctx.slope
+        x, *saved = ctx.saved_tensors
+        by_head, kept = saved[:6], saved[6:]
+        if torch.is_grad_enabled():
+            out = _differentiable(x, by_head, graph, slope)
+            return *torch.autograd.grad(out, (x, *by_head), grad, create_graph=True), None, None
+
+        to_x = torch.empty_like(x)
+        to_heads = tuple(torch.empty_like(part) for part in by_head)
+        to_target, to_source, to_left, to_right, to_own, to_a = to_heads
+        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
+            v, largest, total, share = kept[4 * h : 4 * h + 4]
+            x_h, g = x[:, h].contiguous(), grad[:, h].contiguous()
+            q, p = row_dots(g, x_h), row_dots(g, v)
+            self_term = left * right * share
+            to_own[h], to_a[h] = q, self_term * q
+            to_left[h] = p + a * right * share * q
+            to_share = a * self_term * q  # dL/dα_ii α_ii
+            delta = (left * p + to_share).neg_().div_(total).unsqueeze(1)
+
+            z = _logits(graph.pattern, t, s)
+            e, _ = _exponentials(graph.pattern, leaky_relu(z, slope), 1.0, largest)
+            # The sign says on which side of the bend a logit is: e ∘ l' is found from one array.
+            signed = torch.where(z > 0, e, -e)
+            turned = signed.index_select(0, graph.transposition)
+            bent, bent_t = leaky_relu(signed, -slope), leaky_relu(turned, -slope)
+            e_t = turned.abs_()
+            x_right, g_left = x_h * right.unsqueeze(1), g * (left / total).unsqueeze(1)
+
+            to_x_right = product(graph.transposed, _weighted(e_t, graph, True), g_left)
+            to_right[h] = row_dots(x_h, to_x_right) + a * left * share * q
+            part = torch.mul(g, (own + a * self_term).unsqueeze(1), out=to_x[:, h])
+            part.addcmul_(to_x_right, right.unsqueeze(1))
+
+            direct = torch.where(t + s > 0, to_share, slope * to_share)
+            forth = product(graph.pattern, _weighted(bent, graph), x_right)
+            ones = product(graph.pattern, bent, torch.ones_like(delta))
+            to_target[h] = row_dots(g_left, forth) + (ones * delta).flatten() + direct
+            back = product(graph.transposed, _weighted(bent_t, graph, True), g_left)
+            deltas = product(graph.transposed, bent_t, delta)
+            to_source[h] = row_dots(x_right, back) + deltas.flatten() + direct
+        return to_x, *to_heads, None, None
+
+
+def _logits(pattern: Pattern, t: Tensor, s: Tensor) -> Tensor:  # (n,), (n,) -> (nnz,)
+    return s.index_select(0, pattern.col).add_(t.index_select(0, pattern.row))
+
+
+def _exponentials(
+    pattern: Pattern,
+    logits: Tensor,  # (nnz,) overwritten
+    slope: float,
+    largest: Tensor | None = None,  # (n,) of each row
+) -> tuple[Tensor, Tensor]:
+    """e^(leaky(logit) - largest), and the largest leaky(logit) of each row."""
+    logits = leaky_relu(logits, slope, inplace=True)
+    if largest is None:
+        assert pattern.rowptr is not None
+        largest = torch.segment_reduce(logits, "max", offsets=pattern.rowptr.long())
+    return logits.sub_(largest.index_select(0, pattern.row)).exp_(), largest
+
+
+def _weighted(values: Tensor, graph: Graph, transposed: bool = False) -> Tensor:
+    """Times A's entries; those of an unweighted graph are taken as 1, on the diagonal too."""
+    if graph.weight is None:
+        return values
+    weight = graph.weight.to(values.dtype)
+    if transposed and not graph.is_undirected:
+        weight = weight.index_select(0, graph.transposition)
+    return values * weight
+
+
+def _differentiable(x: Tensor, by_head: Sequence[Tensor], graph: Graph, slope: float) -> Tensor:
+    """What :class:`_Attend` computes, by operations whose derivatives have derivatives."""
+    target, source, *scales = by_head
+    A = x.new_ones(graph.pattern.row.numel()) if graph.weight is None else graph.weight.to(x.dtype)
+    A_a = A.unsqueeze(1).repeat(1, x.size(1)).index_add(0, graph.pattern.diagonal, scales[3].t())
+    entries = attention(target, source, graph, slope) * A_a
+    return modulated(x, entries, Scales(*scales), graph)
+
+
+def _copies(edges: EdgeList) -> Tensor:  # (E + n,)
+    """How often each entry's pair of nodes occurs among the entries."""
+    pair = edges.pattern.row * edges.num_nodes + edges.pattern.col
+    ordered = pair.sort().values
+    first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
+    return (after - first).to(edges.degree.dtype)
