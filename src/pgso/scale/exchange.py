@@ -55,7 +55,7 @@ def _fetch_halo(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | N
 
 def _drop_halo(module: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
     num_own = module.__dict__.pop("_num_own", None)
-    return out if num_own is None else out[:num_own]
+    return out if num_own is None else own_rows(out, num_own)
 
 
 def with_halo(
@@ -91,6 +91,32 @@ class _WithHalo(torch.autograd.Function):
             back, halo.contiguous(), list(partition.sent), list(partition.wanted)
         )
         return own.index_add(0, partition.to_send, back), None
+
+
+def own_rows(out: Tensor, num_own: int) -> Tensor:  # (own + halo, F) -> (own, F)
+    """The block's own rows; the gradient of the halo's is 0."""
+    rows: Tensor = _OwnRows.apply(out, num_own)
+    return rows
+
+
+class _OwnRows(torch.autograd.Function):
+    """As ``out[:num_own]``, whose backward pass writes the block's rows twice: zeros first."""
+
+    @staticmethod
+    def forward(out: Tensor, num_own: int) -> Tensor:
+        return out[:num_own]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.num_all = len(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = grads
+        padded = g.new_empty(ctx.num_all, *g.shape[1:])
+        padded[: len(g)] = g
+        padded[len(g) :] = 0
+        return padded, None
 
 
 class SharedBatchNorm(nn.BatchNorm1d):
