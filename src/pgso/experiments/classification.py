@@ -92,4 +92,5 @@ def _chosen(records: Sequence[RunRecord]) -> str:
     if not records:
         return ""
     spec = records[0].spec
-    return f"{spec.num_layers} x {spec.hidden_channels}"
+    size = f"{spec.num_layers} x {spec.hidden_channels}"
+    return f"{size}, dropout {spec.dropout:g}, rate {spec.lr:g}, decay {spec.weight_decay:g}"

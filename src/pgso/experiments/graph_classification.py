@@ -22,11 +22,12 @@ GRID = [
     for k in (1, 2, 3, 4, 5)
     for b in (16, 32, 64)
 ]
-SMALL_GRID = [{"hidden_channels": 32, "num_layers": k, "batch_size": 32} for k in (2, 4)]
+SMALL_GRID = [{"hidden_channels": 32, "num_layers": 3, "batch_size": 32}]  # --budget: no tuning
 TU = ("MUTAG", "PTC_MR", "IMDB-BINARY", "IMDB-MULTI")
+BUDGET_EPOCHS = {"MUTAG": 100, "PTC_MR": 100, "IMDB-BINARY": 30, "IMDB-MULTI": 30}
 COMMON = {"input_dropout": 0.0, "norm": "batch"}
 TUNING_SEEDS = range(100, 103)  # folds of another shuffling
-HIV = {"num_layers": 5, "hidden_channels": 64, "batch_size": 256, "epochs": 30, **COMMON}
+HIV = {"num_layers": 5, "hidden_channels": 64, "batch_size": 256, **COMMON}
 
 
 class GraphClassification(Experiment):
@@ -46,9 +47,9 @@ class GraphClassification(Experiment):
                 for seed in range(2)
             ]
         grid = GRID if size == Size.FULL else SMALL_GRID
-        epochs = 300 if size == Size.FULL else 100
         found = []
         for dataset in TU:
+            epochs = 300 if size == Size.FULL else BUDGET_EPOCHS[dataset]
             for conv in CONVS:
                 for operator in OPERATORS:
                     base = RunSpec(
@@ -63,10 +64,11 @@ class GraphClassification(Experiment):
                         and spec.operator == operator
                         and spec.dataset == dataset
                     ]
+        hiv = 30 if size == Size.FULL else 5
         for conv in CONVS:
             for operator in OPERATORS:
                 base = RunSpec(dataset="ogbg-molhiv", conv=conv, operator=operator)
-                found += tuned_runs(base, [HIV], [], range(3), done)
+                found += tuned_runs(base, [{**HIV, "epochs": hiv}], [], range(3), done)
         return found
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pgso.experiments.classification import bars, results
 from pgso.experiments.published import PUBLISHED
@@ -11,7 +12,20 @@ from pgso.experiments.tuned import CONVS, OPERATORS, tuned_runs
 from pgso.records import RunRecord, RunSpec
 
 GRID = [{"hidden_channels": h, "num_layers": k} for h in (16, 32, 64) for k in (1, 2, 3, 4)]
-SMALL_GRID = [{"hidden_channels": h, "num_layers": 2} for h in (16, 64)]
+# --budget: each architecture as it was published for these graphs, and one choice by validation.
+# Scalars of S learn at the appendix's rates whatever the weights' rate is.
+SMALL_GRID: dict[str, list[dict[str, Any]]] = {
+    "gcn": [{"hidden_channels": h} for h in (16, 64)],
+    "sgc": [
+        {"dropout": 0.0, "lr": 0.2, "s_rate": 0.05, "exponent_lr": 0.1, "weight_decay": decay}
+        for decay in (5e-5, 5e-4)
+    ],
+    "gat": [
+        {"dropout": 0.6, "lr": 0.005, "s_rate": 2.0, "exponent_lr": 0.0025, "lr_decay": 1.0},
+        {"dropout": 0.6, "lr": 0.01, "lr_decay": 1.0},
+    ],
+    "gin": [{"jk": "last", "dropout": p} for p in (0.5, 0.8)],
+}
 DATASETS = {
     "Cora": "Public split.",
     "CiteSeer": "Public split, 48 isolated nodes kept.",
@@ -39,13 +53,13 @@ class NodeClassification(Experiment):
                 for conv in CONVS
                 for operator in OPERATORS
                 for spec in tuned_runs(
-                    base.but(conv=conv, operator=operator), quick, [7], range(2), done
+                    base.but(conv=conv, operator=operator), quick, TUNING_SEEDS[:1], range(2), done
                 )
             ]
-        grid = GRID if size == Size.FULL else SMALL_GRID
         found = []
         for dataset in ("Cora", "CiteSeer"):
             for conv in CONVS:
+                grid = GRID if size == Size.FULL else SMALL_GRID[conv]
                 for operator in OPERATORS:
                     base = RunSpec(dataset=dataset, conv=conv, operator=operator)
                     found += tuned_runs(base, grid, TUNING_SEEDS, range(20), done)
@@ -64,8 +78,8 @@ class NodeClassification(Experiment):
         datasets = {name: note for name, note in datasets.items() if name in present}
         return (
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (number of seeds). "
-            "Hidden width and depth were chosen on validation, on seeds of their own, with the "
-            "same budget for every operator. The paper's own numbers mix test scores (baselines) "
+            "Hyper-parameters were chosen on validation, on seeds of their own, with the same budget "
+            "for every operator. The paper's own numbers mix test scores (baselines) "
             f"and what it calls validation accuracy.\n\n{bars(final, figures, 'figure_4_nodes')}"
             f"\n\n{results(final, datasets, PUBLISHED)}{footer('node_classification', records)}"
         )
@@ -73,7 +87,7 @@ class NodeClassification(Experiment):
 
 def final_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
     """The runs of the second stage: not those that tuned."""
-    return [record for record in records if record.spec.seed not in (*TUNING_SEEDS, 7)]
+    return [record for record in records if record.spec.seed not in TUNING_SEEDS]
 
 
 EXPERIMENTS.register("node_classification")(NodeClassification())
