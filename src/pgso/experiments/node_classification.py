@@ -78,8 +78,8 @@ class NodeClassification(Experiment):
         datasets = {name: note for name, note in datasets.items() if name in present}
         return (
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (number of seeds). "
-            "Hyper-parameters were chosen on validation, on seeds of their own, with the same budget "
-            "for every operator. The paper's own numbers mix test scores (baselines) "
+            "Hyper-parameters were chosen on validation, on seeds of their own, with the same "
+            "budget for every operator. The paper's own numbers mix test scores (baselines) "
             f"and what it calls validation accuracy.\n\n{bars(final, figures, 'figure_4_nodes')}"
             f"\n\n{results(final, datasets, PUBLISHED)}{footer('node_classification', records)}"
         )
