@@ -21,7 +21,7 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
     for word in ("fixed", "PGSO", "mPGSO", "95 % interval", "m1", "report:"):
         assert word in shown.stdout
     text = (tmp_path / "runs" / "karate-gcn" / "report.html").read_text()
-    assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in page
+    assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
     assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 6
 
     no_report(monkeypatch)

@@ -96,3 +96,13 @@ def test_the_shell_completes_names(pgso, typed, offered):
         COMP_CWORD=str(len(typed.split()) - 1),
     )
     assert set(shown.stdout.split()) == offered
+
+
+def test_an_interrupt_is_one_sentence_too(pgso, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgso.training.fit.fit", interrupted)
+    shown = pgso("train", "karate", "--epochs", 2)
+    assert shown.exit_code == 130
+    assert shown.stderr == "error: stopped; the same command keeps what is done and goes on\n"

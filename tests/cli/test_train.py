@@ -3,6 +3,8 @@
 import csv
 import json
 
+import pytest
+
 from pgso.records import RunRecord
 
 
@@ -37,3 +39,11 @@ def test_weights_are_refused_on_data_of_another_shape(pgso):
     refused = pgso("predict", "best.safetensors", "digits")
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: ")
+
+
+def test_a_log_is_written_though_the_record_is_there_already(pgso, tmp_path):
+    pytest.importorskip("tensorboard")
+    assert pgso("train", "karate", "--epochs", 2).exit_code == 0
+    shown = pgso("train", "karate", "--epochs", 2, "--tensorboard", tmp_path / "log")
+    assert "karate: 2/2 epochs" in shown.stdout
+    assert len(list((tmp_path / "log").iterdir())) == 1

@@ -10,6 +10,8 @@ from typer.core import TyperGroup
 
 from pgso.errors import PGSOError
 
+INTERRUPTED = 130  # what typer makes of Ctrl-C
+
 
 class Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
@@ -30,14 +32,16 @@ class Commands(TyperGroup):
             context = getattr(error, "ctx", None)
             where = context.command_path if context else "pgso"
             fail(f"{error.format_message().rstrip('.')}; see {where} --help")
+        if code == INTERRUPTED:
+            fail("stopped; the same command keeps what is done and goes on", code)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def fail(sentence: str) -> NoReturn:
+def fail(sentence: str, code: int = 2) -> NoReturn:
     """Say what is wrong on stderr, on one line however narrow the terminal, and end."""
     console = Console(stderr=True, highlight=False)
     console.print(f"error: {sentence}", markup=False, soft_wrap=True)
-    sys.exit(2)
+    sys.exit(code)
 
 
 app = typer.Typer(

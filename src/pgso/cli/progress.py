@@ -12,8 +12,8 @@ LINE_EVERY = 10.0  # seconds
 
 
 @contextmanager
-def progress(console: Console, what: str, total: int) -> Iterator[Any]:
-    """Give a function to call after each run; it takes a text that describes the run."""
+def progress(console: Console, what: str, total: int, unit: str = "runs") -> Iterator[Any]:
+    """Give a function to call after each run or epoch; it takes a text that describes it."""
     if console.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
@@ -30,6 +30,6 @@ def progress(console: Console, what: str, total: int) -> Iterator[Any]:
         if now - last >= LINE_EVERY or done == total:
             last = now
             left = (now - started) / done * (total - done)
-            console.print(f"{what}: {done}/{total} runs, about {left:.0f} s left ({text})")
+            console.print(f"{what}: {done}/{total} {unit}, about {left:.0f} s left ({text})")
 
     yield line

@@ -144,7 +144,7 @@ def _read_edges(path: Path) -> "Graph":
             raise ValueError("node numbers that are not whole numbers from 0 on")
     except ValueError as error:
         raise InputError(
-            f"{path} is not an edge list ({error}); "
+            f"{path} is not an edge list ({str(error).partition(';')[0]}); "
             "each line must be source,target or source,target,weight with node numbers"
         ) from None
     edges = torch.from_numpy(table[:, :2].T.astype(np.int64))

@@ -66,7 +66,8 @@ def train(
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
     store, console = Store(out), Console(stderr=as_json, quiet=not first)
     record = store.get(spec)
-    if record is None or record.status == "failed" or save is not None:
+    wants_more = save is not None or tensorboard is not None  # than the record holds
+    if record is None or record.status == "failed" or wants_more:
         from pgso.scale.ranks import joined
         from pgso.training.fit import fit
 
@@ -76,7 +77,7 @@ def train(
 
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * (3 if spec.operator == "auto" else 1)
-        with joined(), progress(console, dataset, passes) as advance:
+        with joined(), progress(console, dataset, passes, "epochs") as advance:
 
             def watch(session: Any) -> None:
                 loss, val = session.curves["loss"][-1], session.curves["val"][-1]
