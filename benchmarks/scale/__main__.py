@@ -28,15 +28,23 @@ PARTS = {
 
 
 def main(names: list[str]) -> None:
-    """Run the named parts, by default all; the others keep what they last measured."""
+    """Run the parts named by their beginnings; the others keep what they last measured."""
     path = RESULTS / "scale.json"
     found: dict[str, Row] = json.loads(path.read_text()) if path.exists() else {}
-    for name in names or PARTS:
+    for name in _chosen(names):
         found[name] = {**_measure(name), "load": os.getloadavg()[0], "torch": torch.__version__}
         print(name, found[name])
         RESULTS.mkdir(exist_ok=True)
         found["slope"] = draw(found, RESULTS / "scale.png")
         path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def _chosen(beginnings: list[str]) -> list[str]:
+    """The parts whose names begin with one of these; all of them if there are none."""
+    for start in beginnings:
+        if not any(name.startswith(start) for name in PARTS):
+            raise SystemExit(f"no part begins with {start!r}; known: {', '.join(PARTS)}")
+    return [name for name in PARTS if name.startswith(tuple(beginnings) or "")]
 
 
 def _measure(name: str) -> Row:

@@ -6,7 +6,8 @@ from importlib import import_module
 
 import torch
 
-torch.set_num_threads(1)
-row = import_module(f"benchmarks.scale.{sys.argv[1]}").run(*map(int, sys.argv[2:]))
-if row is not None:
-    print(json.dumps(row))
+torch.set_num_threads(1)  # also in a worker process, which imports this file
+if __name__ == "__main__":
+    row = import_module(f"benchmarks.scale.{sys.argv[1]}").run(*map(int, sys.argv[2:]))
+    if row is not None:
+        print(json.dumps(row))
