@@ -9,12 +9,11 @@ from pgso.experiments.recipes import (
 )
 from pgso.experiments.registry import Size
 from pgso.records import RunRecord, RunSpec
-from pgso.records.spec import RECIPES
 
 
-def record(test: float, val: float = 0.5, confidence=None, **choices) -> RunRecord:
+def record(test: float, val: float = 0.5, **choices) -> RunRecord:
     spec = RunSpec(dataset="karate", **choices)
-    return RunRecord(spec=spec, val=val, test=test, confidence=confidence or {})
+    return RunRecord(spec=spec, val=val, test=test)
 
 
 def test_every_variant_is_told_from_the_others():
@@ -42,18 +41,14 @@ def test_the_tuned_fixed_operator_is_the_best_on_validation_whatever_its_test_sc
     assert tuned_scores(records[:2]) == {}
 
 
-def test_robust_takes_the_learned_run_only_where_the_evidence_is_enough():
-    validation = VARIANTS["validation"]
-    records = []
-    for seed, confidence in enumerate((0.9, 0.99)):
-        sure = {"pgso": confidence, "mpgso": 0.0}
-        robust = {"recipe": "robust", **RECIPES["robust"]}
-        records += [
-            record(0.1, operator="fixed", seed=seed),
-            record(0.2, operator="pgso", seed=seed, **validation),
-            record(0.3, operator="auto", seed=seed, confidence=sure, **robust),
-        ]
-    assert robust_scores(records, "pgso") == {0: 0.1, 1: 0.2}
+def test_robust_scores_are_those_of_the_recipe():
+    records = [
+        record(0.2, operator="pgso", **VARIANTS["validation"]),
+        record(0.3, operator="pgso", recipe="robust"),
+        record(0.4, operator="auto", recipe="robust", seed=1),
+    ]
+    assert robust_scores(records, "pgso") == {0: 0.3}
+    assert robust_scores(records, "auto") == {1: 0.4}
 
 
 def test_every_graph_of_the_study_has_its_fixed_and_its_robust_runs():

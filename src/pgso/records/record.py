@@ -20,7 +20,7 @@ class RunRecord(BaseModel):
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
     chosen: str | None = None  # the operator that validation chose, where it was asked
-    confidence: dict[str, float] = {}  # that each learned operator beats the fixed one there
+    confidence: dict[str, float] = {}  # that each challenger beats the one before it
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is

@@ -18,7 +18,12 @@ SevenNumbers = tuple[float, float, float, float, float, float, float]
 # What a recipe chooses, unless the spec says otherwise.
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "robust": {"s_loss": "val", "s_decay": "none", "evidence": 0.975},
+    "robust": {
+        "s_loss": "val",
+        "s_decay": "none",
+        "evidence": 0.975,
+        "presets": ("mean", "symmetric_laplacian"),
+    },
 }
 SAMPLED_NODES = 1024  # the batch size of sampled training
 
@@ -64,7 +69,8 @@ class RunSpec(BaseModel):
     s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
     s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
     s_delay: Annotated[int, Field(ge=0)] = 0  # epochs before S begins to learn
-    evidence: Probability | None = None  # that learning S helps on validation, else keep it fixed
+    evidence: Probability | None = None  # that another operator is better, else keep the fixed one
+    presets: tuple[str, ...] = ()  # other fixed operators that auto tries and starts from
     epochs: Positive = 200
     lr: Rate = 0.01
     exponent_lr: Rate = 0.005

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy
 import torch
 import torch_geometric
-from torch import Tensor
 
 import pgso
 from pgso.data import Task, load_task
@@ -18,12 +17,11 @@ from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.scale import ranks
 from pgso.training.base import on_base
-from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model, take_best
-from pgso.training.evidence import confidence_in_gain
+from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
+from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.session import Divergence, Session
 
 Watcher = Callable[[Session], None]
-CANDIDATES = ("fixed", "pgso", "mpgso")
 
 
 def fit(
@@ -40,7 +38,7 @@ def fit(
     Args:
         spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
             is best on validation. With ``evidence``, the fixed operator is run as well, and kept
-            unless validation is that sure that a learned one is better.
+            unless validation is that sure that another one is better.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
@@ -77,22 +75,17 @@ def fit_task(
     """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
     _check(spec, task)
     task = on_base(task, spec.base)
-    names = candidates(spec)
-    if len(names) == 1:
+    if not is_choice(spec):
         session = Session(spec, task)
         return session, _run(session, watch, checkpoint, checkpoint_every)
-    started, tried = time.perf_counter(), []
-    for name in names:
-        session = Session(spec.but(operator=name), task)
+
+    def train(candidate: RunSpec, name: str) -> Trained:
+        session = Session(candidate, task)
         own = None if checkpoint is None else f"{checkpoint}.{name}"
-        tried.append((session, _run(session, watch, own, checkpoint_every)))
-    confidence = {}
-    if spec.evidence is not None:
-        fixed, *learned = (session for session, _ in tried)
-        confidence = {session.spec.operator: _gain(fixed, session) for session in learned}
-        tried = [each for each in tried if confidence.get(each[0].spec.operator, 1) > spec.evidence]
-    # The best on validation; the simplest if equal.
-    session, record = max(tried, key=lambda each: -1.0 if each[1].val is None else each[1].val)
+        return Trained(session, _run(session, watch, own, checkpoint_every))
+
+    started = time.perf_counter()
+    (session, record), confidence = choose(spec, train)
     changes = {
         "spec": spec,
         "chosen": session.spec.operator,
@@ -100,37 +93,6 @@ def fit_task(
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
     return session, record.model_copy(update=changes)
-
-
-def candidates(spec: RunSpec) -> tuple[str, ...]:
-    """The operators that a run trains, the simplest first.
-
-    Example:
-        >>> candidates(RunSpec(dataset="karate", operator="mpgso", recipe="robust"))
-        ('fixed', 'mpgso')
-    """
-    if spec.operator == "auto":
-        return CANDIDATES
-    return (
-        (spec.operator,)
-        if spec.evidence is None
-        else tuple(dict.fromkeys(("fixed", spec.operator)))
-    )
-
-
-def _gain(fixed: Session, learned: Session) -> float:
-    """How sure validation is that the second is better, each at its best epoch."""
-    if not fixed.best_weights or not learned.best_weights:
-        return float(bool(learned.best_weights))  # one of them diverged at once
-    task = fixed.task
-    before, after = _validation_scores(fixed), _validation_scores(learned)
-    return confidence_in_gain(task.metric, before, after, task.y[task.val])
-
-
-def _validation_scores(session: Session) -> Tensor:  # (validation examples, C)
-    take_best(session)
-    logits, _ = session.evaluate()
-    return session.by_part(logits)["val"]
 
 
 def _run(
