@@ -33,13 +33,25 @@ def test_a_linear_map_of_sparse_features_is_that_of_dense_ones():
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
 
 
-def test_dropout_keeps_zeros_and_the_expectation():
+@pytest.mark.parametrize("p", [0.4, 0.5])
+def test_dropout_keeps_zeros_and_the_expectation(p):
     features = as_features(DENSE.to_sparse_csr())
-    draws = torch.stack([dropout(features, 0.4, training=True).to_dense() for _ in range(400)])
+    draws = torch.stack([dropout(features, p, training=True).to_dense() for _ in range(400)])
     assert (draws[:, DENSE == 0] == 0).all()
     torch.testing.assert_close(draws.mean(), DENSE.mean(), atol=0.01, rtol=0)
     stored = DENSE != 0
-    assert abs((draws[:, stored] == 0).float().mean() - 0.4) < 0.01
+    assert abs((draws[:, stored] == 0).float().mean() - p) < 0.01
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dropout_of_a_half_is_a_fair_coin_for_every_place_and_its_neighbour(dtype):
+    x = torch.ones(4000, 13, dtype=dtype)  # 13: rows start at every bit of a random byte
+    out = dropout(x, 0.5, training=True)
+    assert out.dtype == dtype
+    assert set(out.unique().tolist()) == {0.0, 2.0}
+    kept = (out > 0).double()
+    assert (kept.mean(0) - 0.5).abs().max() < 0.05
+    assert ((kept[:, 1:] * kept[:, :-1]).mean(0) - 0.25).abs().max() < 0.05
 
 
 def test_without_training_or_with_p_0_nothing_is_dropped():

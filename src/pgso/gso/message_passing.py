@@ -1,6 +1,5 @@
 """Equation (2), fast: γ(A, S) x by one sparse product, with exact gradients in S."""
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +8,9 @@ from torch import Tensor
 
 from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
 from pgso.graph.checks import check_features, check_rows
+from pgso.gso.evaluation import Evaluation, evaluation_of
 from pgso.gso.parameters import Scalar
-from pgso.gso.powers import derivatives_of, numbers, powers_of
+from pgso.gso.powers import numbers
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import check_vector, is_vector
 from pgso.gso.vector_products import propagate_vectors
@@ -89,23 +89,7 @@ def pgso_entries(
 
     With ``transposed``, the matrix is m1 D^e1 + m2 D^e2 Aᵀ_a D^e3 + m3 I on the transposed pattern.
     """
-    m1, m2, m3, *exponents, a = numbers(S)
-    pattern, weight = graph.pattern, graph.weight
-    if transposed:
-        assert isinstance(graph, Graph)
-        pattern = graph.transposed
-        if weight is not None and not graph.is_undirected:
-            weight = weight.index_select(0, graph.transposition)
-    powers = powers_of(graph, S.dtype, a, exponents)
-    left, right = m2 * powers.D2, powers.D3
-    loops = a if graph.loops is None else graph.loops.to(S.dtype) + a
-    diagonal = m1 * powers.D1 + left * right * loops + m3
-
-    entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
-    if weight is not None:
-        entries = entries * weight.to(S.dtype)
-    gamma: Tensor = entries.index_copy(0, pattern.diagonal, diagonal)
-    return gamma
+    return Evaluation(graph, S, transposed).entries(graph)
 
 
 class _Propagate(torch.autograd.Function):
@@ -129,6 +113,7 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         x, S, ctx.graph, ctx.transposed = inputs
+        ctx.evaluation = None
         if ctx.needs_input_grad[1]:
             ctx.save_for_backward(S, x, output)
         else:  # a fixed operator keeps nothing of the size of x alive
@@ -142,32 +127,61 @@ class _Propagate(torch.autograd.Function):
             return _times_transpose(g, S, ctx), None, None, None
 
         x, y = features
-        m1, m2, m3, e1, e2, e3, a = numbers(S)
-        powers, rows = derivatives_of(ctx.graph, S.dtype, a, (e1, e2, e3))
-        alpha = m1 * powers.D1 + m3
+        known = ctx.evaluation
+        if known is None or torch.is_grad_enabled():
+            known = Evaluation(ctx.graph, S, ctx.transposed)
+        m1, m2, _, e1, e2, e3, _ = known.S
         q = row_dots(g, x).to(S.dtype)
-        if _stands_out(m2 * (rows[4] @ powers.d_a), alpha, x.dtype):
+        if _stands_out(known, x.dtype):
             z = _times_transpose(g, S, ctx)
-            alpha_q = alpha * q
-            p = powers.masked(row_dots(g, y).to(S.dtype) - alpha_q)
-            r = powers.masked(row_dots(x, z).to(S.dtype) - alpha_q)
-            grad_m2 = p.sum() / m2
+            alpha_q = known.alpha * q
+            p = known.powers.masked(row_dots(g, y).to(S.dtype) - alpha_q)
+            r = known.powers.masked(row_dots(x, z).to(S.dtype) - alpha_q)
+            grad_m2 = None
         else:  # the differences above would be rounding errors: build the parts instead
             unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
-            z = _times_transpose(g, unit, ctx)
+            z = _times(g, _transpose(unit), ctx.graph, not ctx.transposed)
             p = row_dots(g, _times(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
             r = m2 * row_dots(x, z).to(S.dtype)
             p, grad_m2 = m2 * p, p.sum()
-            z = (alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
+            z = (known.alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
 
         # d/de of d^e is d^e log d, and d/da of it is e d^e / d: for each of the three powers.
-        sums = rows @ torch.stack([q, p, r]).t()  # (7, 3)
-        grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = numbers(sums[:, 0])
-        grad_e2, p_by_d = numbers(sums[5:, 1])
-        grad_e3, r_by_d = numbers(sums[5:, 2])
+        sums = numbers((known.derivative_rows() @ torch.stack([q, p, r]).t()).flatten())  # (7 * 3,)
+        grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = sums[0::3]
+        sum_p, *_, grad_e2, p_by_d = sums[1::3]
+        *_, grad_e3, r_by_d = sums[2::3]
+        if grad_m2 is None:
+            grad_m2 = sum_p / m2
         grad_a = e1 * m1 * D1_q_by_d + e2 * p_by_d + e3 * r_by_d + m2 * D2_D3_q
         found = [grad_m1, grad_m2, grad_m3, m1 * log_q, grad_e2, grad_e3, grad_a]
         return z if ctx.needs_input_grad[0] else None, _vector(found, S), None, None
+
+
+class _PropagateNumbers(torch.autograd.Function):
+    """The same where S is known in numbers: what depends on S alone is computed once for all.
+
+    A function without ``setup_context`` is not for ``torch.func``, but calling it takes less than
+    half the time, which is what counts for small graphs.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, S: Tensor, graph: Graph, transposed: bool, evaluation: Evaluation
+    ) -> Tensor:
+        out = _evaluated_product(x, graph, transposed, evaluation)
+        _Propagate.setup_context(ctx, (x, S, graph, transposed), out)
+        ctx.evaluation = evaluation
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return *_Propagate.backward(ctx, *grads), None
+
+
+def _evaluated_product(x: Tensor, graph: Graph, transposed: bool, evaluation: Evaluation) -> Tensor:
+    pattern = graph.transposed if transposed else graph.pattern
+    return product(pattern, evaluation.entries(graph), x)
 
 
 def _vector(values: Sequence[Any], like: Tensor) -> Tensor:
@@ -177,31 +191,34 @@ def _vector(values: Sequence[Any], like: Tensor) -> Tensor:
     return torch.stack([torch.as_tensor(value, dtype=like.dtype) for value in values])
 
 
-# autograd.Function asks for the signature at every call; finding it takes as long as a product of
-# a small graph.
-_Propagate.forward.__signature__ = inspect.signature(_Propagate.forward)  # type: ignore[attr-defined]
-
-
 def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     """γᵀ g, on the other pattern than the forward pass."""
-    return _times(g, _transpose(S), ctx.graph, not ctx.transposed)
+    graph, other = ctx.graph, not ctx.transposed
+    if ctx.evaluation is None or torch.is_grad_enabled():
+        return _times(g, _transpose(S), graph, other)
+    pattern = graph.transposed if other else graph.pattern
+    return product(pattern, ctx.evaluation.transposed_entries(graph), g)
 
 
 def _times(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
     """γ x, or with ``transposed`` on the other pattern; recorded only if someone is watching."""
-    if torch.is_grad_enabled() or torch.compiler.is_compiling():
-        out: Tensor = _Propagate.apply(x, S, graph, transposed)
-        return out
-    return _Propagate.forward(x, S, graph, transposed)
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        traced: Tensor = _Propagate.apply(x, S, graph, transposed)
+        return traced
+    evaluation = evaluation_of(graph, S, transposed)
+    if not torch.is_grad_enabled():
+        return _evaluated_product(x, graph, transposed, evaluation)
+    out: Tensor = _PropagateNumbers.apply(x, S, graph, transposed, evaluation)
+    return out
 
 
-def _stands_out(part: Any, alpha: Tensor, dtype: torch.dtype) -> bool:
+def _stands_out(evaluation: Evaluation, dtype: torch.dtype) -> bool:
     """Whether y - α x keeps enough digits of x's type to tell m2's part of γ x from it."""
     if torch.compiler.is_compiling():  # a traced program cannot look at m2
         return False
     limits = torch.finfo(dtype)
-    noise = limits.eps ** (1 / 3) * alpha.abs().sum() + limits.tiny / limits.eps
-    return bool(abs(part) > noise)
+    part, alpha = evaluation.parts()
+    return bool(part > limits.eps ** (1 / 3) * alpha + limits.tiny / limits.eps)
 
 
 def _transpose(S: Tensor) -> Tensor:

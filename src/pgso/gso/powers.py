@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -50,48 +49,10 @@ def numbers(values: Tensor) -> Sequence[Any]:
 def powers_of(
     graph: Graph | EdgeList, dtype: torch.dtype, a: Scalar, exponents: Sequence[Scalar]
 ) -> Powers:
-    """D_a and its powers; plain ones are remembered while the graph lives.
-
-    Layers that share S, and their backward passes, ask for the same ones again and again.
-    """
-    if not isinstance(a, float):
-        d_a = graph.degree.to(dtype) + a
-        positive = d_a > 0
-        safe = torch.where(positive, d_a, 1.0)
-        return Powers(safe, positive, *(torch.where(positive, safe**e, 0.0) for e in exponents))
-    known = _remembered.setdefault(graph, {})
-    if len(known) > MOST:
-        known.clear()
-    base = known.get((dtype, a))
-    if base is None:
-        d_a = graph.degree.detach().to(dtype) + a
-        positive = d_a > 0
-        base = (d_a, None) if bool(positive.all()) else (d_a.where(positive, 1.0), positive)
-        known[dtype, a] = base
-    safe, mask = base
-    found = []
-    for e in exponents:
-        power = known.get((dtype, a, e))
-        if power is None:
-            power = safe**e if mask is None else torch.where(mask, safe**e, 0.0)
-            known[dtype, a, e] = power
-        found.append(power)
-    return Powers(safe, mask, *found)
-
-
-def derivatives_of(
-    graph: Graph, dtype: torch.dtype, a: Scalar, exponents: Sequence[Scalar]
-) -> tuple[Powers, Tensor]:  # and (7, n)
-    """The powers and their rows of derivatives, remembered likewise."""
-    powers = powers_of(graph, dtype, a, exponents)
-    if not isinstance(a, float):
-        return powers, powers.derivative_rows()
-    known = _remembered[graph]
-    rows = known.get((dtype, a, *exponents))
-    if rows is None:
-        rows = known[dtype, a, *exponents] = powers.derivative_rows()
-    return powers, rows
-
-
-MOST = 32  # vectors kept for a graph: those of an S, or of the S of a few layers
-_remembered: "WeakKeyDictionary[Graph | EdgeList, dict[tuple[Any, ...], Any]]" = WeakKeyDictionary()
+    """D_a and its powers."""
+    d_a = graph.degree.to(dtype) + a
+    positive = d_a > 0
+    if isinstance(a, float) and bool(positive.all()):
+        return Powers(d_a, None, *(d_a**e for e in exponents))
+    safe = torch.where(positive, d_a, 1.0)
+    return Powers(safe, positive, *(torch.where(positive, safe**e, 0.0) for e in exponents))
