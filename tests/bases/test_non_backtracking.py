@@ -7,7 +7,7 @@ import torch
 from scipy.sparse.linalg import eigs, eigsh
 
 from pgso import PGSO, Graph
-from pgso.bases import ihara_bass, non_backtracking
+from pgso.bases import ihara_bass, non_backtracking, two_steps
 from pgso.errors import InputError
 
 GRAPH = Graph.from_networkx(nx.karate_club_graph(), weight=None)
@@ -87,3 +87,21 @@ def test_it_finds_communities_of_a_sparse_graph_where_the_adjacency_matrix_does_
 def test_other_graphs_are_refused(graph):
     with pytest.raises(InputError, match="without weights and self-loops"):
         non_backtracking(graph)
+
+
+def test_two_steps_lift_walk_and_read_out_at_once():
+    walks = non_backtracking(GRAPH)
+    x = torch.randn(34, 3)
+    wanted = walks.readout(walks.graph.to_torch_sparse() @ walks.lift(x))
+    torch.testing.assert_close(two_steps(GRAPH).to_torch_sparse() @ x, wanted)
+
+
+def test_two_steps_leave_self_loops_out():
+    path = nx.path_graph(4)
+    with_loop = nx.path_graph(4)
+    with_loop.add_edge(1, 1)
+    with_loop, path = (Graph.from_networkx(graph) for graph in (with_loop, path))
+    assert torch.equal(
+        two_steps(with_loop).to_torch_sparse().to_dense(),
+        two_steps(path).to_torch_sparse().to_dense(),
+    )

@@ -15,6 +15,8 @@ from pgso.gso.dense import positive_power
 from pgso.gso.message_passing import graph_for
 from pgso.gso.module import PGSO
 
+IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
+
 
 @CONVS.register("gat")
 class GATConv(Conv):
@@ -108,7 +110,7 @@ class GATConv(Conv):
         heads = hidden.view(-1, self.heads, self.out_channels)
         target, source = self.scores(hidden)
         scales = self.scales(graph, hidden.dtype)
-        if not self.explain and not self.drops and _is_constant(graph, hidden.dtype):
+        if not self.explain and not self.drops and _pays_by_head(graph, heads):
             out = attend(heads, target, source, scales, graph, self.negative_slope)
         else:
             alpha = attention(target, source, graph, self.negative_slope)
@@ -145,12 +147,13 @@ class GATConv(Conv):
         return Scales(*(part.expand(size) for part in (left, right, own, a)))
 
 
-def _is_constant(graph: Graph | EdgeList, dtype: torch.dtype) -> TypeGuard[Graph]:
-    """Whether the edges are sorted, whole and without gradients: where attention is fast."""
-    if torch.compiler.is_compiling() or dtype not in (torch.float32, torch.float64):
+def _pays_by_head(graph: Graph | EdgeList, heads: Tensor) -> TypeGuard[Graph]:
+    """Whether one head after another is possible (whole, constant edges), and worth its calls."""
+    if torch.compiler.is_compiling() or heads.dtype not in (torch.float32, torch.float64):
         return False
     constant = graph.weight is None or not graph.weight.requires_grad
-    return isinstance(graph, Graph) and graph.sample is None and constant
+    whole = isinstance(graph, Graph) and graph.sample is None
+    return whole and constant and graph.pattern.row.numel() * heads.size(1) > IN_CACHE
 
 
 def _A_a(graph: Graph | EdgeList, a: Tensor) -> Tensor:  # (H, n) -> (nnz, H)

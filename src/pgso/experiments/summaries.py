@@ -23,12 +23,14 @@ SCALAR_COLOURS = dict(
 )
 
 
-def group(records: Iterable[RunRecord], by: Callable[[RunRecord], K]) -> dict[K, list[RunRecord]]:
-    """Records by what they have in common, in order of first appearance."""
-    groups: dict[K, list[RunRecord]] = {}
+def group(
+    records: Iterable[RunRecord], by: Callable[[RunRecord], K], order: Iterable[K] = ()
+) -> dict[K, list[RunRecord]]:
+    """Records by what they have in common, in the given order, then in that of appearance."""
+    groups: dict[K, list[RunRecord]] = {key: [] for key in order}
     for record in records:
         groups.setdefault(by(record), []).append(record)
-    return groups
+    return {key: members for key, members in groups.items() if members}
 
 
 def scores(records: Sequence[RunRecord], part: str = "test") -> list[float]:
