@@ -43,8 +43,9 @@ class Convergence(Experiment):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Curves, and by how many epochs the learned operator is ahead."""
         parts, rows = [], []
-        for dataset, runs in group(records, lambda record: record.spec.dataset).items():
-            by_operator = group(runs, lambda record: record.spec.operator)
+        by_dataset = group(records, lambda record: record.spec.dataset, ["Cora", "PTC_MR"])
+        for dataset, runs in by_dataset.items():
+            by_operator = group(runs, lambda record: str(record.spec.operator), ["fixed", "pgso"])
             figure = new_figure(3)
             for axis, name in zip(figure.subplots(1, 3), ("loss", "train", "val"), strict=True):
                 for operator, members in by_operator.items():

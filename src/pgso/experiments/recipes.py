@@ -88,7 +88,7 @@ class Recipes(Experiment):
         parts = []
         for residual in (False, True):
             runs = [record for record in records if record.spec.residual is residual]
-            by_dataset = group(runs, lambda record: record.spec.dataset)
+            by_dataset = group(runs, lambda record: record.spec.dataset, [*NODES, *GRAPHS])
             if by_dataset:
                 kind = "With" if residual else "Without"
                 parts.append(f"## {kind} residual connections\n\n{_robust_table(by_dataset)}\n")

@@ -71,7 +71,7 @@ class SbmSparsity(Experiment):
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S and accuracy against sparsity in each variant, and the adjacency pictures."""
-        by_variant = group(records, variant_of)
+        by_variant = group(records, variant_of, VARIANTS)
         figure = new_figure(len(by_variant), 2, width=4.4)
         axes = figure.subplots(2, len(by_variant), squeeze=False)
         rows = []
