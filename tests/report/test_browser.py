@@ -171,6 +171,13 @@ def test_a_plot_is_read_and_zoomed_by_keyboard(show):
     assert not reset.is_displayed()
 
 
+def test_epochs_are_whole_numbers(show):
+    page = show(make_runs(THREE))  # four epochs
+    ticks = "return [...document.querySelectorAll('#curve-loss text[text-anchor=middle]')]"
+    shown = page.execute_script(ticks + ".map((each) => each.textContent)")
+    assert shown == ["1", "2", "3", "4", "epochs", "loss"]
+
+
 def test_a_plot_is_zoomed_by_dragging_and_reset_by_a_button(show):
     page = show(make_runs(THREE))
     plot = page.find_element("css selector", "#trajectory svg[role='img']")

@@ -21,8 +21,8 @@ function shape(tag, attributes, parent, colour = null) {
   return made;
 }
 
-function niceTicks(low, high, count) {
-  const rough = (high - low) / count;
+function niceTicks(low, high, count, least = 0) {
+  const rough = Math.max((high - low) / count, least);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((each) => each >= rough);
   const ticks = [];
@@ -51,7 +51,7 @@ function fitted(values, ratio = 0.06) {
   return [low - room, high + room];
 }
 
-// spec: x, y: {label, ticks?, domain?}; axis: "x" or "y", the one that is zoomed and read along;
+// spec: x, y: {label, ticks?, domain?, whole?: ticks at whole numbers only}; axis: "x" or "y", the one that is zoomed and read along;
 // series: [{name, colour, dash, points: [[x, y]], band: [[x, low, high]], dots, hidden}];
 // means: [{x, mean, low, high, colour}]; shade: [from, to]; rug: [x]; cursor: x; onPick(x).
 class Plot {
@@ -162,7 +162,7 @@ class Plot {
       shape("line", { class: Math.abs(tick) < 1e-12 ? "zero" : "grid", x1: MARGIN.left, x2: right, y1: at, y2: at }, root);
       shape("text", { x: MARGIN.left - 8, y: at + 4, "text-anchor": "end" }, root).textContent = tickText(tick, yTicks[1] - yTicks[0] || 1);
     }
-    const xTicks = spec.x.ticks || niceTicks(x[0], x[1], Math.max(2, width / 90)).map((tick, _, all) => [tick, tickText(tick, all[1] - all[0] || 1)]);
+    const xTicks = spec.x.ticks || niceTicks(x[0], x[1], Math.max(2, width / 90), spec.x.whole ? 1 : 0).map((tick, _, all) => [tick, tickText(tick, all[1] - all[0] || 1)]);
     for (const [tick, text] of xTicks) {
       const at = this.x(tick);
       if (at < MARGIN.left - 1 || at > right + 1) continue;

@@ -6,6 +6,7 @@ const STYLES = {
   m1: ["--first", ""], m2: ["--second", ""], m3: ["--third", ""],
   e1: ["--first", "7 4"], e2: ["--second", "7 4"], e3: ["--third", "7 4"], a: ["--fourth", "2 3"],
 };
+const EPOCHS = { label: "epochs", whole: true };
 const plots = {};
 const find = (id) => document.getElementById(id);
 
@@ -38,7 +39,7 @@ function drawCurves() {
   for (const [name, curves] of Object.entries(DATA.curves)) {
     plotIn(`curve-${name}`)?.draw({
       axis: "x",
-      x: { label: "epochs" },
+      x: EPOCHS,
       y: { label: name === "loss" ? "loss" : DATA.metric },
       series: Object.entries(curves).map(([operator, curve]) => ({
         name: DATA.labels[operator], colour: `--${operator}`,
@@ -129,7 +130,7 @@ class Explorer {
 
   drawTrajectory() {
     plotIn("trajectory").draw({
-      axis: "x", height: 320, x: { label: "epochs" }, y: { label: "value" },
+      axis: "x", height: 320, x: EPOCHS, y: { label: "value" },
       cursor: this.epoch, onPick: (epoch) => this.go(epoch),
       series: NAMES.map((name, k) => ({
         name, colour: STYLES[name][0], dash: STYLES[name][1],
@@ -149,7 +150,7 @@ class Explorer {
     const low = end("lowest λ", 0);
     low.band = known.map(([epoch, bounds]) => [epoch, ...bounds]);
     plot.draw({
-      axis: "x", x: { label: "epochs" }, y: { label: "eigenvalues" }, cursor: this.epoch,
+      axis: "x", x: EPOCHS, y: { label: "eigenvalues" }, cursor: this.epoch,
       onPick: (epoch) => this.go(epoch), series: [low, end("highest λ", 1)],
     });
   }
