@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
-    SCALAR_COLOURS,
+    LINES,
     footer,
     group,
     mean_and_spread,
@@ -46,7 +46,7 @@ class Initialisations(Experiment):
         for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
             for name in NAMES:
                 epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
-                axis.plot(epochs, mean, label=name, color=SCALAR_COLOURS[name])
+                axis.plot(epochs, mean, label=name, **LINES[name])
             axis.set(title=start.replace("_", " "), xlabel="epoch")
         axes[0].legend(frameon=False, fontsize=7, ncols=2)
         trajectories = save(figure, figures, "figure_3")

@@ -1,5 +1,6 @@
 """Table 1: every known operator as a matrix on a small graph, its interval and its spectrum."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pgso.experiments.summaries import new_figure, save, table
 from pgso.gso.presets import PRESETS
 from pgso.records import RunRecord, RunSpec
 from pgso.report.matrices import gershgorin, pgso_matrix
+
+ACROSS = 5  # matrices in a row
 
 
 class Operators(Experiment):
@@ -29,9 +32,11 @@ class Operators(Experiment):
         del records
         graph = networkx.krackhardt_kite_graph()
         A = networkx.to_numpy_array(graph)
-        figure = new_figure(5, 2, width=2.1, height=2.2)
+        down = math.ceil(len(PRESETS) / ACROSS)
+        figure = new_figure(ACROSS, down, width=2.1, height=2.2)
+        axes = figure.subplots(down, ACROSS).flat
         rows = []
-        for axis, (name, preset) in zip(figure.subplots(2, 5).flat, PRESETS.items(), strict=True):
+        for (name, preset), axis in zip(PRESETS.items(), axes, strict=False):
             S = preset.as_floats()
             gamma = pgso_matrix(A, S)
             eigenvalues = np.linalg.eigvals(gamma)
@@ -49,6 +54,8 @@ class Operators(Experiment):
                     f"{eigenvalues.real.min():.3f} … {eigenvalues.real.max():.3f}",
                 )
             )
+        for axis in axes:  # those without a matrix
+            axis.axis("off")
         header = ["operator", "(m1, m2, m3, e1, e2, e3, a)", "Theorem 2", "eigenvalues"]
         return (
             f"# {self.title} ({self.paper})\n\nKrackhardt's kite: 10 nodes, 18 edges.\n\n"

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
-    SCALAR_COLOURS,
+    LINES,
     footer,
     group,
     mean_and_interval,
@@ -82,8 +82,7 @@ class SbmSparsity(Experiment):
                 values = [[final_S(record)[place] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
-                colour = SCALAR_COLOURS[name]
-                axes[0, column].errorbar(p, means, sds, label=name, color=colour, capsize=2)
+                axes[0, column].errorbar(p, means, sds, label=name, capsize=2, **LINES[name])
             accuracy = [np.mean(scores(levels[level])) for level in p]
             axes[1, column].plot(p, accuracy, marker="o")
             axes[0, column].set(title=variant.split(" (")[0], ylabel="learned value")

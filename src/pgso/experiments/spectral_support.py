@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
-    SCALAR_COLOURS,
+    LINES,
     curve,
     footer,
     mean_and_interval,
@@ -49,7 +49,7 @@ class SpectralSupport(Experiment):
         left.legend(frameon=False)
         for name in NAMES:
             epochs, mean, sd = mean_curve(records, parameter_curve(0, name))
-            right.plot(epochs, mean, label=name, color=SCALAR_COLOURS[name])
+            right.plot(epochs, mean, label=name, **LINES[name])
         right.set(xlabel="epoch", ylabel="value", title="(b) S")
         right.legend(frameon=False, ncols=2, fontsize=8)
         shown = save(figure, figures, "figure_1")

@@ -10,17 +10,12 @@ from matplotlib.figure import Figure
 
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
+from pgso.report.colours import PARAMETERS
 from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
-SCALAR_COLOURS = dict(
-    zip(
-        NAMES,
-        ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000"),
-        strict=True,
-    )
-)
+LINES = {name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()}
 
 
 def group(
