@@ -89,10 +89,12 @@ def transform_and_propagate(
 ) -> Tensor:  # (n, out_channels)
     """γ_K … γ_1 X Wᵀ + b: products commute with W, so they are taken on the narrower side.
 
-    With an operator per channel they do not commute, and W comes first.
+    Between sides of one width they come first: W and b are then one operation, and constant
+    features need no product backwards. With an operator per channel they do not commute, and W
+    comes first.
     """
     x = as_features(x)
-    narrower = 0 < linear.in_channels < linear.out_channels
+    narrower = 0 < linear.in_channels <= linear.out_channels
     if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in operators):
         for gso in operators:
             x = gso(x, graph, edge_weight)

@@ -1,6 +1,8 @@
 """Section 3.3: the operator as a module whose seven scalars are trained with the network."""
 
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +15,28 @@ from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import Shape, parse_shape, spread_heads
 from pgso.gso.structural import StructuralNetwork
+
+
+class _Pass(threading.local):
+    """The pass through a network that a thread is in, if any."""
+
+    stacked: "dict[tuple[PGSO, bool], Tensor] | None" = None
+
+
+_pass = _Pass()
+
+
+@contextmanager
+def one_pass() -> Iterator[None]:
+    """Within it the scalars of an operator are put together once, however many layers share it.
+
+    On small graphs seven gradients for each layer cost as much as a product.
+    """
+    before, _pass.stacked = _pass.stacked, {}
+    try:
+        yield
+    finally:
+        _pass.stacked = before
 
 
 class PGSO(EdgeMasking):
@@ -83,6 +107,14 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
+        if torch.compiler.is_compiling() or _pass.stacked is None:
+            return self._stack()
+        key = self, torch.is_grad_enabled()
+        if key not in _pass.stacked:
+            _pass.stacked[key] = self._stack()
+        return _pass.stacked[key]
+
+    def _stack(self) -> Tensor:
         return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
 
     def S_on(self, graph: Graph | EdgeList) -> Tensor:

@@ -1,6 +1,7 @@
 """GNN, GNN-PGSO and GNN-mPGSO: one class, three operator modes (Section 3.3)."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from typing import Any, Literal, get_args
 
 import torch
@@ -16,7 +17,7 @@ from pgso.convs import CONVS
 from pgso.convs.features import Features, Linear, as_features, dropout
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
-from pgso.gso.module import PGSO
+from pgso.gso.module import PGSO, one_pass
 from pgso.gso.parameters import Scalar
 from pgso.gso.shapes import Shape
 from pgso.models.encoder import CategoryEncoder
@@ -165,10 +166,11 @@ class GNN(nn.Module):
         if self.encoder is not None:
             x = self.encoder(x)
         outputs: list[Tensor] = []
-        for place, layer in enumerate(self.layers):
-            x = dropout(x, self.dropout if place else self.input_dropout, self.training)
-            outputs.append(layer(x, graph, edge_weight))
-            x = outputs[-1]
+        with nullcontext() if torch.compiler.is_compiling() else one_pass():
+            for place, layer in enumerate(self.layers):
+                x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+                outputs.append(layer(x, graph, edge_weight))
+                x = outputs[-1]
         out = outputs[-1] if self.jump is None else self.jump(outputs)
         if self.task == "graph":
             if batch is None:
