@@ -153,3 +153,37 @@ def test_second_derivatives_are_exact(shape):
     S = torch.rand(shape, dtype=torch.float64, requires_grad=True)
     x = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
     assert gradgradcheck(lambda x, S: apply_pgso(x, graph, S), (x, S))
+
+
+@pytest.mark.parametrize("each", TRUTH)
+@pytest.mark.parametrize("m2", [1.0, 1e-6, 0.0])
+def test_gradients_keep_their_digits_in_single_precision_where_m2_vanishes(each, m2):
+    torch.manual_seed(0)
+    A = (torch.rand(12, 12) < 0.4).double().triu(1)
+    A = A + A.t()
+    S = torch.tensor([0.3, m2, 0.5, 0.2, -0.4, -0.3, 1.0], dtype=torch.float64).view(7, 1, 1)
+    S = S.repeat(1, *((12, 1) if each == "node" else (1, 3)))
+    x = torch.randn(12, 3, dtype=torch.float64)
+    found = gradients_of_type(torch.float32, Graph.from_dense(A), x, S)
+    wanted = gradients(lambda x, S: TRUTH[each](x, A, S), x, S)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
+
+
+def gradients_of_type(dtype, graph, x, S):
+    x, S = (value.to(dtype).requires_grad_() for value in (x, S))
+    out = apply_pgso(x, graph, S)
+    direction = torch.linspace(-1, 2, out.numel(), dtype=dtype).reshape(out.shape)
+    return torch.autograd.grad(out, (x, S), direction)
+
+
+def test_columns_beyond_a_few_are_the_same(monkeypatch):
+    monkeypatch.setattr(vector_products, "COLUMNS", 2)
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    x, A = torch.randn(3, 5, dtype=torch.float64), graph.to_torch_sparse().to_dense().double()
+    S = torch.rand(7, 1, 5, dtype=torch.float64) + 0.1
+    torch.testing.assert_close(apply_pgso(x, graph, S), by_channel(x, A, S))
+    found = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
+    wanted = gradients(lambda x, S: by_channel(x, A, S), x, S)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other)

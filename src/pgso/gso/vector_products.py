@@ -1,5 +1,6 @@
 """γ x where S has a value per node or per channel: one product with A between scalings."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,8 +12,10 @@ from torch.nn.functional import embedding_bag
 from pgso.graph import EdgeList, Graph, product, row_dots, weighted_product
 from pgso.gso.shapes import scales
 
-ROWS = 2048  # of a block: what is computed from its rows stays in the cache
+COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
+ROWS = 8192  # of a block: what is computed from its rows stays in the cache
 MOST_CLASSES = 4096  # degrees up to which tables by degree are worth their sums
+MOST_OWN = 100.0  # own / left up to which rounding lets left be told from the sum
 
 
 def propagate_vectors(
@@ -23,23 +26,37 @@ def propagate_vectors(
     """γ(A, S) x with the S of each node, or of each channel; differentiable in x and S."""
     dtype, x = x.dtype, x.to(S.dtype)
     out: Tensor
-    degree = graph.degree.unsqueeze(1)
-    if not isinstance(graph, Graph) or (graph.weight is not None and graph.weight.requires_grad):
-        left, right, own = scales(S, degree)
-        out = _differentiable(x, left, right, own, graph)
+    constant = graph.weight is None or not graph.weight.requires_grad
+    if not constant or not isinstance(graph, Graph):
+        return _differentiable(x, scales(S, graph.degree.unsqueeze(1)), graph).to(dtype)
+    classes = _classes(graph) if S.size(-1) > 1 else None
+    tables = scales(S, graph.degree.unsqueeze(1) if classes is None else classes.degree)
+    if not _tell_apart(*tables):
+        out = _differentiable(x, [_spread(table, classes) for table in tables], graph)
     elif S.size(-1) == 1:
-        out = _PerNode.apply(x, *scales(S, degree), graph)
+        out = _PerNode.apply(x, *tables, graph)
     else:
-        classes = _classes(graph)
-        if classes is not None:
-            degree = classes.degree
-        out = _PerChannel.apply(x, *scales(S, degree), graph, classes)
+        out = _PerChannel.apply(x, *tables, graph, classes)
     return out.to(dtype)
 
 
-def _differentiable(
-    x: Tensor, left: Tensor, right: Tensor, own: Tensor, graph: Graph | EdgeList
-) -> Tensor:
+def _tell_apart(left: Tensor, right: Tensor, own: Tensor) -> bool:
+    """Whether left ∘ A (right ∘ x) can be had back from γ x, whose gradients then need no more.
+
+    It is a difference to own ∘ x, which would be a rounding error where left or right is small.
+    """
+    if torch.compiler.is_compiling():  # a traced program cannot look at S
+        return False
+    smaller = torch.minimum(left.detach().abs(), right.detach().abs())
+    return bool(((smaller > 0) & (own.detach().abs() <= MOST_OWN * smaller)).all())
+
+
+def _spread(table: Tensor, classes: "DegreeClasses | None") -> Tensor:
+    """The values of each node, from those of each class."""
+    return table if classes is None else table.index_select(0, classes.index)
+
+
+def _differentiable(x: Tensor, tables: Sequence[Tensor], graph: Graph | EdgeList) -> Tensor:
     """The formula of :func:`scales` by operations that torch knows: any derivative, not fast."""
     if isinstance(graph, Graph):
         A = graph.entries
@@ -48,55 +65,51 @@ def _differentiable(
     else:
         A = torch.ones_like(graph.pattern.row, dtype=x.dtype)
         A = A.index_fill(0, graph.pattern.diagonal, 0)
+    left, right, own = tables
     return own * x + left * weighted_product(graph, A.to(x.dtype), right * x)
 
 
 def _gradients(ctx: Any, g: Tensor, classes: "DegreeClasses | None" = None) -> tuple[Tensor, ...]:
     """The gradients of x, left, right and own in a form that can be differentiated again."""
     x, _, *tables = ctx.saved_tensors
-    left, right, own = (
-        table if classes is None else table.index_select(0, classes.index) for table in tables
-    )
-    out = _differentiable(x, left, right, own, ctx.graph)
+    out = _differentiable(x, [_spread(table, classes) for table in tables], ctx.graph)
     return torch.autograd.grad(out, (x, *tables), g, create_graph=True)
 
 
 class _PerNode(torch.autograd.Function):
-    """own ∘ x + left ∘ A (right ∘ x) with columns (n, 1): their gradients are row dots."""
+    """own ∘ x + left ∘ A (right ∘ x) with columns (n, 1): one product, all in its entries.
+
+    As for scalars, the gradients are row dots of g, x, y = γ x and z = γᵀ g:
+    left ∘ dL/dleft = g · y - own ∘ (g · x), and right ∘ dL/dright = x · z - own ∘ (g · x).
+    """
 
     @staticmethod
     def forward(
         ctx: Any, x: Tensor, left: Tensor, right: Tensor, own: Tensor, graph: Graph
     ) -> Tensor:
-        pattern = graph.pattern
-        entries = _entries(graph, x.dtype) * right.flatten().index_select(0, pattern.col)
-        v = product(pattern, entries, x)
+        entries = _scaled(graph, left, right, own, False)
+        y = product(graph.pattern, entries, x)
         ctx.graph = graph
-        ctx.save_for_backward(x, v, left, right, own)
-        return torch.mul(x, own).addcmul_(v, left)
+        ctx.save_for_backward(x, y, left, right, own)
+        return y
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,) = grads
         if torch.is_grad_enabled():
             return *_gradients(ctx, g), None
-        x, v, left, right, own = ctx.saved_tensors
-        graph, pattern = ctx.graph, ctx.graph.transposed
-        A = _entries(graph, g.dtype)
-        if not graph.is_undirected:
-            A = A.index_select(0, graph.transposition)
+        x, y, left, right, own = ctx.saved_tensors
         g = g.contiguous()
-        w = product(pattern, A * left.flatten().index_select(0, pattern.col), g)
-        dots = [row_dots(*pair).unsqueeze(1) for pair in ((g, v), (x, w), (g, x))]
-        z = w.mul_(right).addcmul_(g, own) if ctx.needs_input_grad[0] else None
-        return z, *dots, None
+        z = product(ctx.graph.transposed, _scaled(ctx.graph, right, left, own, True), g)
+        q, p, r = (row_dots(*pair).unsqueeze(1) for pair in ((g, x), (g, y), (x, z)))
+        return z, (p - own * q) / left, (r - own * q) / right, q, None
 
 
 class _PerChannel(torch.autograd.Function):
     """own ∘ x + left ∘ A (right ∘ x) with tables (U, F) by degree, or (n, F) without classes.
 
     A pass over n x F numbers costs a third of a product if its result is a new array, and little
-    if it is not: there are two new arrays each way, and everything else happens in blocks.
+    if it is not: there is one new array each way, and the rest happens a few columns at a time.
     """
 
     @staticmethod
@@ -109,15 +122,18 @@ class _PerChannel(torch.autograd.Function):
         graph: Graph,
         classes: "DegreeClasses | None",
     ) -> Tensor:
-        x = x.contiguous()
-        out = torch.empty_like(x)
-        for block, rows in _blocks(x, classes):
-            torch.mul(rows(right), x[block], out=out[block])
-        v = product(graph.pattern, _entries(graph, x.dtype), out)
-        for block, rows in _blocks(x, classes):
-            torch.mul(rows(own), x[block], out=out[block]).addcmul_(rows(left), v[block])
+        out, A = torch.empty_like(x), _entries(graph, x.dtype)
+        scaled = x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
+        for x_c, out_c, left_c, right_c, own_c in _by_columns(x, out, left, right, own):
+            scaled = scaled[:, : x_c.size(1)]
+            for block, rows in _blocks(x, classes):
+                torch.mul(rows(right_c), x_c[block], out=scaled[block])
+            v = product(graph.pattern, A, scaled)
+            for block, rows in _blocks(x, classes):
+                part = torch.mul(rows(own_c), x_c[block], out=out_c[block])
+                part.addcmul_(rows(left_c), v[block])
         ctx.graph, ctx.classes = graph, classes
-        ctx.save_for_backward(x, v, left, right, own)
+        ctx.save_for_backward(x, out, left, right, own)
         return out
 
     @staticmethod
@@ -125,22 +141,45 @@ class _PerChannel(torch.autograd.Function):
         (g,), graph, classes = grads, ctx.graph, ctx.classes
         if torch.is_grad_enabled():
             return *_gradients(ctx, g, classes), None, None
-        x, v, left, right, own = ctx.saved_tensors
+        x, y, left, right, own = ctx.saved_tensors
         A = _entries(graph, g.dtype)
         if not graph.is_undirected:
             A = A.index_select(0, graph.transposition)
-        g = g.contiguous()
-        to_left, to_right, to_own = (torch.zeros_like(table) for table in (left, right, own))
-        scaled, scratch = torch.empty_like(g), g.new_empty(min(ROWS, len(g)), g.size(1))
-        for block, rows in _blocks(g, classes):
-            torch.mul(rows(left), g[block], out=scaled[block])
-            _collect(to_left, g[block], v[block], block, classes, scratch)
-            _collect(to_own, g[block], x[block], block, classes, scratch)
-        z = product(graph.transposed, A, scaled)
-        for block, rows in _blocks(g, classes):
-            _collect(to_right, x[block], z[block], block, classes, scratch)
-            z[block].mul_(rows(right)).addcmul_(rows(own), g[block])
-        return z, to_left, to_right, to_own, None, None
+        z, scaled = torch.empty_like(x), x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
+        sums = tuple(torch.zeros_like(table) for table in (left, right, own))
+        for x_c, y_c, g_c, z_c, left_c, right_c, own_c, *sums_c in _by_columns(
+            x, y, g, z, left, right, own, *sums
+        ):
+            scaled = scaled[:, : x_c.size(1)]
+            for block, rows in _blocks(g, classes):
+                torch.mul(rows(left_c), g_c[block], out=scaled[block])
+            w = product(graph.transposed, A, scaled)
+            for block, rows in _blocks(g, classes):
+                pairs = ((g_c, y_c), (x_c, w), (g_c, x_c))
+                for total, (one, other) in zip(sums_c, pairs, strict=True):
+                    _collect(total, one[block], other[block], block, classes)
+                part = torch.mul(rows(own_c), g_c[block], out=z_c[block])
+                part.addcmul_(rows(right_c), w[block])
+        to_y, to_right, to_own = sums
+        return z, (to_y - own * to_own) / left, to_right, to_own, None, None
+
+
+def _by_columns(*arrays: Tensor) -> Any:
+    """A few columns of each array at a time."""
+    return zip(*(array.split(COLUMNS, dim=1) for array in arrays), strict=True)
+
+
+def _scaled(
+    graph: Graph, left: Tensor, right: Tensor, own: Tensor, transposed: bool
+) -> Tensor:  # (nnz,)
+    """The entries of Diag(own) + Diag(left) A Diag(right), or with Aᵀ on the transposed pattern."""
+    pattern, A = graph.pattern, _entries(graph, left.dtype)
+    if transposed:
+        pattern = graph.transposed
+        A = A if graph.is_undirected else A.index_select(0, graph.transposition)
+    entries = left.flatten().index_select(0, pattern.row)
+    entries.mul_(right.flatten().index_select(0, pattern.col)).mul_(A)
+    return entries.index_add_(0, pattern.diagonal, own.flatten())
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,17 +237,11 @@ def _blocks(x: Tensor, classes: DegreeClasses | None) -> Any:
 
 
 def _collect(
-    table: Tensor,
-    one: Tensor,
-    other: Tensor,
-    block: slice,
-    classes: DegreeClasses | None,
-    scratch: Tensor,
+    table: Tensor, one: Tensor, other: Tensor, block: slice, classes: DegreeClasses | None
 ) -> None:
     """Add the products of a block's rows to the rows of a table, by class."""
     if classes is None:
         torch.mul(one, other, out=table[block])
         return
-    products = torch.mul(one, other, out=scratch[: len(one)])
     number = block.start // ROWS
-    table += embedding_bag(classes.order[number], products, classes.start[number], mode="sum")
+    table += embedding_bag(classes.order[number], one * other, classes.start[number], mode="sum")
