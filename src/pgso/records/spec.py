@@ -21,7 +21,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "robust": {
         "s_loss": "val",
         "s_decay": "none",
-        "evidence": 0.975,
+        "evidence": 0.9,
         "presets": ("mean", "symmetric_laplacian"),
     },
 }
