@@ -101,3 +101,11 @@ def test_bad_input_is_refused_in_words():
         diffusion(Graph.from_edge_index(torch.tensor([[0], [1]])))
     with pytest.raises(InputError, match="0 or more"):
         diffusion(Graph.from_dense([[0.0, -1.0], [-1.0, 0.0]]))
+
+
+def test_heat_of_a_long_time_is_spread_evenly_or_refused_in_words():
+    graph = Graph.from_networkx(nx.cycle_graph(5))
+    found = diffusion(graph, "heat", t=300.0).to_torch_sparse().to_dense()
+    torch.testing.assert_close(found, torch.full((5, 5), 0.2), atol=1e-3, rtol=0)
+    with pytest.raises(InputError, match="t up to 80"):
+        diffusion(graph, "heat", t=300.0, eps=1e-7)

@@ -14,11 +14,14 @@ from scipy.special import ive
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, product
+from pgso.graph import Graph, Pattern, product
 
 Kind = Literal["ppr", "heat"]
 AT_ONCE = 2**24  # entries of a block of rows: 64 MB that only what is reached is read of
 COLUMNS = 32  # of a block that is read whole: the cache should hold it
+ROUNDING = 1e-5  # well above that of sums with both signs in single precision
+SPARSE_STEPS = 3  # of a series, before a node has reached too many others
+LONGEST = 80.0  # time whose e^-t single precision has, with some digits to spare
 MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat Taylor's series
 
 
@@ -59,20 +62,18 @@ def diffusion(
                 [0.1834, 0.3040, 0.4443]])
     """
     _check(graph, kind, alpha, t, eps, top_k)
-    n, pattern = graph.num_nodes, graph.pattern
+    n, graph = graph.num_nodes, graph.to("cpu")
+    pattern = graph.pattern
     A = graph.entries.detach().double().index_add(0, pattern.diagonal, torch.ones(n).double())
     d = graph.degree.detach().double().numpy(force=True) + 1
     indices, rowptr = (part.numpy(force=True) for part in (pattern.col, pattern.rowptr))  # type: ignore[union-attr]
     T = sp.csr_array((A.numpy(force=True), indices, rowptr), shape=(n, n))
     T = _scaled(T, d**-0.5, d**-0.5).astype(np.float32)
     root_d = np.sqrt(d).astype(np.float32)
-    series = _chebyshev(t, eps / 2)
-    if kind == "heat" and T.nnz * len(series) * eps <= MOST_PRODUCTS:
-        twice_T = torch.from_numpy(2 * T.data).to(graph.device)
-        blocks = [
-            _largest(_columns(graph, twice_T, start, series, eps / 2), top_k)
-            for start in torch.arange(n).split(COLUMNS)
-        ]
+    series = _chebyshev(t, eps / 2) if kind == "heat" and eps >= ROUNDING else []
+    if series and T.nnz * len(series) * eps <= MOST_PRODUCTS:
+        starts = (np.arange(first, min(first + COLUMNS, n)) for first in range(0, n, COLUMNS))
+        blocks = [_largest(_columns(pattern, T, s, series, eps / 2), top_k) for s in starts]
     else:
         spread: Callable[..., Any] = (
             partial(_ppr, alpha=alpha)
@@ -125,22 +126,33 @@ def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, 
     return p
 
 
-def _columns(graph: Graph, twice_T: Tensor, start: Tensor, series: list[float], eps: float) -> Any:
+def _columns(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float) -> Any:
     """Rows of the heat kernel by Chebyshev's series (Clenshaw's recurrence), entries below eps out.
 
-    A product with whole columns takes a hundredth of the time per entry of a sparse one.
+    A product with whole columns takes a hundredth of the time per entry of a sparse one: it pays
+    as soon as a node reaches a hundredth of the others, which is after few steps.
     """
-    here = start, torch.arange(start.numel())
-    b = twice_T.new_zeros(graph.num_nodes, start.numel())
-    before = torch.zeros_like(b)
-    for factor in series[:0:-1]:
-        before, b = b, product(graph.pattern, twice_T, b).sub_(before)
-        b[here] += factor
-    out = product(graph.pattern, twice_T, b).mul_(0.5).sub_(before)
-    out[here] += series[0]
-    node, row = (out >= eps).nonzero(as_tuple=True)
-    entries = [part.numpy(force=True) for part in (out[node, row], row, node)]
-    return sp.csr_array((entries[0], (entries[1], entries[2])), shape=(start.numel(), len(out)))
+    ones = _ones_at(start, T.shape[0])
+    b = before = 0 * ones
+    factors = series[:0:-1]
+    for factor in factors[:SPARSE_STEPS]:
+        before, b = b, 2 * (b @ T) - before + factor * ones
+    values, b, before = torch.from_numpy(T.data), _dense(b), _dense(before)
+    for factor in factors[SPARSE_STEPS:]:
+        before, b = b, product(pattern, values, b).mul_(2).sub_(before)
+        b[start, range(start.size)] += factor
+    out = product(pattern, values, b).sub_(before)
+    out[start, range(start.size)] += series[0]
+    found = out.numpy(force=True)
+    node, row = np.divmod(np.flatnonzero(found >= eps), start.size)
+    return sp.csr_array((found[node, row], (row, node)), shape=ones.shape)
+
+
+def _dense(matrix: Any) -> Tensor:
+    """The transpose of a sparse matrix, dense."""
+    out = torch.zeros(matrix.shape[1], matrix.shape[0])
+    out.numpy()[matrix.indices, _repeat(np.arange(matrix.shape[0]), matrix)] = matrix.data
+    return out
 
 
 def _chebyshev(t: float, eps: float) -> list[float]:
@@ -161,6 +173,11 @@ def _taylor(t: float, eps: float) -> list[tuple[float, float]]:
     What is left out of term k comes back :math:`\psi_k = \sum_m t^m k! / (m + k)!` times in later
     ones. The number of entries is least for shares :math:`\propto \sqrt{\theta_k / \psi_k}`.
     """
+    if t > LONGEST:
+        raise InputError(
+            f"heat that spreads for t={t:g} needs eps of {ROUNDING:g} or more and a smaller graph; "
+            f"choose t up to {LONGEST:g}"
+        )
     theta = [math.exp(-t)]
     while sum(theta) < 1 - eps / 10:
         theta.append(theta[-1] * t / len(theta))

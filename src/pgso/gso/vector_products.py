@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from pgso.graph import EdgeList, Graph, product, row_dots, weighted_product
+from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, weighted_product
 from pgso.gso.shapes import scales
 
 COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
@@ -109,7 +109,7 @@ class _PerChannel(torch.autograd.Function):
     """own ∘ x + left ∘ A (right ∘ x) with tables (U, F) by degree, or (n, F) without classes.
 
     A pass over n x F numbers costs a third of a product if its result is a new array, and little
-    if it is not: there is one new array each way, and the rest happens a few columns at a time.
+    if it is not: there is one new array each way, and the rest happens in parts of arrays.
     """
 
     @staticmethod
@@ -122,16 +122,7 @@ class _PerChannel(torch.autograd.Function):
         graph: Graph,
         classes: "DegreeClasses | None",
     ) -> Tensor:
-        out, A = torch.empty_like(x), _entries(graph, x.dtype)
-        scaled = x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
-        for x_c, out_c, left_c, right_c, own_c in _by_columns(x, out, left, right, own):
-            scaled = scaled[:, : x_c.size(1)]
-            for block, rows in _blocks(x, classes):
-                torch.mul(rows(right_c), x_c[block], out=scaled[block])
-            v = product(graph.pattern, A, scaled)
-            for block, rows in _blocks(x, classes):
-                part = torch.mul(rows(own_c), x_c[block], out=out_c[block])
-                part.addcmul_(rows(left_c), v[block])
+        out = _around(_entries(graph, x.dtype), graph.pattern, x, left, right, own, classes)
         ctx.graph, ctx.classes = graph, classes
         ctx.save_for_backward(x, out, left, right, own)
         return out
@@ -145,28 +136,35 @@ class _PerChannel(torch.autograd.Function):
         A = _entries(graph, g.dtype)
         if not graph.is_undirected:
             A = A.index_select(0, graph.transposition)
-        z, scaled = torch.empty_like(x), x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
-        sums = tuple(torch.zeros_like(table) for table in (left, right, own))
-        for x_c, y_c, g_c, z_c, left_c, right_c, own_c, *sums_c in _by_columns(
-            x, y, g, z, left, right, own, *sums
-        ):
-            scaled = scaled[:, : x_c.size(1)]
-            for block, rows in _blocks(g, classes):
-                torch.mul(rows(left_c), g_c[block], out=scaled[block])
-            w = product(graph.transposed, A, scaled)
-            for block, rows in _blocks(g, classes):
-                pairs = ((g_c, y_c), (x_c, w), (g_c, x_c))
-                for total, (one, other) in zip(sums_c, pairs, strict=True):
-                    _collect(total, one[block], other[block], block, classes)
-                part = torch.mul(rows(own_c), g_c[block], out=z_c[block])
-                part.addcmul_(rows(right_c), w[block])
-        to_y, to_right, to_own = sums
-        return z, (to_y - own * to_own) / left, to_right, to_own, None, None
+        z = _around(A, graph.transposed, g, right, left, own, classes)
+        to_y, to_z, to_own = (torch.zeros_like(table) for table in (left, right, own))
+        for block, _ in _blocks(g, classes):
+            _collect(to_y, g[block], y[block], block, classes)
+            _collect(to_z, x[block], z[block], block, classes)
+            _collect(to_own, g[block], x[block], block, classes)
+        return z, (to_y - own * to_own) / left, (to_z - own * to_own) / right, to_own, None, None
 
 
-def _by_columns(*arrays: Tensor) -> Any:
-    """A few columns of each array at a time."""
-    return zip(*(array.split(COLUMNS, dim=1) for array in arrays), strict=True)
+def _around(
+    A: Tensor,  # (nnz,)
+    pattern: Pattern,
+    x: Tensor,  # (n, F)
+    left: Tensor,  # (U, F), or (n, F) without classes
+    right: Tensor,
+    own: Tensor,
+    classes: "DegreeClasses | None",
+) -> Tensor:  # (n, F)
+    """The formula of :func:`scales`, a few columns at a time, in blocks of rows."""
+    out, scaled = torch.empty_like(x), x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
+    by_columns = (array.split(COLUMNS, dim=1) for array in (x, out, left, right, own))
+    for x_c, out_c, left_c, right_c, own_c in zip(*by_columns, strict=True):
+        scaled = scaled[:, : x_c.size(1)]
+        for block, rows in _blocks(x, classes):
+            torch.mul(rows(right_c), x_c[block], out=scaled[block])
+        v = product(pattern, A, scaled)
+        for block, rows in _blocks(x, classes):
+            out_c[block] = v[block].mul_(rows(left_c)).addcmul_(rows(own_c), x_c[block])
+    return out
 
 
 def _scaled(
