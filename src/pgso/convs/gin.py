@@ -50,6 +50,7 @@ class GINConv(Conv):
     """
 
     preset = "gin"
+    reads_out = True  # else the last perceptron would squeeze all through as many units as classes
 
     def __init__(
         self,

@@ -19,13 +19,15 @@ class Conv(EdgeMasking):
     """What every base architecture has in common: an operator, channels, a bias.
 
     Class attributes say where the operator starts unless told otherwise (``preset``), whether a
-    stack of layers is one linear map with one operator per hop (``collapses``), and whether layers
-    take ``heads`` and ``attention_dropout`` (``attends``).
+    stack of layers is one linear map with one operator per hop (``collapses``), whether layers
+    take ``heads`` and ``attention_dropout`` (``attends``), and whether classes are read off the
+    last layer by a linear map of their own (``reads_out``).
     """
 
     preset: str
     collapses = False
     attends = False
+    reads_out = False
 
     def __init__(
         self, in_channels: int, out_channels: int, gso: "PGSO | str | None" = None

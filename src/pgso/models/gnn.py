@@ -111,7 +111,7 @@ class GNN(nn.Module):
             self.encoder = CategoryEncoder(categories, hidden_channels)
             in_channels = hidden_channels
         # Without jumping knowledge the last layer of a node task gives the class scores itself.
-        reads_out = task == "graph" or jk is not None
+        reads_out = task == "graph" or jk is not None or conv_class.reads_out
         last = hidden_channels if reads_out else out_channels
         widths = [*[hidden_channels] * (num_layers - 1), last]
         propagated = [last] * num_layers if conv_class.collapses else widths

@@ -52,7 +52,7 @@ class RunSpec(BaseModel):
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
     shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
-    base: str | None = None  # the matrix in A's place: ppr, heat
+    base: str | None = None  # the matrix in A's place: a name of pgso.bases
     hidden_channels: Positive = 64
     num_layers: Positive = 2
     dropout: Probability = 0.5
