@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from pgso.training.metrics import roc_auc, score
+from pgso.training.metrics import roc_auc, score, score_parts
 
 EXAMPLES = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=30)
 
@@ -33,3 +33,12 @@ def test_scores_of_class_logits_are_scikit_learns(rows):
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
 def test_no_examples_have_no_score(metric):
     assert score(metric, torch.zeros(0, 2), torch.zeros(0, dtype=torch.long)) is None
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
+def test_parts_are_scored_as_each_alone(metric):
+    rng = torch.Generator().manual_seed(0)
+    logits, y = torch.randn(30, 2, generator=rng), torch.randint(2, (30,), generator=rng)
+    sizes = [12, 18, 0]
+    expected = [score(metric, logits[:12], y[:12]), score(metric, logits[12:], y[12:]), None]
+    assert score_parts(metric, logits, y, sizes) == expected

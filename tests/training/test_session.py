@@ -5,6 +5,7 @@ import torch
 
 from pgso.data import load_task
 from pgso.training import session as module
+from pgso.training.metrics import score
 from pgso.training.session import Divergence, Session, predict_logits, tensors_of
 from tests.training.tasks import karate, minesweeper, shapes
 
@@ -56,7 +57,7 @@ def test_scores_are_those_of_the_predictions():
     logits = predict_logits(session.model, task)
     for part in ("train", "val", "test"):
         index = getattr(task, part)
-        expected = module.score("roc_auc", logits[index], task.y[index])
+        expected = score("roc_auc", logits[index], task.y[index])
         assert session.curves[part][-1] == expected
 
 
@@ -114,10 +115,7 @@ def test_the_best_epoch_is_chosen_on_validation_and_its_weights_are_kept():
             tensor.copy_(session.best_weights[name])
     task = session.task
     logits = predict_logits(session.model, task)[task.test]
-    assert (
-        module.score("roc_auc", logits, task.y[task.test])
-        == session.curves["test"][session.best_epoch]
-    )
+    assert score("roc_auc", logits, task.y[task.test]) == session.curves["test"][session.best_epoch]
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_it_does_harm():

@@ -33,7 +33,9 @@ Preset = Annotated[
 Recipe = Annotated[
     str | None, typer.Option(help=" | ".join(RECIPES), autocompletion=completing(RECIPES))
 ]
-Base = Annotated[str | None, typer.Option(help="Another matrix in A's place: ppr | heat | non-backtracking.")]
+Base = Annotated[
+    str | None, typer.Option(help="Another matrix than A: ppr | heat | non-backtracking.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other choice, e.g. --set norm=batch."),

@@ -65,12 +65,13 @@ def centres_and_radii(
     assert degree is not None
     assert neighbours is not None
     m1, m2, m3, e1, e2, e3, a = (
-        torch.as_tensor(value, dtype=torch.float64, device=graph.device) for value in values
+        value.to(graph.device, torch.float64) if isinstance(value, Tensor) else float(value)
+        for value in values
     )
     d_a = degree.double() + a
-    loops = a if loops is None else loops.double() + a
+    own = a if loops is None else loops.double() + a
     scale = m2 * positive_power(d_a, e2 + e3)
-    C = m1 * positive_power(d_a, e1) + scale * loops + m3
+    C = m1 * positive_power(d_a, e1) + scale * own + m3
     R = scale.abs() * neighbours.double()
     return C, R
 

@@ -1,5 +1,8 @@
 """How good class scores are: accuracy, and the area under the ROC curve."""
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import torch
 from torch import Tensor
 
@@ -11,6 +14,26 @@ def score(metric: str, logits: Tensor, y: Tensor) -> float | None:
     if metric == "roc_auc":
         return roc_auc(logits[:, 1] - logits[:, 0], y == 1)
     return float((logits.argmax(dim=1) == y).double().mean())
+
+
+def score_parts(metric: str, logits: Tensor, y: Tensor, sizes: Sequence[int]) -> list[float | None]:
+    """:func:`score` of consecutive parts of the examples; accuracies are counted in one go.
+
+    Example:
+        >>> score_parts("accuracy", torch.eye(3), torch.tensor([0, 1, 1]), [1, 2, 0])
+        [1.0, 0.5, None]
+    """
+    parts = [*sizes]
+    if metric == "roc_auc":
+        return [
+            score(metric, *part) for part in zip(logits.split(parts), y.split(parts), strict=True)
+        ]
+    right = (logits.argmax(dim=1) == y).tolist()
+    ends = [*accumulate(parts)]
+    return [
+        sum(right[end - size : end]) / size if size else None
+        for size, end in zip(parts, ends, strict=True)
+    ]
 
 
 def roc_auc(scores: Tensor, positive: Tensor) -> float | None:

@@ -18,7 +18,7 @@ from pgso.records.spec import SevenNumbers
 from pgso.scale import ranks
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.training.feeds import Feed, feed_of
-from pgso.training.metrics import score
+from pgso.training.metrics import score_parts
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.stability import limit_radius
 
@@ -183,16 +183,18 @@ class Session:
         operators = self.operators()
         self._check_finite("operator", *(value for S in operators for value in S))
         scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
-        labels = self.by_part(self.scored_y)
-        for part, rows in self.by_part(logits).items():
-            scores[part] = score(self.task.metric, rows, labels[part])
+        found = score_parts(self.task.metric, logits, self.scored_y, [*self.sizes.values()])
+        scores.update(zip(self.sizes, found, strict=True))
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self.curves[name].append(value)
         gsos = self.model.operators
         # With an S per node eigenvalues need not be real: nothing is certified then.
         certified = all(gso.kind not in ("node", "structural") for gso in gsos)
         if self.task.graph.is_undirected and certified:
-            bounds = [gershgorin_interval(self.task.graph, gso.S.detach()) for gso in gsos]
+            bounds = [
+                gershgorin_interval(self.task.graph, S if gso.kind == "scalar" else gso.S.detach())
+                for gso, S in zip(gsos, operators, strict=True)
+            ]
             ends = [(low.amin().item(), high.amax().item()) for low, high in bounds]
             self.curves["interval"].append(ends)
 
