@@ -84,7 +84,7 @@ class GraphClassification(Experiment):
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (folds or seeds), epoch "
             f"chosen on validation.\n\n{bars(fair, figures, 'figure_4_graphs')}\n\n"
             f"{results(fair, datasets, PUBLISHED)}\n{_gin_protocol(no_test)}"
-            f"{footer('graph_classification', records)}"
+            f"{footer('graph_classification', records, self.made_with(records))}"
         )
 
 

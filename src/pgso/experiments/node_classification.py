@@ -81,7 +81,8 @@ class NodeClassification(Experiment):
             "Hyper-parameters were chosen on validation, on seeds of their own, with the same "
             "budget for every operator. The paper's own numbers mix test scores (baselines) "
             f"and what it calls validation accuracy.\n\n{bars(final, figures, 'figure_4_nodes')}"
-            f"\n\n{results(final, datasets, PUBLISHED)}{footer('node_classification', records)}"
+            f"\n\n{results(final, datasets, PUBLISHED)}"
+            f"{footer('node_classification', records, self.made_with(records))}"
         )
 
 

@@ -108,7 +108,7 @@ class Recipes(Experiment):
             "same three. Differences that are all 0 have no interval: the fixed operator was kept "
             f"every time. {', '.join(TRIED_ON)} are the graphs that the recipe was made on, its "
             f"level of evidence included; the others judge it.\n\n{body}\n"
-            f"{footer('recipes', records)}"
+            f"{footer('recipes', records, self.made_with(records))}"
         )
 
 

@@ -36,6 +36,15 @@ class Experiment(ABC):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """The page in Markdown; figures go to the given folder, next to it."""
 
+    def made_with(self, records: Sequence[RunRecord]) -> str:
+        """The option of ``pgso run`` that asks for these records: the largest size they fill."""
+        done = {record.spec.key: record for record in records}
+        for size in (Size.FULL, Size.BUDGET, Size.QUICK):
+            specs = self.runs(size, done)
+            if specs and all(spec.key in done for spec in specs):
+                return "" if size == Size.FULL else f" --{size}"
+        return f" --{Size.BUDGET}"  # not ended yet
+
 
 EXPERIMENTS: Registry[Experiment] = Registry("experiment")
 

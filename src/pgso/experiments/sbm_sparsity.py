@@ -112,7 +112,8 @@ class SbmSparsity(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\n{graphs} graphs per level.{note}\n\n{learned}\n\n"
             f"{table(header, rows)}\n\n## Adjacency matrices (Figure 5)\n\n"
-            f"{save(adjacency_pictures(), figures, 'figure_5')}\n{footer('sbm_sparsity', records)}"
+            f"{save(adjacency_pictures(), figures, 'figure_5')}\n"
+            f"{footer('sbm_sparsity', records, self.made_with(records))}"
         )
 
 
