@@ -124,7 +124,8 @@ def _recipe(spec: RunSpec) -> str | None:
     """The recipe whose choices a spec has, whether or not it says so."""
     default = RunSpec(dataset=spec.dataset)
     for name, chosen in RECIPES.items():
-        names = ("s_loss", "s_rate", "s_decay", "s_delay", "evidence", "preset")
+        # Not s_rate: it is relative to the weights' rate, which is an architecture's own.
+        names = ("s_loss", "s_decay", "s_delay", "evidence", "preset")
         if all(getattr(spec, f) == chosen.get(f, getattr(default, f)) for f in names):
             return name
     return None
