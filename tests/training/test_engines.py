@@ -102,6 +102,7 @@ SWEEP = """
 
     if __name__ == "__main__":
         from pgso.training.engines import run_all
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         root, out, workers, *sweep = sys.argv[1:]
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
