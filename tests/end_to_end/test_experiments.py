@@ -44,6 +44,8 @@ def test_runs_resumes_and_shows(name: str, tmp_path: Path):
     call("report", name, "--results", str(tmp_path / "results"))
     page = (tmp_path / "results" / name / "page.md").read_text()
     assert page.startswith("# ")
+    if (second := EXPERIMENTS[name].also_at) is not None:
+        assert (tmp_path / "results" / second).read_text() == page
     for line in page.splitlines():
         if line.startswith("!["):
             assert (tmp_path / "results" / name / line.split("(")[1].rstrip(")")).exists()

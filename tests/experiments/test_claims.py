@@ -36,3 +36,35 @@ def test_what_was_not_run_is_said_and_nothing_is_taken_from_the_paper():
     assert len(rows) > 70
     assert all("| not run |" in row for row in rows)
     assert all("| – |" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("m2", "train", "why"),
+    [
+        (1.0, 0.9, "S never moves"),
+        (0.5, 0.4, "the network underfits (m2 ends at +0.5, 40 % of the training set against 90 %"),
+        (0.5, 0.9, "fits the training set as well with another S"),
+    ],
+)
+def test_a_start_that_ends_lower_is_explained_by_how_it_fits(m2: float, train: float, why: str):
+    def runs(preset: str, m2: float, train: float, test: float) -> list[RunRecord]:
+        start, end = ((0.0, value, 0.0, 0.0, 0.0, 0.0, 0.0) for value in (1.0, m2))
+        curves = {"parameters": [[start], [end]], "train": [0.1, train]}
+        return [
+            RunRecord(
+                spec=RunSpec(dataset="Cora", preset=preset, seed=seed),
+                test=test + seed / 1000,
+                parameters=(end,),
+                curves=curves,
+            )
+            for seed in range(3)
+        ]
+
+    usual = runs("gcn", 2.0, 0.9, 0.8)
+    lower = [
+        r.model_copy(update={"test": 0.3 + r.spec.seed / 500}) for r in runs("mean", m2, train, 0)
+    ]
+    page = claims.page({"initialisations": [*usual, *lower]})
+    (row,) = [line for line in page.splitlines() if "GCN's): mean" in line]
+    assert "| does not hold |" in row
+    assert why in row

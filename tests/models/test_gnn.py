@@ -104,3 +104,9 @@ def test_impossible_sizes_are_refused_in_words():
         GNN("gcn", 4, 8, 3, num_layers=0)
     with pytest.raises(InputError, match="out_channels must be positive"):
         GNN("gcn", 4, 8, 0)
+
+
+def test_a_gin_for_nodes_does_not_squeeze_everything_through_as_many_units_as_classes():
+    model = GNN("gin", 8, 16, 3, task="node")
+    assert [layer.conv.nn.norm.num_features for layer in model.layers] == [16, 16]
+    assert model.head.out_channels == 3

@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+
+from pgso.training import choice
 from pgso.training.choice import is_choice
 from pgso.training.fit import fit
 from tests.training.tasks import karate, minesweeper
@@ -28,3 +31,41 @@ def test_every_challenger_needs_the_evidence():
     assert set(record.confidence) == {"mean", "symmetric_laplacian", "pgso", "mpgso"}
     assert max(record.confidence.values()) <= 0.999
     assert (record.chosen, record.test) == ("fixed", fixed.test)
+
+
+def chosen_of(monkeypatch, spec, vals, sure):
+    """``choose`` on trainings that are told, not run: their scores, and confidence in each."""
+    asked = []
+
+    def train(candidate, name):
+        asked.append((name, candidate.operator, candidate.preset))
+        session = SimpleNamespace(spec=candidate, name=name)
+        return choice.Trained(session, SimpleNamespace(val=vals[name]))
+
+    monkeypatch.setattr(choice, "_confidence", lambda _, each: sure[each.session.name])
+    best, _ = choice.choose(spec, train)
+    return best.session.name, asked
+
+
+def test_a_better_score_without_enough_evidence_is_not_kept(monkeypatch):
+    spec = karate(operator="pgso", recipe="robust", evidence=0.9)
+    vals = {"fixed": 0.5, "pgso": 0.8}
+    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.89})[0] == "fixed"
+    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.91})[0] == "pgso"
+    careless = spec.but(evidence=None, operator="auto", presets=())
+    assert chosen_of(monkeypatch, careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
+
+
+def test_learned_operators_start_at_the_fixed_one_that_was_kept(monkeypatch):
+    spec = karate(operator="auto", recipe="robust", evidence=0.9)
+    vals = {"fixed": 0.5, "mean": 0.9, "symmetric_laplacian": 0.7, "pgso": 0.9, "mpgso": 0.9}
+    sure = {"mean": 0.5, "symmetric_laplacian": 0.95, "pgso": 0.0, "mpgso": 0.95}
+    name, asked = chosen_of(monkeypatch, spec, vals, sure)
+    assert name == "mpgso"
+    assert asked == [
+        ("fixed", "fixed", None),
+        ("mean", "fixed", "mean"),
+        ("symmetric_laplacian", "fixed", "symmetric_laplacian"),
+        ("pgso", "pgso", "symmetric_laplacian"),
+        ("mpgso", "mpgso", "symmetric_laplacian"),
+    ]
