@@ -61,7 +61,6 @@ class Extensions(Experiment):
         del figures
         longest = max((record.spec.epochs for record in records), default=0)
         records = [record for record in records if record.spec.epochs == longest]
-        size = next((size for size, (_, epochs) in LENGTH.items() if epochs == longest), Size.FULL)
         tables = "\n\n".join(
             f"## {conv.upper()}\n\n{differences(members, VARIANTS[conv])}"
             for conv, members in group(records, lambda record: record.spec.conv).items()
@@ -70,7 +69,7 @@ class Extensions(Experiment):
             f"# {self.title}\n\nTest points above the plain mPGSO of the same seed and split, mean "
             f"[95 % interval], {longest} epochs. An interval that holds 0 shows no difference; "
             "with many of them, expect one in twenty to miss it by chance.\n\n"
-            f"{tables}\n{footer('extensions', records, '' if size == Size.FULL else f' --{size}')}"
+            f"{tables}\n{footer('extensions', records, self.made_with(records))}"
         )
 
 
