@@ -86,3 +86,29 @@ def test_the_ends_are_in_double_precision(dtype):
 
 def test_a_raw_edge_index_will_do():
     assert gershgorin_interval(PATH.edge_index, "gcn") == gershgorin_interval(PATH, "gcn")
+
+
+@given(edges=edge_lists(undirected=True), S=parameters())
+def test_a_kind_of_node_stands_for_all_that_are_alike(edges, S):
+    graph = edges.graph
+    C, R = centres_and_radii(graph, S)
+    low, high = gershgorin_interval(graph, S)
+    assert (low, high) == ((C - R).min(), (C + R).max())
+
+
+def test_nodes_with_and_without_a_loop_are_of_two_kinds():
+    # Degrees 2 and 2: node 0 has a loop and a neighbour, node 1 two neighbours.
+    graph = Graph.from_dense([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    degree, neighbours, loops = graph.kinds_of_nodes
+    assert loops is not None
+    kinds = zip(degree.tolist(), neighbours.tolist(), loops.tolist(), strict=True)
+    assert sorted(kinds) == [(1, 1, 0), (2, 1, 1), (2, 2, 0)]
+
+
+def test_the_kinds_of_a_large_regular_graph_are_one():
+    ring = torch.arange(1000)
+    edges = torch.stack(
+        [torch.cat([ring, (ring + 1) % 1000]), torch.cat([(ring + 1) % 1000, ring])]
+    )
+    degree, _, _ = Graph.from_edge_index(edges).kinds_of_nodes
+    assert degree.tolist() == [2]

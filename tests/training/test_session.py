@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from pgso.data import load_task
+from pgso.spectrum import gershgorin_interval
 from pgso.training import session as module
 from pgso.training.metrics import score
 from pgso.training.session import Divergence, Session, predict_logits, tensors_of
@@ -48,6 +49,23 @@ def test_the_fixed_operator_stays_and_a_learned_one_moves():
         session.run_epoch()
         assert len(before) == (2 if name == "mpgso" else 1)
         assert (session.operators() == before) == (name == "fixed")
+
+
+@pytest.mark.parametrize("at_once", [1, 3000, 2**20])
+@pytest.mark.parametrize("choices", [{}, {"operator": "mpgso"}, {"shape": "channel", "jk": "last"}])
+def test_intervals_found_later_are_those_of_every_epoch(monkeypatch, at_once, choices):
+    monkeypatch.setattr("pgso.training.session.CERTIFIED_AT_ONCE", at_once)
+    session = session_of(karate(**choices))
+    expected = []
+    for epoch in range(6):
+        session.run_epoch()
+        graph = session.task.graph
+        ends = [gershgorin_interval(graph, gso.S.detach()) for gso in session.model.operators]
+        expected.append([(low.min().item(), high.max().item()) for low, high in ends])
+        if epoch == 3:
+            assert len(session.curves["interval"]) == 4
+    found = torch.tensor(session.curves["interval"])
+    torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-6, atol=1e-6)
 
 
 def test_scores_are_those_of_the_predictions():

@@ -157,6 +157,23 @@ class Graph:
         size = self.weight.abs().index_fill(0, self.pattern.diagonal, 0)
         return torch.zeros_like(self.degree).index_add(0, self.pattern.row, size)
 
+    @cached_property
+    def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
+        """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), each combination once, in doubles.
+
+        Weighted graphs, where hardly two nodes are alike, have a kind per node.
+        """
+        degree, neighbours = self.degree.double(), self.neighbour_weight.double()
+        if self.weight is not None:
+            return degree, neighbours, None if self.loops is None else self.loops.double()
+        if self.loops is None:
+            kinds = degree.unique()
+            return kinds, kinds, None
+        kinds = (2 * degree + self.loops).unique()
+        loops = kinds % 2
+        degree = (kinds - loops) / 2
+        return degree, degree - loops, loops
+
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)
         """The merged edges in PyTorch Geometric's form, sorted by target, then source."""

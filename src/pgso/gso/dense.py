@@ -64,5 +64,5 @@ def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
         tensor([0.5000, 0.0000, 0.0000])
     """
     positive = base > 0
-    safe = torch.where(positive, base, torch.ones_like(base))
-    return torch.where(positive, safe**exponent, torch.zeros_like(base))
+    safe = torch.where(positive, base, 1.0)
+    return torch.where(positive, safe**exponent, 0.0)

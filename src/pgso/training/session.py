@@ -1,7 +1,7 @@
 """One run under way: model, optimiser, curves, best epoch; what a checkpoint holds."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from torch.nn import functional
 from pgso.convs import CONVS
 from pgso.data import Task
 from pgso.data.batch import Batch
-from pgso.gso.module import PGSO
+from pgso.graph import Graph
 from pgso.models.gnn import GNN
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
@@ -23,6 +23,7 @@ from pgso.training.operator_learning import OperatorLearning
 from pgso.training.stability import limit_radius
 
 EVALUATED_AT_ONCE = 2048  # graphs in one forward pass of an evaluation
+CERTIFIED_AT_ONCE = 2**20  # discs of Theorem 2 in one go
 MANY_GRAPHS = 10_000  # above this, training graphs are not scored again every epoch
 
 
@@ -51,9 +52,10 @@ class Session:
             self.optimiser, spec.lr_step, spec.lr_decay
         )
         self._limit_radius()
-        self.curves: dict[str, list[Any]] = {
+        self._curves: dict[str, list[Any]] = {
             name: [] for name in ("loss", "train", "val", "test", "parameters", "interval")
         }
+        self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
         self.best: tuple[float, float] = (-math.inf, -math.inf)  # val score, minus val loss
         self.best_epoch: int | None = None
         self.best_weights: dict[str, Tensor] = {}
@@ -70,11 +72,28 @@ class Session:
     @property
     def epoch(self) -> int:
         """How many epochs have ended."""
-        return len(self.curves["loss"])
+        return len(self._curves["loss"])
+
+    @property
+    def curves(self) -> dict[str, list[Any]]:
+        """Loss, scores, S and certified intervals of every epoch that has ended.
+
+        Intervals are found when someone looks: those of many epochs take as long as one.
+        """
+        if self._uncertified:
+            graph, waiting = self.task.graph, zip(*self._uncertified, strict=True)
+            self._uncertified = []
+            by_operator = [certified_ends(graph, values) for values in waiting]
+            self._curves["interval"] += [list(ends) for ends in zip(*by_operator, strict=True)]
+        return self._curves
+
+    @curves.setter
+    def curves(self, values: dict[str, list[Any]]) -> None:
+        self._curves, self._uncertified = values, []
 
     def operators(self) -> tuple[SevenNumbers, ...]:
         """The current S of every operator: means where it has many values."""
-        return tuple(_seven_numbers(gso) for gso in self.model.operators)
+        return tuple(_seven_numbers(gso.S.detach()) for gso in self.model.operators)
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
@@ -90,7 +109,7 @@ class Session:
         logits, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
         self.record(loss, logits)
-        val = self.curves["val"][-1]
+        val = self._curves["val"][-1]
         candidate = (-math.inf if val is None else val, -val_loss)
         if candidate > self.best:
             self.best, self.best_epoch = candidate, self.epoch - 1
@@ -179,24 +198,20 @@ class Session:
         return logits, functional.cross_entropy(val, y).item()
 
     def record(self, loss: float, logits: Tensor) -> None:
-        """Put the epoch's loss, scores, S and certified interval on the curves."""
-        operators = self.operators()
-        self._check_finite("operator", *(value for S in operators for value in S))
+        """Put the epoch's loss, scores and S on the curves."""
+        gsos = self.model.operators
+        values = [gso.S.detach() for gso in gsos]
+        operators = tuple(map(_seven_numbers, values))
+        self._check_finite("operator", *(number for S in operators for number in S))
         scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
         found = score_parts(self.task.metric, logits, self.scored_y, [*self.sizes.values()])
         scores.update(zip(self.sizes, found, strict=True))
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
-            self.curves[name].append(value)
-        gsos = self.model.operators
+            self._curves[name].append(value)
         # With an S per node eigenvalues need not be real: nothing is certified then.
-        certified = all(gso.kind not in ("node", "structural") for gso in gsos)
-        if self.task.graph.is_undirected and certified:
-            bounds = [
-                gershgorin_interval(self.task.graph, S if gso.kind == "scalar" else gso.S.detach())
-                for gso, S in zip(gsos, operators, strict=True)
-            ]
-            ends = [(low.amin().item(), high.amax().item()) for low, high in bounds]
-            self.curves["interval"].append(ends)
+        certifiable = all(gso.kind not in ("node", "structural") for gso in gsos)
+        if self.task.graph.is_undirected and certifiable:
+            self._uncertified.append(values)
 
     def by_part(self, values: Tensor) -> dict[str, Tensor]:
         """What belongs to the scored examples, cut into train, val and test."""
@@ -204,9 +219,24 @@ class Session:
         return dict(zip(self.sizes, parts, strict=True))
 
 
-def _seven_numbers(gso: PGSO) -> SevenNumbers:
-    m1, m2, m3, e1, e2, e3, a = map(float, gso.parameters_tuple())
+def _seven_numbers(S: Tensor) -> SevenNumbers:
+    m1, m2, m3, e1, e2, e3, a = (S if S.dim() == 1 else S.flatten(1).mean(1)).tolist()
     return m1, m2, m3, e1, e2, e3, a
+
+
+def certified_ends(
+    graph: Graph, by_epoch: Sequence[Tensor]
+) -> list[tuple[float, float]]:  # one per epoch
+    """Theorem 2 for an operator's S in several epochs, as if each were a channel of one S."""
+    found: list[tuple[float, float]] = []
+    width = by_epoch[0].numel() // 7  # how many values S has of each scalar
+    at_once = max(1, CERTIFIED_AT_ONCE // (graph.kinds_of_nodes[0].numel() * width))
+    for start in range(0, len(by_epoch), at_once):
+        part = torch.stack([*by_epoch[start : start + at_once]], dim=1)
+        ends = gershgorin_interval(graph, part.reshape(7, 1, -1))
+        low, high = (end.view(-1, width) for end in ends)
+        found += zip(low.amin(1).tolist(), high.amax(1).tolist(), strict=True)
+    return found
 
 
 def build_model(spec: RunSpec, task: Task) -> GNN:
