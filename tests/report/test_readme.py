@@ -67,8 +67,25 @@ def test_options_of_the_data_are_named_where_rows_would_look_alike(tmp_path):
     runs = [record(0.5, operator=name, **options) for options in both for name in ("fixed", "pgso")]
     assert "| Cora, gcn | " in study(tmp_path, runs[:2])
     table = study(tmp_path, runs)
-    assert "| Cora, gcn (protocol=gin) | " in table
-    assert "| Cora, gcn (as it is) | " in table
+    assert "| Cora (protocol=gin), gcn | " in table
+    assert "| Cora (as it is), gcn | " in table
+
+
+def test_architectures_are_columns_where_a_dataset_has_several(tmp_path):
+    runs = [
+        record(test + 0.001 * seed * (operator == "pgso"), operator=operator, conv=conv, seed=seed)
+        for seed in range(3)
+        for operator, conv, test in [
+            ("fixed", "gcn", 0.5),
+            ("pgso", "gcn", 0.6),
+            ("mpgso", "gcn", 0.5),
+            ("fixed", "gat", 0.7),
+            ("pgso", "gat", 0.699),
+        ]
+    ]
+    table = study(tmp_path, runs)
+    assert "| fixed: PGSO / mPGSO | gat | gcn |" in table
+    assert "| Cora | 70.0: +0.0 / – | 50.0: **+10.1** / +0.0 |" in table
 
 
 def test_runs_that_tuned_are_no_results(tmp_path):

@@ -24,6 +24,8 @@ README, RESULTS = Path("README.md"), Path("results")
 TUNING_FROM = 100  # seeds from here on chose hyper-parameters; they are not results
 LEARNED = ("pgso", "mpgso", "auto")
 Cell = tuple[str, str, str]  # dataset, conv, data options
+# Of a dataset and a conv: the fixed operator's scores, and the differences of each column.
+Rows = dict[tuple[str, str], tuple[list[float], list[list[float]]]]
 
 
 def filled(page: str, results: Path) -> str:
@@ -68,20 +70,43 @@ def study_table(records: Sequence[RunRecord]) -> str:
     ]
     if not columns:
         return ""
-    rows = []
-    for (dataset, conv, options), runs in cells.items():
+    labels = [
+        f"{LABELS[operator]}, {recipe}" if len({r for _, r in columns}) > 1 else LABELS[operator]
+        for operator, recipe in columns
+    ]
+    rows: Rows = {}
+    for (dataset, conv, options), runs in sorted(cells.items()):
         fixed = [100 * r.test for r in runs if _is_baseline(r.spec) and r.test is not None]
         found = [differences(runs, operator, recipe) for operator, recipe in columns]
         if fixed and any(found):
             alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
-            name = f"{dataset}, {conv}" + (f" ({options})" if len(alike) > 1 else "")
-            rows.append([name, _score(fixed), *(_difference(points) for points in found)])
-    several = len({recipe for _, recipe in columns}) > 1
-    header = [
-        f"{LABELS[operator]}, {recipe}" if several else LABELS[operator]
-        for operator, recipe in columns
+            name = f"{dataset} ({options})" if len(alike) > 1 else dataset
+            rows[name, conv] = fixed, found
+    several = len(rows) > len({name for name, _ in rows})
+    return _by_architecture(rows, labels) if several else _one_a_row(rows, labels)
+
+
+def _one_a_row(rows: Rows, labels: Sequence[str]) -> str:
+    lines = [
+        [f"{name}, {conv}", _score(fixed), *map(_difference, found)]
+        for (name, conv), (fixed, found) in rows.items()
     ]
-    return _markdown(["test, 100 ×", "fixed", *header], sorted(rows))
+    return _markdown(["test, 100 ×", "fixed", *labels], lines)
+
+
+def _by_architecture(rows: Rows, labels: Sequence[str]) -> str:
+    """A column for each architecture: shorter, and the intervals are on the study's page."""
+    names, convs = (dict.fromkeys(part) for part in zip(*rows, strict=True))
+
+    def cell(name: str, conv: str) -> str:
+        if (name, conv) not in rows:
+            return "–"
+        fixed, found = rows[name, conv]
+        differences = " / ".join(_difference(points, interval=False) for points in found)
+        return f"{plain(float(np.mean(fixed)))}: {differences}"
+
+    lines = [[name, *(cell(name, conv) for conv in convs)] for name in names]
+    return _markdown([f"fixed: {' / '.join(labels)}", *convs], lines)
 
 
 def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
@@ -136,15 +161,16 @@ def _score(points: Sequence[float]) -> str:
     return f"{plain(float(np.mean(points)))}{sd} ({len(points)})"
 
 
-def _difference(points: Sequence[float]) -> str:
-    """The mean with its 95 % interval, in bold where that leaves out 0."""
+def _difference(points: Sequence[float], interval: bool = True) -> str:
+    """The mean, with its 95 % interval or without, in bold where the interval leaves out 0."""
     if not points:
         return "–"
-    mean, interval = signed(float(np.mean(points))), t_interval(points)
-    if interval is None:
-        return mean
-    text = f"{mean} [{plain(interval.low)}, {plain(interval.high)}]"
-    return f"**{text}**" if interval.low > 0 or interval.high < 0 else text
+    text, ends = signed(float(np.mean(points))), t_interval(points)
+    if ends is None:
+        return text
+    if interval:
+        text = f"{text} [{plain(ends.low)}, {plain(ends.high)}]"
+    return f"**{text}**" if ends.low > 0 or ends.high < 0 else text
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
