@@ -2,20 +2,14 @@
 
 import torch
 
-from benchmarks.graphs import arxiv_shaped
+from benchmarks.graphs import S0, F, arxiv_step
 from benchmarks.measure import Row, at_most, take_turns
-from pgso.graph import Graph
 from pgso.gso.message_passing import propagate
-
-F = 128
-S0 = [0.1, 1.0, 0.1, 0.1, -0.5, -0.5, 1.0]
 
 
 def run() -> list[Row]:
-    torch.manual_seed(0)
-    edge_index, n = arxiv_shaped()
-    graph = Graph.from_edge_index(edge_index, num_nodes=n)
-    x, g = torch.randn(n, F, requires_grad=True), torch.randn(n, F)
+    _, graph, x, g = arxiv_step()
+    n = graph.num_nodes
 
     def step(*shape: int):
         S = torch.tensor(S0).view(-1, *[1] * len(shape)).repeat(1, *shape).requires_grad_()

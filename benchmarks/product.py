@@ -3,20 +3,15 @@
 import torch
 from torch import Tensor
 
-from benchmarks.graphs import arxiv_shaped, power_law_edges
+from benchmarks.graphs import S0, F, arxiv_step, power_law_edges
 from benchmarks.measure import Row, at_most, faster, peak_memory, take_turns
 from pgso.graph import EdgeList, Graph, product
 from pgso.gso.message_passing import pgso_entries, propagate
 
-F = 128
-S0 = [0.1, 1.0, 0.1, 0.1, -0.5, -0.5, 1.0]
-
 
 def run() -> list[Row]:
-    torch.manual_seed(0)
-    edge_index, n = arxiv_shaped()
-    graph = Graph.from_edge_index(edge_index, num_nodes=n)
-    x, g = torch.randn(n, F, requires_grad=True), torch.randn(n, F)
+    edge_index, graph, x, g = arxiv_step()
+    n = graph.num_nodes
     S = torch.tensor(S0, requires_grad=True)
     entries = pgso_entries(graph, S.detach())
     assert graph.pattern.rowptr is not None

@@ -87,9 +87,14 @@ def test_no_colour_where_none_is_wanted(pgso):
         ("pgso comp", {"compare"}),
         ("pgso compare x --preset sym", {"symmetric_laplacian"}),
         ("pgso list pre", {"presets"}),
+        ("pgso compare ptc", {"PTC_MR"}),
+        ("pgso train my_gr", {"my_graph/"}),
+        ("pgso run sbm", {"sbm_sparsity"}),
     ],
 )
-def test_the_shell_completes_names(pgso, typed, offered):
+def test_the_shell_completes_names(pgso, tmp_path, monkeypatch, typed, offered):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_graph").mkdir()
     shown = pgso(
         _PGSO_COMPLETE="complete_bash",
         COMP_WORDS=typed,

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable
+from glob import escape, glob
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,8 +20,29 @@ def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
+def dataset_names(incomplete: str) -> list[str]:
+    """What the shell offers for a dataset: names, and folders of this place."""
+    from pgso.data import DATASETS
+
+    names = (dataset.name for dataset in DATASETS.values())
+    found = [name for name in names if name.lower().startswith(incomplete.lower())]
+    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+
+
+def experiment_names(incomplete: str) -> list[str]:
+    """What the shell offers for a study."""
+    from pgso.experiments import EXPERIMENTS
+
+    return completing(EXPERIMENTS)(incomplete)
+
+
 DatasetName = Annotated[
-    str, typer.Argument(metavar="DATASET", help="A name (pgso list datasets) or your own folder.")
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="A name (pgso list datasets) or your own folder.",
+        autocompletion=dataset_names,
+    ),
 ]
 Conv = Annotated[str, typer.Option(help="Base architecture: pgso list convs.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training data.", min=1)]

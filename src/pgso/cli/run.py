@@ -11,7 +11,10 @@ from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.records import RunRecord, Store
 
-ExperimentName = Annotated[str, typer.Argument(help="A name: pgso list experiments.")]
+ExperimentName = Annotated[
+    str,
+    typer.Argument(help="A name: pgso list experiments.", autocompletion=choices.experiment_names),
+]
 Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
 
@@ -79,7 +82,10 @@ def run(
 
 @app.command(epilog=examples("pgso report", "pgso report initialisations"))
 def report(
-    experiment: Annotated[str | None, typer.Argument(help="One study; by default all.")] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Argument(help="One study; by default all.", autocompletion=choices.experiment_names),
+    ] = None,
     results: Results = RESULTS,
 ) -> None:
     """Draw the pages of the studies from their ledgers; trains nothing."""

@@ -23,7 +23,6 @@ BOND_FEATURES: tuple[tuple[str, list[Any]], ...] = (
     ("conjugated", [False, True]),
 )
 ATOM_CATEGORIES = tuple(len(values) for _, values in ATOM_FEATURES)
-BOND_CATEGORIES = tuple(len(values) for _, values in BOND_FEATURES)
 
 Molecule = tuple[list[list[int]], list[tuple[int, int]], list[list[int]]]
 
