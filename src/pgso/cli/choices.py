@@ -24,8 +24,8 @@ def dataset_names(incomplete: str) -> list[str]:
     """What the shell offers for a dataset: names, and folders of this place."""
     from pgso.data import DATASETS
 
-    names = (dataset.name for dataset in DATASETS.values())
-    found = [name for name in names if name.lower().startswith(incomplete.lower())]
+    names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
+    found = names or completing(DATASETS)(incomplete)  # whoever types in small letters
     return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
 
 
