@@ -53,3 +53,9 @@ def test_what_should_be_fast_does_not_import_torch(code):
 
 def test_torch_is_imported_on_first_use():
     assert "torch" in imported_by("import pgso; pgso.PGSO")
+
+
+def test_a_worker_that_trains_waits_for_neither_scikit_learn_nor_matplotlib():
+    found = imported_by("import pgso.training.fit")
+    assert "torch" in found
+    assert found & {"sklearn", "matplotlib"} == set()

@@ -1,10 +1,10 @@
-"""Section 4: the spectrum of γ(A, S), real for every S, and certified bounds on it."""
+"""Section 4: the spectrum of γ(A, S), real for every S, and certified bounds on it.
 
-from pgso.spectrum.clustering import (
-    PGSOSpectralClustering,
-    PGSOSpectralEmbedding,
-    regularised_adjacency,
-)
+Clustering is imported on first use: every worker of a sweep would wait for scikit-learn.
+"""
+
+from typing import TYPE_CHECKING, Any
+
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.kernel_polynomial import Density, density
 from pgso.spectrum.lanczos import Eigenpairs, NotConvergedError, eigenpairs, eigenvalues
@@ -13,6 +13,13 @@ from pgso.spectrum.monitor import SpectralMonitor, SpectralWarning
 from pgso.spectrum.optimal_interval import interval
 from pgso.spectrum.similarity import symmetrised, symmetriser
 from pgso.spectrum.smoothness import dirichlet_energy, mean_average_distance
+
+if TYPE_CHECKING:
+    from pgso.spectrum.clustering import (
+        PGSOSpectralClustering,
+        PGSOSpectralEmbedding,
+        regularised_adjacency,
+    )
 
 __all__ = [
     "Density",
@@ -34,3 +41,11 @@ __all__ = [
     "symmetrised",
     "symmetriser",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'pgso.spectrum' has no attribute {name!r}")
+    from pgso.spectrum import clustering
+
+    return getattr(clustering, name)
