@@ -48,6 +48,8 @@ LEARNED = ("pgso", "mpgso")
 # The fixed operator may use validation as well: it chooses among the matrices that auto tries.
 FIXED_PRESETS = (None, *RECIPES["robust"]["presets"])
 HARMLESS = -0.3  # points
+SEEDS = 10
+BUDGET_SEEDS = 5  # of what was tried on the way; auto, which is judged, has them all
 
 
 class Recipes(Experiment):
@@ -60,28 +62,30 @@ class Recipes(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Graphs x (fixed + variants x {pgso, mpgso} + robust) x residual x seeds."""
         del done
-        datasets, variants, seeds = {**NODES, **GRAPHS}, VARIANTS, 10
+        datasets, variants, seeds = {**NODES, **GRAPHS}, VARIANTS, SEEDS
         if size == Size.QUICK:
             datasets = {"karate": {"epochs": 4, "hidden_channels": 8}}
             variants, seeds = {name: VARIANTS[name] for name in ("paper", "validation")}, 2
-        elif size == Size.BUDGET:
-            seeds = 5
         found = []
         for seed in range(seeds):
             for name, suited in datasets.items():
-                everything = size != Size.BUDGET or name in TRIED_ON
+                budget = size == Size.BUDGET
+                everything = not budget or name in TRIED_ON
+                judged_only = budget and seed >= BUDGET_SEEDS
                 for residual in (False, True):
-                    if residual and size == Size.BUDGET and name not in WITH_RESIDUAL:
+                    if residual and budget and name not in WITH_RESIDUAL:
                         continue
                     base = RunSpec(dataset=name, seed=seed, residual=residual, **suited)
+                    robust = base.but(recipe="robust", **RECIPES["robust"])
                     found += [base.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
+                    found.append(robust.but(operator="auto"))
+                    if judged_only:
+                        continue
                     for operator in LEARNED:
                         for variant, choices in variants.items():
                             if everything or variant in EVERYWHERE:
                                 found.append(base.but(operator=operator, **choices))
-                    robust = base.but(recipe="robust", **RECIPES["robust"])
-                    found.append(robust.but(operator="auto"))
-                    if size != Size.BUDGET or name in NODES:
+                    if not budget or name in NODES:
                         found += [robust.but(operator=operator) for operator in LEARNED]
         return found
 
