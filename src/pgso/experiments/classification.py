@@ -1,6 +1,6 @@
 """What the two result tables share: 12 models, paired deltas, the paper's numbers beside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pgso.experiments.published import Cell
@@ -15,6 +15,7 @@ from pgso.experiments.summaries import (
 )
 from pgso.experiments.tuned import CONVS, OPERATORS
 from pgso.records import RunRecord
+from pgso.report.statistics import t_interval
 
 
 def paired_differences(
@@ -68,9 +69,15 @@ def results(
     return "\n".join(pages)
 
 
-def bars(records: Sequence[RunRecord], figures: Path, name: str, part: str = "test") -> str:
-    """Figure 4: one group of bars per architecture, one panel per dataset."""
-    by_dataset = group(records, lambda record: record.spec.dataset)
+def bars(
+    records: Sequence[RunRecord],
+    datasets: Iterable[str],
+    figures: Path,
+    name: str,
+    part: str = "test",
+) -> str:
+    """Figure 4: one group of bars per architecture, one panel per dataset; 95 % intervals."""
+    by_dataset = group(records, lambda record: record.spec.dataset, datasets)
     figure = new_figure(len(by_dataset), width=3.2)
     axes = figure.subplots(1, len(by_dataset), squeeze=False)[0]
     for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
@@ -79,7 +86,9 @@ def bars(records: Sequence[RunRecord], figures: Path, name: str, part: str = "te
             values = [scores(cells.get((conv, operator), []), part) for conv in CONVS]
             places = [place + 0.27 * (shift - 1) for place in range(len(CONVS))]
             means = [sum(v) / len(v) if v else 0.0 for v in values]
-            axis.bar(places, means, width=0.25, label=operator)
+            ends = [t_interval(v) for v in values]
+            reach = [end.high - mean if end else 0.0 for end, mean in zip(ends, means, strict=True)]
+            axis.bar(places, means, width=0.25, label=operator, yerr=reach, ecolor="0.4")
         top = max((100 * (getattr(r, part) or 0) for r in runs), default=100.0)
         axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=CONVS)
         axis.set_ylim(max(0.0, top - 40), min(100.0, top + 3))
