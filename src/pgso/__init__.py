@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
+    from pgso.scale import NeighborLoader as NeighborLoader
     from pgso.training.fit import fit as fit
 
 _HOMES = {

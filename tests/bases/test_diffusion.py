@@ -109,3 +109,9 @@ def test_heat_of_a_long_time_is_spread_evenly_or_refused_in_words():
     torch.testing.assert_close(found, torch.full((5, 5), 0.2), atol=1e-3, rtol=0)
     with pytest.raises(InputError, match="t up to 80"):
         diffusion(graph, "heat", t=300.0, eps=1e-7)
+
+
+def test_an_edge_index_will_do_and_so_will_no_nodes():
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    assert diffusion(edges).num_nodes == 3
+    assert diffusion(Graph.from_edge_index(torch.empty(2, 0, dtype=torch.long))).num_nodes == 0

@@ -69,3 +69,17 @@ def test_features_of_another_width_or_shape_are_refused_in_words():
         Linear(30, 5)(DENSE[:, :7])
     with pytest.raises(InputError, match="must have shape"):
         as_features(torch.ones(2, 2, 2).to_sparse_coo())
+
+
+def test_sparse_features_that_changed_are_prepared_anew():
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    before = SparseFeatures.of(x)
+    assert SparseFeatures.of(x) is before
+    x.mul_(10)
+    assert SparseFeatures.of(x).to_dense().tolist() == [[0, 20], [30, 0]]
+
+
+def test_sparse_features_that_want_a_gradient_are_refused():
+    x = torch.eye(2).to_sparse_csr().requires_grad_()
+    with pytest.raises(InputError, match="sparse features are constants"):
+        SparseFeatures.of(x)

@@ -63,3 +63,23 @@ def test_bad_heads_are_refused_in_words():
         GATConv(3, 2, heads=0)
     with pytest.raises(InputError, match="3 heads cannot share 8 hidden channels"):
         GNN("gat", 3, 8, 5, heads=3)
+
+
+def test_in_sixteen_bits_degrees_are_computed_in_thirty_two():
+    leaves = torch.arange(1, 70_000)
+    hub = torch.zeros_like(leaves)
+    edges = torch.stack([torch.cat([hub, leaves]), torch.cat([leaves, hub])])
+    conv = GATConv(2, 2).half()
+    conv(torch.randn(70_000, 2).half(), edges).float().sum().backward()
+    assert all(getattr(conv.gso, name).grad.isfinite() for name in ("m1", "e1"))
+
+
+def test_a_graph_without_nodes_has_a_backward_pass():
+    conv = GATConv(3, 2)
+    conv(torch.randn(0, 3), torch.empty(2, 0, dtype=torch.long)).sum().backward()
+    assert conv.lin.weight.grad is not None
+
+
+def test_an_operator_per_channel_is_not_for_attention():
+    with pytest.raises(InputError, match="per head"):
+        GATConv(4, 2, PGSO("gcn", shape=("channel", 2)), heads=2)

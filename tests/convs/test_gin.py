@@ -21,3 +21,10 @@ def test_any_module_may_be_the_perceptron():
     torch.testing.assert_close(layer(X, EDGES), layer.nn(dense_pgso(A, S) @ X))
     sparse = (X * (X > 0)).to_sparse_csr()
     torch.testing.assert_close(layer(sparse, EDGES), layer.nn(dense_pgso(A, S) @ (X * (X > 0))))
+
+
+def test_a_reset_reaches_the_layers_of_any_perceptron():
+    conv = GINConv(4, 3, nn=nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)))
+    before = conv.nn[0].weight.clone()
+    conv.reset_parameters()
+    assert not torch.equal(conv.nn[0].weight, before)

@@ -157,3 +157,17 @@ def test_whatever_stands_for_a_graph_is_taken(edges):
 def test_weights_for_a_graph_that_has_its_own_are_refused(form):
     with pytest.raises(InputError, match="edge_weight goes with an edge_index"):
         as_graph(form, torch.ones(2))
+
+
+def test_a_sparse_matrix_is_prepared_once_until_it_changes():
+    A = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).to_sparse_csr()
+    first = as_graph(A)
+    assert as_graph(A) is first
+    A.values().mul_(2)
+    assert as_graph(A).degree.tolist() == [2, 2]
+
+
+def test_a_data_object_is_prepared_once():
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
+    assert as_graph(data) is as_graph(data)
+    assert as_graph(data).num_nodes == 3

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from torch_geometric.data import Batch, Data
 
-from pgso import Graph, apply_pgso
+from pgso import Graph, apply_pgso, dense_pgso
 from tests.strategies import edge_lists, random_features
 
 
@@ -211,3 +211,24 @@ def test_gradients_reach_the_entries_of_dense_and_sparse_matrices():
 def test_repr_says_what_matters():
     graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 2]]), torch.tensor([1.0, 2.0]))
     assert repr(graph) == "Graph(num_nodes=3, num_edges=2, directed, weighted)"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "weights"),
+    [
+        ([[0, 1, 1], [1, 0, 2]], [1.0, 1.0, 0.0]),
+        ([[0, 1, 1, 1], [1, 0, 2, 2]], [1.0, 1.0, 1.0, -1.0]),
+    ],
+    ids=["stored zero", "cancelled"],
+)
+def test_an_edge_of_weight_zero_needs_no_reverse(pairs, weights):
+    graph = Graph.from_edge_index(torch.tensor(pairs), torch.tensor(weights))
+    assert graph.is_undirected
+    assert graph.num_nodes == 3
+    x = torch.randn(3, 2, generator=torch.Generator().manual_seed(0))
+    expected = dense_pgso(graph.to_torch_sparse().to_dense(), "laplacian") @ x
+    torch.testing.assert_close(apply_pgso(x, graph, "laplacian"), expected)
+
+
+def test_small_integers_of_any_kind_are_weights():
+    assert Graph.from_dense(np.array([[0, 2], [2, 0]], dtype=np.uint16)).degree.tolist() == [2, 2]

@@ -377,3 +377,25 @@ def test_unused_features_are_not_kept_alive_by_a_fixed_operator():
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.numel()), lambda t: t):
         apply_pgso(x, STAR, S)
     assert max(saved) == 7
+
+
+@pytest.mark.parametrize(("dtype", "a"), [(torch.float32, 1e-45), (torch.float64, 5e-324)])
+def test_a_subnormal_degree_gives_no_nan(dtype, a):
+    S = torch.tensor((0, 1, 1, 0, 0, 0, a), dtype=dtype, requires_grad=True)
+    edges = torch.tensor([[0, 1], [1, 0]])
+    apply_pgso(torch.ones(3, 2, dtype=dtype), edges, S).sum().backward()
+    assert S.grad.isfinite().all()
+
+
+def test_gradients_keep_their_digits_where_the_diagonal_dominates():
+    # A star: its hub's m1 d^e1 is a thousand times the rest of γ.
+    leaves = torch.arange(1, 40)
+    hub = torch.zeros_like(leaves)
+    edges = torch.stack([torch.cat([hub, leaves]), torch.cat([leaves, hub])])
+    x = torch.randn(40, 5, generator=torch.Generator().manual_seed(0)) + 1
+    grads = []
+    for dtype in (torch.float32, torch.float64):
+        S = torch.tensor((6, 0.02, 0.5, 1.0, -0.3, 0.2, 0.5), dtype=dtype, requires_grad=True)
+        apply_pgso(x.to(dtype), edges, S).square().sum().backward()
+        grads.append(S.grad.double())
+    torch.testing.assert_close(grads[0], grads[1], rtol=3e-5, atol=0)

@@ -180,3 +180,12 @@ def test_after_one_pass_changed_scalars_are_seen():
             gso.m2.fill_(value)
         with one_pass():
             assert gso.S[1] == value
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3, 4)])
+def test_an_explainer_may_look_at_features_of_any_shape(shape):
+    gso, x = PGSO("gcn"), torch.randn(shape)
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    expected = gso(x, edges)
+    gso.explain, gso._edge_mask, gso._apply_sigmoid = True, torch.ones(4), False
+    torch.testing.assert_close(gso(x, edges), expected)

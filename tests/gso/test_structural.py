@@ -74,3 +74,12 @@ def test_raw_edges_have_the_same_features():
     graph = Graph.from_networkx(KARATE)
     edges = EdgeList.of(graph.edge_index, None, 34)
     torch.testing.assert_close(structural_features(edges), structural_features(graph))
+
+
+def test_features_found_in_inference_mode_are_of_use_in_training():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    gso, x = PGSO("gcn", shape="structural"), torch.randn(3, 2)
+    with torch.inference_mode():
+        gso(x, graph)
+    gso(x, graph).sum().backward()
+    assert gso.m2.grad is not None

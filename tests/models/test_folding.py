@@ -119,3 +119,9 @@ def test_an_exported_program_serves_where_neither_pgso_nor_pyg_is(make, tmp_path
     command = [sys.executable, "-W", "ignore", "-c", SERVE, program, inputs, outputs]
     subprocess.run(command, check=True)
     torch.testing.assert_close(torch.load(outputs), served(x, edges), atol=1e-5, rtol=1e-5)
+
+
+def test_doubles_stay_doubles_and_an_operator_alone_can_be_folded():
+    gso = PGSO((0.1, 1.0, 0.2, 0.3, -0.3, -0.7, 1.1)).double()
+    x, edges = torch.randn(3, 2, dtype=torch.float64), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    torch.testing.assert_close(fold(gso)(x, edges), gso(x, edges).detach(), rtol=1e-14, atol=1e-14)

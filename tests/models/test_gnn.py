@@ -100,7 +100,7 @@ def test_unknown_names_are_refused_with_what_is_known(options, words):
 def test_impossible_sizes_are_refused_in_words():
     with pytest.raises(UnknownNameError, match="no conv is called 'gnc'"):
         GNN("gnc", 4, 8, 3)
-    with pytest.raises(InputError, match="num_layers must be at least 1, got 0"):
+    with pytest.raises(InputError, match="num_layers must be an integer of at least 1, got 0"):
         GNN("gcn", 4, 8, 3, num_layers=0)
     with pytest.raises(InputError, match="out_channels must be positive"):
         GNN("gcn", 4, 8, 0)
@@ -110,3 +110,37 @@ def test_a_gin_for_nodes_does_not_squeeze_everything_through_as_many_units_as_cl
     model = GNN("gin", 8, 16, 3, task="node")
     assert [layer.conv.nn.norm.num_features for layer in model.layers] == [16, 16]
     assert model.head.out_channels == 3
+
+
+def test_what_finds_S_from_structure_does_not_change_the_weights_that_are_drawn():
+    weights = []
+    for operator in ("fixed", "pgso", "mpgso"):
+        torch.manual_seed(0)
+        model = GNN("gcn", 4, 8, 8, operator=operator, shape="structural")
+        weights.append(model.layers[0].conv.lin.weight)
+    assert torch.equal(weights[0], weights[1])
+    assert torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize("p", [-0.5, 1.5, float("nan"), "a"])
+def test_a_dropout_that_is_no_probability_is_refused_at_once(p):
+    with pytest.raises(InputError, match="dropout must be between 0 and 1"):
+        GNN("gcn", 4, 8, 3, dropout=p)
+    with pytest.raises(InputError, match="input_dropout must be between 0 and 1"):
+        GNN("gcn", 4, 8, 3, input_dropout=p)
+    with pytest.raises(InputError, match="dropout must be between 0 and 1"):
+        GNN("gat", 4, 8, 3, attention_dropout=p)
+
+
+def test_categories_out_of_range_are_refused_with_their_column():
+    model = GNN("gcn", 2, 8, 3, categories=[3, 2])
+    edges = torch.tensor([[0, 1], [1, 0]])
+    model(torch.tensor([[2, 1], [0, 0]]), edges)
+    for x, message in [
+        ([[3, 0], [0, 0]], "column 0 has 3 categories, counted from 0; got 3"),
+        ([[0, -1], [0, 0]], "column 1 has 2 categories, counted from 0; got -1"),
+        ([[0], [0]], r"shape \(n, 2\)"),
+        ([[0.0, 1.0], [0.0, 1.0]], "must be integers"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            model(torch.tensor(x), edges)

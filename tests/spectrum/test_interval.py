@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from torch.autograd import gradcheck
 
 from pgso import Graph
+from pgso.errors import InputError
 from pgso.spectrum import gershgorin_interval
 from pgso.spectrum.interval import centres_and_radii
 from tests.strategies import edge_lists, parameters, smooth_parameters
@@ -112,3 +113,24 @@ def test_the_kinds_of_a_large_regular_graph_are_one():
     )
     degree, _, _ = Graph.from_edge_index(edges).kinds_of_nodes
     assert degree.tolist() == [2]
+
+
+@pytest.mark.parametrize("weights", [None, torch.tensor([1.0, 2.0, 1.0, 2.0])])
+def test_what_inference_mode_asked_for_first_is_of_use_in_training(weights):
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    if weights is not None:
+        weights = weights[[0, 0, 1, 1]]
+    graph = Graph.from_edge_index(edges, weights)
+    with torch.inference_mode():
+        gershgorin_interval(graph, "gcn")
+    S = torch.tensor([0.5, 1.0, 0.0, 1.0, -0.5, -0.5, 1.0], requires_grad=True)
+    low, high = gershgorin_interval(graph, S)
+    (high - low).backward()
+    assert S.grad is not None
+    assert S.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 1), (7, 5, 1), (6, 1, 4), (7, 2, 2)])
+def test_values_for_other_nodes_than_the_graphs_are_refused(shape):
+    with pytest.raises(InputError, match="S must have shape"):
+        gershgorin_interval(PATH, torch.rand(shape))

@@ -9,7 +9,7 @@ from hypothesis import given
 from torch import nn
 
 from pgso import PGSO, Graph, dense_pgso
-from pgso.spectrum import operator_norm_bound
+from pgso.spectrum import SpectralMonitor, operator_norm_bound
 from pgso.spectrum.lipschitz import lipschitz_bound
 from tests.strategies import edge_lists, parameters
 
@@ -51,3 +51,21 @@ def test_an_operator_used_twice_counts_twice():
 def test_parameters_of_an_unknown_kind_make_it_infinite():
     model = nn.Sequential(PGSO("gcn"), nn.LayerNorm(3))
     assert lipschitz_bound(model, GRAPH, {}) == math.inf
+
+
+def test_a_linear_map_that_is_used_twice_counts_twice():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.gso = nn.Linear(1, 1, bias=False), PGSO("gcn")
+            nn.init.constant_(self.linear.weight, 4.0)
+
+        def forward(self, x, graph):
+            return self.gso(self.linear(self.linear(x)), graph)
+
+    model, monitor = Twice(), SpectralMonitor()
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with monitor.watch(model):
+        model(torch.ones(3, 1), path)
+        seen = monitor.observe(model, path)
+    assert seen.lipschitz >= 16

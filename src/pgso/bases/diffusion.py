@@ -14,7 +14,7 @@ from scipy.special import ive
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, Pattern, product
+from pgso.graph import Graph, Pattern, as_graph, product
 
 Kind = Literal["ppr", "heat"]
 AT_ONCE = 2**24  # entries of a block of rows: 64 MB that only what is reached is read of
@@ -26,7 +26,7 @@ MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat 
 
 
 def diffusion(
-    graph: Graph,
+    graph: Graph | Tensor,
     kind: Kind = "ppr",
     *,
     alpha: float = 0.15,
@@ -61,8 +61,9 @@ def diffusion(
                 [0.3040, 0.5036, 0.3040],
                 [0.1834, 0.3040, 0.4443]])
     """
+    graph = as_graph(graph)
     _check(graph, kind, alpha, t, eps, top_k)
-    n, graph = graph.num_nodes, graph.to("cpu")
+    n, device, graph = graph.num_nodes, graph.device, graph.to("cpu")
     pattern = graph.pattern
     A = graph.entries.detach().double().index_add(0, pattern.diagonal, torch.ones(n).double())
     d = graph.degree.detach().double().numpy(force=True) + 1
@@ -80,7 +81,7 @@ def diffusion(
             if kind == "ppr"
             else partial(_heat, terms=_taylor(t, eps / 2))
         )
-        size = max(1, min(n, AT_ONCE // n))
+        size = max(1, min(n, AT_ONCE // max(n, 1)))
 
         def rows(first: int) -> Any:
             start = np.arange(first, min(first + size, n))
@@ -89,10 +90,12 @@ def diffusion(
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
             blocks = list(pool.map(rows, range(0, n, size)))
+    if not blocks:
+        return graph.to(device)
     P = sp.vstack(blocks, format="csr")
     # What spreads is never counted too high, so that of an entry and its mirror image the larger is
     # closer; where a row starts at a hub it is the mirror image that keeps the accuracy.
-    return Graph.from_scipy(P.maximum(P.T).tocsr())
+    return Graph.from_scipy(P.maximum(P.T).tocsr()).to(device)
 
 
 def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph
+from pgso.graph import Graph, as_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def non_backtracking(graph: Graph) -> NonBacktracking:
     return NonBacktracking(over, source, target, graph.num_nodes)
 
 
-def two_steps(graph: Graph) -> Graph:
+def two_steps(graph: Graph | Tensor) -> Graph:
     r"""Walks of two steps that do not turn back, from node to node: :math:`A^2 - D`.
 
     It is what ``lift``, one product with B and ``readout`` do together, on the n nodes themselves:
@@ -79,6 +79,7 @@ def two_steps(graph: Graph) -> Graph:
                 [0., 0., 0.],
                 [1., 0., 0.]])
     """
+    graph = as_graph(graph)
     source, target = graph.edge_index
     graph = Graph.from_edge_index(
         graph.edge_index[:, source != target],

@@ -10,7 +10,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from torch_geometric.nn.dense.linear import Linear as PyGLinear
 
 from pgso.errors import InputError
-from pgso.graph import Pattern, product
+from pgso.graph import Pattern, for_any_mode, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,14 @@ class SparseFeatures:
     @classmethod
     def of(cls, x: Tensor) -> "SparseFeatures":
         """Prepare a torch.sparse matrix (CSR, CSC or COO); the same tensor is prepared once."""
-        known: SparseFeatures | None = _remembered.get(x)
-        if known is None:
-            known = _remembered[x] = cls._prepare(x)
-        return known
+        if x.requires_grad:
+            raise InputError("sparse features are constants; pass dense ones to have gradients")
+        version, known = _remembered.get(x, (None, None))
+        if known is None or version != x._version:
+            with for_any_mode():
+                known = cls._prepare(x)
+            _remembered[x] = x._version, known
+        return known  # type: ignore[no-any-return]
 
     @classmethod
     def _prepare(cls, x: Tensor) -> "SparseFeatures":
@@ -98,6 +102,12 @@ def as_features(x: Features) -> Features:
     if isinstance(x, Tensor) and x.layout != torch.strided:
         return SparseFeatures.of(x)
     return x
+
+
+def check_dropout(name: str, p: float) -> None:
+    """Refuse what is no probability."""
+    if not isinstance(p, (int, float)) or not 0 <= p <= 1:
+        raise InputError(f"{name} must be between 0 and 1, got {p!r}")
 
 
 def dropout(x: Features, p: float, training: bool) -> Features:

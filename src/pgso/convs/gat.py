@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
 from pgso.convs.attention import Scales, attend, attention, modulated
-from pgso.convs.features import Features, Linear, as_features, dense_dropout
+from pgso.convs.features import Features, Linear, as_features, check_dropout, dense_dropout
 from pgso.convs.registry import CONVS, Conv
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph
@@ -57,6 +57,9 @@ class GATConv(Conv):
         super().__init__(in_channels, out_channels, gso)
         if heads < 1:
             raise InputError(f"heads must be at least 1, got {heads}")
+        if self.gso.kind == "channel":
+            raise InputError('attention takes an operator per head, shape=("head", H), not channel')
+        check_dropout("dropout", dropout)
         self.heads, self.concat = heads, concat
         self.negative_slope, self.dropout = negative_slope, dropout
         self.lin = Linear(
@@ -135,16 +138,17 @@ class GATConv(Conv):
 
     def scales(self, graph: Graph | EdgeList, dtype: torch.dtype) -> Scales:
         """The vectors around the attention, of S per node and head or of any shape within."""
-        S = self.gso.S_on(graph).to(dtype)
+        S = self.gso.S_on(graph)
+        S = S.double() if dtype == torch.float64 else S.float()  # degrees need the digits
         S = S.view(-1, 1, 1) if S.dim() == 1 else S.transpose(1, 2)  # (7, H or 1, n or 1)
         if S.size(1) not in (1, self.heads):
             raise InputError(f"attention has {self.heads} heads, the operator {S.size(1)}")
         m1, m2, m3, e1, e2, e3, a = S.unbind()
-        d_a = graph.degree.to(dtype) + a
+        d_a = graph.degree.to(S.dtype) + a
         left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
         own = m1 * positive_power(d_a, e1) + m3
         size = (self.heads, graph.num_nodes)
-        return Scales(*(part.expand(size) for part in (left, right, own, a)))
+        return Scales(*(part.to(dtype).expand(size) for part in (left, right, own, a)))
 
 
 def _pays_by_head(graph: Graph | EdgeList, heads: Tensor) -> TypeGuard[Graph]:

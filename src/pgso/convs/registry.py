@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor
+from torch_geometric.nn.inits import reset
 
 from pgso.convs.features import Features, Linear, as_features
 from pgso.errors import InputError
@@ -53,9 +54,7 @@ class Conv(EdgeMasking):
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
         for module in self.children():
-            reset = getattr(module, "reset_parameters", None)
-            if reset is not None:
-                reset()
+            reset(module)
 
     def __repr__(self) -> str:
         operator = ", ".join(repr(gso) for gso in dict.fromkeys(self.operators))

@@ -39,9 +39,12 @@ class SGConv(Conv):
         K: int | None = None,
         bias: bool = True,
     ) -> None:
-        if K is not None and K < 1:
-            raise InputError(f"K, the number of hops, must be at least 1, got {K}")
-        hops = gso if isinstance(gso, (list, tuple)) else [as_operator(gso, self.preset)] * (K or 1)  # type: ignore[arg-type]
+        if K is not None and (not isinstance(K, int) or K < 1):
+            raise InputError(f"K, the number of hops, must be an integer of at least 1, got {K}")
+        if isinstance(gso, (list, tuple)):
+            hops = [as_operator(each, self.preset) for each in gso]
+        else:
+            hops = [as_operator(gso, self.preset)] * (K or 1)  # type: ignore[arg-type]
         if not hops or (K is not None and len(hops) != K):
             raise InputError(f"SGConv takes one operator, or one for each of K={K} hops")
         super().__init__(in_channels, out_channels, hops[0])

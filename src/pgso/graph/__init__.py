@@ -3,6 +3,7 @@
 from pgso.graph.cache import as_graph
 from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
+from pgso.graph.modes import for_any_mode
 from pgso.graph.product import product, row_dots, weighted_product
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
@@ -14,6 +15,7 @@ __all__ = [
     "Sample",
     "Structure",
     "as_graph",
+    "for_any_mode",
     "product",
     "row_dots",
     "weighted_product",

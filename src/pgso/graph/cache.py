@@ -1,8 +1,6 @@
 """A raw ``edge_index`` passed again and again is prepared once, as long as it lives."""
 
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -12,6 +10,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 from pgso.errors import InputError
 from pgso.graph.checks import check_edge_index
 from pgso.graph.graph import Graph
+from pgso.graph.modes import for_any_mode
+from pgso.graph.readers import edges_of_data
 from pgso.graph.structure import Structure
 
 
@@ -35,7 +35,7 @@ class _Prepared:
         known = None if self.weight is None else self.weight()
         version = -1 if edge_weight is None else edge_weight._version
         if self.graph is None or known is not edge_weight or version != self.weight_version:
-            with _for_any_mode():
+            with for_any_mode():
                 self.graph = Graph.from_structure(self.structure, edge_weight)
             self.weight = None if edge_weight is None else weakref.ref(edge_weight)
             self.weight_version = version
@@ -53,21 +53,15 @@ class _Remembered:
         if num_nodes not in self.sizes:
             count = check_edge_index(edge_index, num_nodes)
             if count not in self.sizes:
-                with _for_any_mode():
+                with for_any_mode():
                     source, target = edge_index.long()
                     self.sizes[count] = _Prepared(Structure.of(source, target, count))
             self.sizes[num_nodes] = self.sizes[count]
         return self.sizes[num_nodes]
 
 
-@contextmanager
-def _for_any_mode() -> Iterator[None]:
-    """What is kept must be usable in training, even if inference mode asks for it first."""
-    with torch.inference_mode(False), torch.no_grad():
-        yield
-
-
-_remembered: "WeakIdKeyDictionary" = WeakIdKeyDictionary()
+_remembered = WeakIdKeyDictionary()  # by edge_index
+_matrices = WeakIdKeyDictionary()  # by sparse A: its version and its graph
 
 
 def as_graph(
@@ -77,8 +71,8 @@ def as_graph(
 ) -> Graph:
     """The prepared graph of whatever stands for one: a ``Graph``, an ``edge_index``, a sparse A.
 
-    An ``edge_index`` is recognised by identity and version (in-place changes count), and
-    forgotten with the tensor.
+    An ``edge_index`` or sparse A is recognised by identity and version (in-place changes count),
+    and forgotten with the tensor.
     """
     if isinstance(graph, Tensor) and graph.layout == torch.strided and not graph.is_inference():
         known: _Remembered | None = _remembered.get(graph)
@@ -95,4 +89,13 @@ def as_graph(
         )
     if isinstance(graph, Graph):
         return graph
-    return Graph.from_torch_sparse(graph) if sparse else Graph.from_data(graph)
+    if not sparse:
+        return as_graph(*edges_of_data(graph))
+    if graph.requires_grad or graph.is_inference():
+        return Graph.from_torch_sparse(graph)
+    version, prepared = _matrices.get(graph, (None, None))
+    if prepared is None or version != graph._version:
+        with for_any_mode():
+            prepared = Graph.from_torch_sparse(graph)
+        _matrices[graph] = graph._version, prepared
+    return prepared  # type: ignore[no-any-return]

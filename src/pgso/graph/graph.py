@@ -1,14 +1,15 @@
 """The graph: A in compressed sparse rows, its degrees and its transpose, immutable."""
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type
+from pgso.graph.modes import for_any_mode
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import networkx
     import scipy.sparse
     from torch_geometric.data import Data
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +45,7 @@ class Graph:
     degree: Tensor  # (n,) A's row sums: weighted in-degrees, self-loops included
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
     sample: Sample | None = None  # where it comes from, if it holds some neighbours only
+    _found: dict[str, Any] = field(default_factory=dict, init=False)  # what is computed once
 
     @classmethod
     def from_edge_index(
@@ -113,6 +117,14 @@ class Graph:
         undirected = structure.is_symmetric and (
             weight is None or _nearly_equal(weight, weight.index_select(0, structure.transposition))
         )
+        if not structure.is_symmetric and weight is not None and not weight.requires_grad:
+            # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
+            kept = weight != 0
+            if not bool((kept | (pattern.row == pattern.col)).all()):
+                pairs = torch.stack([pattern.col, pattern.row])[:, kept]
+                without = cls.from_edge_index(pairs, weight[kept], n)
+                if without.is_undirected:
+                    return without
         return cls(
             pattern=pattern,
             transposed=structure.transposed,
@@ -148,21 +160,27 @@ class Graph:
         loops = torch.zeros_like(self.degree) if self.loops is None else self.loops
         return entries.index_copy(0, self.pattern.diagonal, loops)
 
-    @cached_property
+    @property
     def neighbour_weight(self) -> Tensor:  # (n,)
         """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs."""
+        return self._kept("neighbour_weight", self._neighbour_weight)
+
+    def _neighbour_weight(self) -> Tensor:
         if self.weight is None:
             assert self.pattern.rowptr is not None
             return (self.pattern.rowptr.diff() - 1).to(self.dtype)
         size = self.weight.abs().index_fill(0, self.pattern.diagonal, 0)
         return torch.zeros_like(self.degree).index_add(0, self.pattern.row, size)
 
-    @cached_property
+    @property
     def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
         """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), each combination once, in doubles.
 
         Weighted graphs, where hardly two nodes are alike, have a kind per node.
         """
+        return self._kept("kinds_of_nodes", self._kinds_of_nodes)
+
+    def _kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:
         degree, neighbours = self.degree.double(), self.neighbour_weight.double()
         if self.weight is not None:
             return degree, neighbours, None if self.loops is None else self.loops.double()
@@ -222,6 +240,16 @@ class Graph:
         values = self.degree.new_ones(edges.size(1)) if weight is None else weight
         size = (self.num_nodes, self.num_nodes)
         return torch.sparse_coo_tensor(edges.flip(0), values, size, is_coalesced=True)
+
+    def _kept(self, name: str, find: Callable[[], T]) -> T:
+        """What is found once for a graph; with learned weights it has a history and is not kept."""
+        if self.weight is not None and self.weight.requires_grad:
+            return find()
+        if name not in self._found:
+            with for_any_mode():
+                self._found[name] = find()
+        found: T = self._found[name]
+        return found
 
     def _is_edge(self) -> Tensor:  # (nnz,)
         keep = torch.ones_like(self.pattern.row, dtype=torch.bool)

@@ -101,8 +101,8 @@ class _EdgeDots(torch.autograd.Function):
     @staticmethod
     def forward(left: Tensor, right: Tensor, graph: "Graph", transposed: bool) -> Tensor:
         pattern = graph.transposed if transposed else graph.pattern
-        n, heads, width = left.shape
-        left, right = left.reshape(n, -1), right.reshape(n, -1)
+        _, heads, width = left.shape
+        left, right = left.flatten(1), right.flatten(1)
         dots = left.new_empty(pattern.row.numel(), heads)
         block = max(1, 2**20 // max(left.size(1), 1))  # buffers of a few megabytes
         for start in range(0, dots.size(0), block):

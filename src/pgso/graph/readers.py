@@ -66,7 +66,11 @@ def edges_of_networkx(graph: "networkx.Graph", weight: str | None) -> Edges:
 def edges_of_dense(adjacency: Any) -> Edges:
     """The non-zero entries of a square tensor, array or nested list; gradients flow to them."""
     try:
-        A = adjacency if isinstance(adjacency, Tensor) else torch.as_tensor(np.asarray(adjacency))
+        if not isinstance(adjacency, Tensor):
+            adjacency = np.asarray(adjacency)
+            if adjacency.dtype.kind in "iu":  # of which torch knows some only
+                adjacency = adjacency.astype(np.float32)
+        A = torch.as_tensor(adjacency)
     except (TypeError, ValueError) as error:
         raise InputError(f"the adjacency matrix must be numeric and square: {error}") from None
     if A.layout != torch.strided:

@@ -3,10 +3,9 @@
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor
 
-from pgso.graph import EdgeList, Graph
+from pgso.graph import EdgeList, Graph, for_any_mode
 from pgso.gso.powers import numbers, powers_of
 
 
@@ -92,7 +91,7 @@ def evaluation_of(graph: Graph, S: Tensor, transposed: bool) -> Evaluation:
     key = (S.dtype, transposed, *S.tolist())
     last = _last.get(graph)
     if last is None or last[0] != key:
-        with torch.no_grad():
+        with for_any_mode():
             last = _last[graph] = key, Evaluation(graph, S, transposed)
     return last[1]
 

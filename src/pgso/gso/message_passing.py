@@ -65,8 +65,8 @@ def graph_for(
 
 def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
     """:func:`apply_pgso` without its checks: S is a tensor, the graph is prepared."""
-    flat = _flatten(x)
     if S.dim() == 3:
+        flat = _flatten(x)
         width = 1 if x.dim() == 1 else x.size(-1)
         check_vector(S, graph.num_nodes, width)
         if S.size(-1) > 1:
@@ -74,10 +74,17 @@ def propagate(x: Tensor, graph: Graph | EdgeList, S: Tensor) -> Tensor:
         return _unflatten(propagate_vectors(flat, graph, S), x)
     learned_edges = graph.weight is not None and graph.weight.requires_grad
     if learned_edges or not isinstance(graph, Graph):
-        out = weighted_product(graph, pgso_entries(graph, S).to(x.dtype), flat)
-    else:
-        out = _times(flat, S, graph, False)
-    return _unflatten(out, x)
+        return times_entries(pgso_entries(graph, S).to(x.dtype), graph, x)
+    return _unflatten(_times(_flatten(x), S, graph, False), x)
+
+
+def times_entries(
+    entries: Tensor,  # (nnz,)
+    graph: Graph | EdgeList,
+    x: Tensor,  # (n, F), (n,) or (..., n, F)
+) -> Tensor:  # of x's shape
+    """The matrix with these entries on the graph's pattern, times x; differentiable in both."""
+    return _unflatten(weighted_product(graph, entries, _flatten(x)), x)
 
 
 def pgso_entries(
@@ -218,15 +225,13 @@ def _stands_out(evaluation: Evaluation, dtype: torch.dtype) -> bool:
         return False
     limits = torch.finfo(dtype)
     part, alpha = evaluation.parts()
-    return bool(part > limits.eps ** (1 / 3) * alpha + limits.tiny / limits.eps)
+    return bool(part > limits.eps**0.2 * alpha + limits.tiny / limits.eps)
 
 
 def _transpose(S: Tensor) -> Tensor:
     """The S of γᵀ: e2 and e3 change sides."""
-    return S.index_select(0, _EXCHANGED.to(S.device))
-
-
-_EXCHANGED = torch.tensor([0, 1, 2, 3, 5, 4, 6])
+    m1, m2, m3, e1, e2, e3, a = S.unbind()
+    return torch.stack([m1, m2, m3, e1, e3, e2, a])
 
 
 def _as_vector(S: Sequence[Scalar] | Tensor | str, x: Tensor) -> Tensor:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, as_graph, weighted_product
+from pgso.graph import EdgeList, Graph, as_graph
 from pgso.gso.explanation import EdgeMasking
-from pgso.gso.message_passing import graph_for, pgso_entries, propagate
+from pgso.gso.message_passing import graph_for, pgso_entries, propagate, times_entries
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import Shape, parse_shape, spread_heads
@@ -144,7 +144,7 @@ class PGSO(EdgeMasking):
         if self.explain:
             S = self._of_one_matrix(S)
             entries = self.masked(pgso_entries(prepared, S), prepared, graph)
-            return weighted_product(prepared, entries.to(x.dtype), x)
+            return times_entries(entries.to(x.dtype), prepared, x)
         return propagate(x, prepared, S)
 
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:

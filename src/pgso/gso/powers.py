@@ -30,7 +30,9 @@ class Powers:
 
     def derivative_rows(self) -> Tensor:  # (7, n)
         """What q, p and r are summed with: see the gradients of :func:`pgso.apply_pgso`."""
-        log_d, inverse = self.d_a.log(), 1 / self.d_a
+        # Where d_a is next to nothing, sums over 1/d_a would overflow, and 0 times ∞ is no number.
+        log_d = self.d_a.log()
+        inverse = (1 / self.d_a).clamp(max=torch.finfo(self.d_a.dtype).max ** 0.5)
         D1 = self.D1
         ones = torch.ones_like(D1)
         return torch.stack([ones, D1, D1 * log_d, D1 * inverse, self.D2 * self.D3, log_d, inverse])

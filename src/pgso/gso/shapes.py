@@ -1,15 +1,15 @@
 """Section 3.3, "Computational cost": S as vectors, one value per node, channel or head."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from pgso.errors import InputError
+from pgso.gso.dense import positive_power
 from pgso.gso.parameters import NAMES, Scalar
 
-Kind = Literal["scalar", "node", "channel", "head", "structural"]
 Shape = str | tuple[str, int]
 
 SIZED = ("node", "channel", "head")
@@ -68,8 +68,6 @@ def scales(
         left = m_2 \circ D_a^{e_2}, \quad right = D_a^{e_3}, \quad
         own = m_1 \circ D_a^{e_1} + m_3 + a \circ left \circ right
     """
-    from pgso.gso.dense import positive_power
-
     m1, m2, m3, e1, e2, e3, a = S.unbind()
     d_a = degree.to(S.dtype) + a
     left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)

@@ -7,7 +7,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor, nn
 
-from pgso.graph import EdgeList, Graph
+from pgso.graph import EdgeList, Graph, for_any_mode
 from pgso.gso.parameters import NAMES
 
 FEATURES = ("log-degree", "clustering coefficient", "PageRank")
@@ -25,13 +25,16 @@ class StructuralNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hidden = nn.Linear(len(FEATURES), HIDDEN)
-        self.out = nn.Linear(HIDDEN, len(NAMES))
+        with torch.random.fork_rng(devices=[]):
+            self.hidden = nn.Linear(len(FEATURES), HIDDEN)
+            self.out = nn.Linear(HIDDEN, len(NAMES))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the hidden layer anew; the output is zero again."""
-        self.hidden.reset_parameters()
+        # What is drawn here must not change the weights that a network draws next (decision 9).
+        with torch.random.fork_rng(devices=[]):
+            self.hidden.reset_parameters()
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
@@ -61,7 +64,8 @@ def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
     if graph not in _KNOWN:
-        _KNOWN[graph] = _features(graph).to(graph.device)
+        with for_any_mode():
+            _KNOWN[graph] = _features(graph).to(graph.device)
     return _KNOWN[graph]
 
 

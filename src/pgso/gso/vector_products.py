@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, weighted_product
+from pgso.graph import EdgeList, Graph, Pattern, for_any_mode, product, row_dots, weighted_product
 from pgso.gso.shapes import scales
 
 COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
@@ -214,13 +214,15 @@ def _entries(graph: Graph, dtype: torch.dtype) -> Tensor:  # (nnz,)
     if graph.weight is not None:
         return graph.weight.to(dtype)
     if graph not in _ENTRIES:
-        _ENTRIES[graph] = graph.entries
+        with for_any_mode():
+            _ENTRIES[graph] = graph.entries
     return _ENTRIES[graph].to(dtype)
 
 
 def _classes(graph: Graph) -> DegreeClasses | None:
     if graph not in _CLASSES:
-        _CLASSES[graph] = DegreeClasses.of(graph.degree)
+        with for_any_mode():
+            _CLASSES[graph] = DegreeClasses.of(graph.degree)
     return _CLASSES[graph]
 
 

@@ -31,7 +31,9 @@ class FoldedOperator(MessagePassing):
 
     def __init__(self, S: Tensor | tuple[float, ...]) -> None:
         super().__init__(aggr="sum")
-        self.register_buffer("S", torch.as_tensor(S, dtype=torch.get_default_dtype()).clone())
+        if not isinstance(S, Tensor):
+            S = torch.tensor(S, dtype=torch.get_default_dtype())
+        self.register_buffer("S", S.detach().clone())
 
     def forward(
         self,
@@ -88,7 +90,7 @@ def fold(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise InputError(f"fold takes a torch module, got {type(model).__name__}")
-    folded = copy.deepcopy(model)
+    folded = nn.ModuleList([copy.deepcopy(model)])  # in a list: it may be an operator itself
     constants: dict[PGSO, FoldedOperator] = {}
     for module in list(folded.modules()):
         for name, child in list(module._modules.items()):
@@ -96,11 +98,11 @@ def fold(model: nn.Module) -> nn.Module:
                 if child.kind != "scalar":
                     raise InputError(f"fold takes scalar operators, not a {child.kind} one")
                 if child not in constants:
-                    constants[child] = FoldedOperator(child.S.detach())
+                    constants[child] = FoldedOperator(child.S)
                 setattr(module, name, constants[child])
     if not constants:
         raise InputError(
             f"there is no operator to fold in this {type(model).__name__}; "
             "fold takes a GNN or a model that pgso.convert returned"
         )
-    return folded.eval()
+    return folded[0].eval()

@@ -14,7 +14,7 @@ from torch_geometric.nn import (
 )
 
 from pgso.convs import CONVS
-from pgso.convs.features import Features, Linear, as_features, dropout
+from pgso.convs.features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO, one_pass
@@ -97,11 +97,13 @@ class GNN(nn.Module):
             _check_choice("norm", norm, get_args(Norm))
         if jk is not None:
             _check_choice("jk", jk, get_args(JumpingMode))
-        if num_layers < 1:
-            raise InputError(f"num_layers must be at least 1, got {num_layers}")
+        if not isinstance(num_layers, int) or num_layers < 1:
+            raise InputError(f"num_layers must be an integer of at least 1, got {num_layers}")
         self.task, self.pooling = task, pooling
         self.dropout = dropout
         self.input_dropout = dropout if input_dropout is None else input_dropout
+        check_dropout("dropout", dropout)
+        check_dropout("input_dropout", self.input_dropout)
 
         conv_class = CONVS[conv]
         start = conv_class.preset if preset is None else preset

@@ -10,7 +10,7 @@ from pgso.graph import Graph
 from pgso.gso.dense import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
-from pgso.gso.shapes import is_vector
+from pgso.gso.shapes import check_vector, is_vector
 from pgso.spectrum.undirected import undirected
 
 
@@ -45,6 +45,8 @@ def gershgorin_interval(
         (-0.3333, 1.0)
     """
     graph = undirected(graph)
+    if is_vector(S):
+        check_vector(S, graph.num_nodes, S.size(-1))  # type: ignore[arg-type, union-attr]
     per_node = is_vector(S) and S.shape[1:] == (graph.num_nodes, 1)  # type: ignore[union-attr]
     if per_node:
         check_real(graph, S[1].flatten())  # type: ignore[union-attr]

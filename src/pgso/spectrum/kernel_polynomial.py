@@ -94,7 +94,7 @@ def density(
             raise InputError(f"{name} must be at least {least}, got {value}")
     graph = undirected(graph)
     params = symmetrised_parameters(resolve(S).as_floats())
-    low, high = (float(end) for end in interval(graph, params))
+    low, high = (float(end.detach()) for end in interval(graph, params))
     centre = (low + high) / 2
     # A margin keeps rounding inside [-1, 1], and peaks away from the ends where the grid stops.
     half = max(1.02 * (high - low) / 2, 1e-3 * max(1.0, abs(centre)))

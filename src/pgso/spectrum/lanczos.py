@@ -78,7 +78,7 @@ def eigenpairs(
     Args:
         graph: Undirected; a directed one is refused with an offending edge.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
-        k: How many, or ``None`` for all (up to ten thousand nodes).
+        k: How many, at most n, or ``None`` for all (up to ten thousand nodes).
         which: ``"smallest"``, ``"largest"``, or ``"both"``: half of k from either end, the odd
             one from the upper.
         tol: Allowed residual, relative to half the width of Theorem 2's interval. It bounds the

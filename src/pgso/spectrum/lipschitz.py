@@ -55,7 +55,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
     Args:
         model: The network.
         graph: Which it runs on.
-        uses: How often each operator, by its name in the model, is applied in one pass.
+        uses: How often each operator, linear map and norm, by its name in the model, is applied in
+            one pass; once if it does not say.
     """
     bound = 1.0
     for name, module in model.named_modules():
@@ -64,11 +65,11 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
         if isinstance(module, PGSO):
             bound *= operator_norm_bound(graph, module.parameters_tuple()) ** uses.get(name, 1)
         elif isinstance(module, LINEAR):
-            bound *= float(torch.linalg.matrix_norm(module.weight.double(), 2))
+            bound *= float(torch.linalg.matrix_norm(module.weight.double(), 2)) ** uses.get(name, 1)
         elif isinstance(module, BATCH_NORM) and module.running_var is not None:
             scale = (module.running_var + module.eps).rsqrt()
             scale = scale if module.weight is None else scale * module.weight
-            bound *= float(scale.abs().amax())
+            bound *= float(scale.abs().amax()) ** uses.get(name, 1)
         elif any(own != "bias" for own, _ in module.named_parameters(recurse=False)):
             return math.inf
     return bound

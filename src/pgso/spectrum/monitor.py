@@ -14,7 +14,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph, as_graph
 from pgso.gso.module import PGSO
 from pgso.spectrum.interval import gershgorin_interval
-from pgso.spectrum.lipschitz import lipschitz_bound
+from pgso.spectrum.lipschitz import BATCH_NORM, LINEAR, lipschitz_bound
 from pgso.spectrum.smoothness import dirichlet_energy, mean_average_distance
 
 
@@ -100,8 +100,9 @@ class SpectralMonitor:
         handles = [model.register_forward_pre_hook(lambda *_: self._forget())]
         for name in layers.values():
             handles.append(by_name[name].register_forward_hook(self._keep(name)))
-        for name, operator in _operators(model).items():
-            handles.append(operator.register_forward_hook(self._count(name)))
+        for name, module in by_name.items():
+            if isinstance(module, (PGSO, *LINEAR, *BATCH_NORM)):
+                handles.append(module.register_forward_hook(self._count(name)))
         try:
             yield
         finally:
@@ -141,7 +142,7 @@ class SpectralMonitor:
         return observation
 
     def _uses_of(self, model: nn.Module) -> dict[str, int]:
-        """How often each operator is applied: as counted in the last pass, else one a layer."""
+        """How often each map is applied: as counted in the last pass, else one a layer."""
         if self._calls:
             return dict(self._calls)
         uses = dict.fromkeys(_operators(model), 0)

@@ -211,7 +211,7 @@ def test_nothing_to_convert_is_an_error_that_says_what_would_be():
         convert(nn.Linear(2, 2))
     with pytest.raises(InputError, match=r"EdgeConv\): no adapter"):
         convert(pyg.EdgeConv(nn.Linear(4, 2)))
-    with pytest.raises(InputError, match="no layer to convert"):
+    with pytest.raises(InputError, match="this GCN is converted already"):
         convert(convert(pyg.GCN(WIDTH, 8, 2, 2)))
     with pytest.raises(InputError, match="no layer to convert"):
         convert(pgso.GNN("gcn", 4, 4, 2))
@@ -233,3 +233,16 @@ def test_a_model_that_converts_whole_gives_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         convert(pyg.GIN(WIDTH, 8, 2, 2))
+
+
+@pytest.mark.parametrize("operator", ["pgso", "mpgso"])
+def test_a_reset_takes_the_operators_back_too(operator):
+    model = convert(nn.ModuleList([pyg.GCNConv(4, 4), pyg.SGConv(4, 4, K=2)]), operator=operator)
+    operators = [gso for gso in model.modules() if isinstance(gso, pgso.PGSO)]
+    start = [gso.parameters_tuple() for gso in operators]
+    with torch.no_grad():
+        for gso in operators:
+            gso.e2 += 1
+    for layer in model:
+        layer.reset_parameters()
+    assert [gso.parameters_tuple() for gso in operators] == start

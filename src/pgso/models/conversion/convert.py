@@ -55,6 +55,8 @@ def convert(
     model = copy.deepcopy(model)
     found, obstacles = _layers(model)
     if not found:
+        if any(isinstance(module, Converted) for module in model.modules()):
+            raise InputError(f"this {type(model).__name__} is converted already")
         named = f" ({'; '.join(obstacles)})" if obstacles else ""
         raise InputError(
             f"there is no layer to convert in this {type(model).__name__}{named}; "

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, weighted_product
-from pgso.gso.message_passing import pgso_entries
+from pgso.graph import EdgeList
+from pgso.gso.message_passing import pgso_entries, times_entries
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.reading import Reading
@@ -66,6 +66,12 @@ class Converted:
         """Take the operators, one or one per hop."""
         self.gso = operators[0]
 
+    def reset_parameters(self) -> None:
+        """Draw new weights; operators go back to where they started."""
+        super().reset_parameters()  # type: ignore[misc]
+        for operator in (self.gso, *getattr(self, "hops", ())):
+            operator.reset_parameters()
+
     def shift(
         self,
         x: Tensor,  # (..., n, F)
@@ -80,7 +86,7 @@ class Converted:
             out: Tensor = operator(x, self.reading.graph(edge_index, edge_weight, x.size(-2)))
             return out
         edges = self.reading.edges(edge_index, edge_weight, x.size(-2))
-        return times(self.entries(edges, operator, x.dtype), edges, x)
+        return times_entries(self.entries(edges, operator, x.dtype), edges, x)
 
     def entries(self, edges: EdgeList, operator: Any, dtype: torch.dtype) -> Tensor:  # (E + n,)
         """γ's entries edge by edge, then on the diagonal; an explainer's mask is on the edges."""
@@ -91,15 +97,6 @@ class Converted:
         assert self._edge_mask is not None
         mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
         return entries * torch.cat([mask.to(dtype), mask.new_ones(edges.num_nodes, dtype=dtype)])
-
-
-def times(entries: Tensor, edges: EdgeList, x: Tensor) -> Tensor:  # of x's shape
-    """The matrix with these entries times x; leading dimensions of x are so many columns."""
-    if x.dim() == 2:
-        return weighted_product(edges, entries, x)
-    columns = x.movedim(-2, 0)
-    out = weighted_product(edges, entries, columns.flatten(1))
-    return out.view(columns.shape).movedim(0, -2)
 
 
 def one_set(x: Any) -> Tensor:

@@ -8,9 +8,10 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 
 from pgso.graph import EdgeList
+from pgso.gso.message_passing import times_entries
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters
-from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set, times
+from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.models.conversion.reading import Reading
 
 
@@ -103,7 +104,7 @@ class APPNPPGSO(_Normalised, pyg.APPNP):
         for _ in range(self.K):
             dropped = functional.dropout(entries[present], self.dropout)
             entries = entries.index_put((present,), dropped)
-            x = self.mix(times(entries, edges, x), first)
+            x = self.mix(times_entries(entries, edges, x), first)
         return x
 
     def mix(self, x: Tensor, first: Tensor) -> Tensor:
