@@ -49,3 +49,20 @@ def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatc
     shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
     assert "out of luck" in shown.stdout
     assert shown.exit_code == 1
+
+
+def test_without_a_test_set_nothing_is_trained(pgso, tmp_path):
+    folder = tmp_path / "friends"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("a,b\nb,c\nc,d\n")
+    (folder / "labels.csv").write_text("a,x\nb,y\nc,x\nd,y\n")
+    (folder / "splits.csv").write_text("a,train\nb,train\nc,val\nd,val\n")
+    shown = pgso("compare", folder, "--epochs", 1, "--seeds", 2)
+    assert shown.exit_code == 2
+    assert "has no test set to compare on" in shown.stderr
+    assert not (tmp_path / "runs" / "records").exists()
+
+
+def test_auto_is_checked_like_the_others(pgso):
+    shown = pgso("compare", "karate", "--epochs", 1, "--seeds", 1, "--set", "operator=auto")
+    assert shown.exit_code == 0, shown.output

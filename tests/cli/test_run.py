@@ -25,3 +25,13 @@ def test_toy_runs_stay_apart_from_results(pgso, tmp_path):
     assert pgso("run", "spectral_support", "--quick", "--workers", 1).exit_code == 0
     assert not (tmp_path / "results").exists()
     assert (tmp_path / "runs" / "quick" / "spectral_support" / "records.jsonl").is_file()
+
+
+def test_a_toy_study_is_reported_as_the_run_says_in_html_too(pgso, tmp_path):
+    ran = pgso("run", "operators", "--quick", "--out", "toys")
+    assert ran.exit_code == 0, ran.output
+    assert "next: pgso report operators --results toys/quick" in ran.stdout
+    assert pgso("report", "operators", "--out", "toys").exit_code == 0
+    page = (tmp_path / "toys" / "quick" / "operators" / "page.html").read_text()
+    assert "<table>" in page
+    assert "http" not in page

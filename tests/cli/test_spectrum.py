@@ -123,10 +123,20 @@ def test_what_is_not_a_record_is_refused(tmp_path):
     path.write_text("{}")
     result = spectrum("--record", path)
     assert result.exit_code == 2
-    assert "is not the record of a run" in result.stderr
+    assert "is not a record of a run" in result.stderr
 
 
 def test_nothing_named_and_options_that_exclude_each_other_are_refused(tmp_path):
     assert "pgso spectrum karate" in spectrum().stderr
     both = spectrum("--record", tmp_path / "r.json", "--compare-presets")
     assert "exclude each other" in both.stderr
+
+
+def test_the_graph_of_a_record_is_the_one_of_its_run(pgso, tmp_path):
+    trained = pgso(
+        "train", "minesweeper", "--epochs", 1, "--option", "rows=6", "--option", "cols=6"
+    )
+    assert trained.exit_code == 0, trained.output
+    (path,) = (tmp_path / "runs" / "records").glob("*.json")
+    shown = pgso("spectrum", "--record", path, "--json")
+    assert json.loads(shown.stdout)["graph"]["num_nodes"] == 36

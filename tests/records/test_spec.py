@@ -94,3 +94,18 @@ def test_a_wrong_choice_is_named_in_one_sentence(wrong, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         RunSpec(**wrong)
     assert "\n" not in str(error.value)
+
+
+def test_another_recipe_brings_its_own_choices():
+    spec = RunSpec(dataset="karate", epochs=7)
+    assert spec.but(recipe="robust") == RunSpec(dataset="karate", epochs=7, recipe="robust")
+    assert spec.but(recipe="robust").but(recipe="paper") == spec
+    own = RunSpec(dataset="karate", s_rate=0.1, s_decay="start").but(recipe="robust")
+    assert (own.s_decay, own.s_loss, own.s_rate) == ("start", "val", 0.1)
+
+
+def test_sampling_brings_its_own_batch_size_unless_there_was_a_choice():
+    spec = RunSpec(dataset="karate")
+    assert spec.but(sample=(5, 5)).batch_size == 1024
+    assert spec.but(sample=(5, 5)).but(sample=None) == spec
+    assert spec.but(batch_size=64).but(sample=(5, 5)).batch_size == 64

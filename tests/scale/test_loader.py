@@ -81,7 +81,7 @@ def test_sizes_that_mean_nothing_are_refused(task, sizes):
 
 
 def test_a_batch_without_a_node_for_every_process_is_refused(task):
-    with pytest.raises(InputError, match="batch_size must be 3 or more"):
+    with pytest.raises(InputError, match="batch_size must be an integer, 3 or more"):
         pgso.NeighborLoader(task, [2], batch_size=2, num_ranks=3)
 
 
@@ -102,3 +102,25 @@ def test_features_of_a_folder_stay_on_disk(tmp_path):
     assert any(str(tmp_path) in line for line in mapped)
     start, end = (int(text, 16) for text in mapped[-1].split()[0].split("-"))
     assert start <= task.x.data_ptr() < end
+
+
+def test_nodes_may_be_a_mask_or_an_array():
+    task = pgso.load_task("karate")
+    mask = torch.zeros(34, dtype=torch.bool)
+    mask[[1, 5]] = True
+    for nodes in (mask, np.array([1, 5]), [1, 5]):
+        (batch,) = pgso.NeighborLoader(task, [2], nodes=nodes, shuffle=False)
+        assert batch.nodes[:2].tolist() == [1, 5]
+
+
+@pytest.mark.parametrize(
+    "choices", [{"num_neighbors": 5}, {"batch_size": "a"}, {"batch_size": 2.5}]
+)
+def test_wrong_sizes_are_refused_in_words(choices):
+    with pytest.raises(InputError, match=next(iter(choices))):
+        pgso.NeighborLoader(pgso.load_task("karate"), **choices)
+
+
+def test_a_graph_is_no_task():
+    with pytest.raises(InputError, match="takes a Task"):
+        pgso.NeighborLoader(pgso.load_task("karate").graph)

@@ -4,7 +4,7 @@ import torch
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
-from pgso.training.checkpoint import check_fits, load_model
+from pgso.training.checkpoint import fitted, load_model
 from pgso.training.metrics import score
 from pgso.training.session import predict_logits
 from tests.training.tasks import karate, minesweeper, shapes
@@ -83,7 +83,7 @@ def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
     expected = spec if spec.operator != "auto" else spec.but(operator=record.chosen)
     assert loaded == expected
     task = load_task(spec.dataset, shapes_root, spec.seed, **spec.data_options)
-    check_fits(header, task)
+    fitted(header, task)
     logits = predict_logits(model, task)
     assert score(task.metric, logits[task.test], task.y[task.test]) == record.test
     assert score(task.metric, logits[task.val], task.y[task.val]) == record.val
@@ -95,9 +95,9 @@ def test_a_model_is_not_used_on_data_of_another_shape(tmp_path, shapes_root):
     fit(karate(epochs=1), save=file)
     header = load_model(file)[2]
     with pytest.raises(InputError, match="number of features is 34, but minesweeper has 7"):
-        check_fits(header, load_task("minesweeper", rows=8, cols=8))
+        fitted(header, load_task("minesweeper", rows=8, cols=8))
     with pytest.raises(InputError, match="kind of task is node, but SHAPES has graph"):
-        check_fits(header, load_task("SHAPES", shapes_root, folds=3))
+        fitted(header, load_task("SHAPES", shapes_root, folds=3))
 
 
 def test_a_checkpoint_is_not_a_model_and_a_model_is_not_a_checkpoint(tmp_path):

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 
 from pgso.training import choice
-from pgso.training.choice import is_choice
+from pgso.training.choice import is_choice, num_trainings
 from pgso.training.fit import fit
 from tests.training.tasks import karate, minesweeper
 
@@ -69,3 +69,10 @@ def test_learned_operators_start_at_the_fixed_one_that_was_kept(monkeypatch):
         ("pgso", "pgso", "symmetric_laplacian"),
         ("mpgso", "mpgso", "symmetric_laplacian"),
     ]
+
+
+def test_the_number_of_trainings_is_known_before_they_start():
+    for changed in ({}, {"recipe": "robust"}, {"operator": "auto"}, {"operator": "fixed"}):
+        asked, epochs = karate(epochs=1, **changed), []
+        fit(asked, watch=lambda session, epochs=epochs: epochs.append(session.epoch))
+        assert num_trainings(asked) == len(epochs)

@@ -86,19 +86,38 @@ def make_spec(
     """What was asked for on top of what suits the dataset on top of the paper's defaults."""
     from pgso.data import DATASETS
 
-    suited = dict(DATASETS[dataset].model) if dataset in DATASETS else {}
+    suited = {}
+    if dataset in DATASETS:  # in any case, but one run has one record
+        suited, dataset = dict(DATASETS[dataset].model), DATASETS[dataset].name
     given = {name: value for name, value in choices.items() if value is not None}
     given |= pairs(settings)
+    for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
+        if name in given:
+            raise InputError(f"--set cannot change {name}; give it by {instead}")
     options = {**suited.pop("data_options", {}), **pairs(data_options)}
     return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
 
 
-def check(spec: RunSpec, data: Path | None) -> None:
+def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> None:
     """Refuse, before the first of many runs, what would fail in every one of them."""
     from pgso.data import load_task
+    from pgso.training.fit import check_task
     from pgso.training.session import build_model
 
-    build_model(spec, load_task(spec.dataset, data, spec.seed, **spec.data_options))
+    task = load_task(spec.dataset, data, spec.seed, **spec.data_options)
+    check_task(spec, task)
+    if needs_test and task.test.numel() == 0:
+        raise InputError(
+            f"{task.name} has no test set to compare on; choose another split or protocol"
+        )
+    build_model(spec.but(operator="pgso") if spec.operator == "auto" else spec, task)
+
+
+def check_destination(option: str, path: Path | None, folder: bool = False) -> None:
+    """Refuse, before the work, a place that cannot be written to after it."""
+    if path is not None and path.exists() and path.is_dir() != folder:
+        kind = "a folder" if folder else "a file"
+        raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:

@@ -63,12 +63,13 @@ def compare(
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
+    choices.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json), Store(out)
     missing = store.missing(specs)
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     if missing:
-        choices.check(spec, data)
+        choices.check(spec, data, needs_test=True)
     with progress(console, dataset, len(missing)) as advance:
 
         def tell(record: RunRecord) -> None:

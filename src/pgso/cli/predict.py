@@ -22,14 +22,20 @@ def predict(
     data: choices.Data = None,
 ) -> None:
     """Write a table with the class and its probability for every node, or every graph."""
-    from pgso.data import load_task
+    from pgso.data import DATASETS, load_task
     from pgso.training.base import on_base
-    from pgso.training.checkpoint import check_fits, load_model
+    from pgso.training.checkpoint import fitted, load_model
     from pgso.training.session import predict_logits
 
+    choices.check_destination("--to", to)
     network, spec, header = load_model(model)
-    task = on_base(load_task(dataset, data, spec.seed, **choices.pairs(options)), spec.base)
-    check_fits(header, task)
+    asked = choices.make_spec(dataset, None, options)
+    own = spec.data_options if asked.dataset == spec.dataset else {}  # as the model saw it
+    given = {**asked.data_options, **own, **choices.pairs(options)}
+    if asked.dataset not in DATASETS and Path(dataset).expanduser().is_dir():
+        given["unlabelled"] = True
+    task = on_base(load_task(asked.dataset, data, spec.seed, **given), spec.base)
+    task = fitted(header, task)
     probabilities = predict_logits(network, task).softmax(dim=1)
     confidence, place = probabilities.max(dim=1)
     ids = task.ids or range(len(place))

@@ -13,19 +13,23 @@ LINE_EVERY = 10.0  # seconds
 
 @contextmanager
 def progress(console: Console, what: str, total: int, unit: str = "runs") -> Iterator[Any]:
-    """Give a function to call after each run or epoch; it takes a text that describes it."""
+    """Give a function to call after each run or epoch, with a text and how many there were."""
     if console.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(what, total=total)
-            yield lambda text: bar.update(task, advance=1, description=f"{what}: {text}")
+
+            def move(text: str, steps: int = 1) -> None:
+                bar.update(task, advance=steps, description=f"{what}: {text}")
+
+            yield move
         return
     started = last = time.monotonic()
     done = 0
 
-    def line(text: str) -> None:
+    def line(text: str, steps: int = 1) -> None:
         nonlocal done, last
-        done += 1
+        done += steps
         now = time.monotonic()
         if now - last >= LINE_EVERY or done == total:
             last = now

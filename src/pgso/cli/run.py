@@ -73,6 +73,8 @@ def run(
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
     write_ledger(ledger, [*read_ledger(ledger).values(), *kept])
     console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+    where = "" if folder == RESULTS else f" --results {folder}"
+    console.print(f"next: pgso report {experiment}{where}", soft_wrap=True)
     for record in failures:
         last = (record.error or "").strip().splitlines()[-1]
         console.print(f"failed: {record.spec.dataset} {record.spec.conv}: {last}", soft_wrap=True)
@@ -87,14 +89,20 @@ def report(
         typer.Argument(help="One study; by default all.", autocompletion=choices.experiment_names),
     ] = None,
     results: Results = RESULTS,
+    out: Annotated[
+        Path | None, typer.Option(help="Ledgers of pgso run --quick --out DIR, instead.")
+    ] = None,
 ) -> None:
-    """Draw the pages of the studies from their ledgers; trains nothing."""
+    """Draw the pages of the studies from their ledgers, as Markdown and HTML; trains nothing."""
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
     from pgso.records.ledger import read_ledger
     from pgso.records.store import write_atomically
+    from pgso.report.markdown import as_html
 
     console = Console()
+    if out is not None:
+        results = out / "quick" if (out / "quick").is_dir() else out
     for name in [experiment] if experiment else EXPERIMENTS:
         study = EXPERIMENTS[name]
         ledger = results / name / "records.jsonl"
@@ -107,6 +115,7 @@ def report(
         for page in filter(None, (f"{name}/page.md", study.also_at)):
             write_atomically(results / page, text)
             console.print(f"{name}: {results / page}", soft_wrap=True)
+        write_atomically(results / name / "page.html", as_html(study.title, text))
     ledgers = {
         name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
     }

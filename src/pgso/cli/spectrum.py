@@ -12,6 +12,8 @@ from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
+from pgso.records import RunSpec
+from pgso.records.store import read_record
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
@@ -32,6 +34,7 @@ def spectrum(
         str | None,
         typer.Argument(
             metavar="DATASET_OR_FILE",
+            autocompletion=choices.dataset_names,
             help="A dataset's name or folder, an edge list (.csv: source,target[,weight]), "
             "or a scipy sparse matrix (.npz); with --record by default the record's dataset.",
         ),
@@ -55,18 +58,19 @@ def spectrum(
     from pgso.spectrum.page import render
     from pgso.spectrum.summary import summarise
 
+    spec: RunSpec | None = None
     if record is not None and compare_presets:
         raise InputError("--record and --compare-presets exclude each other; give one of them")
     if record is not None:
-        dataset, operators = _operators_of(record)
-        source = source or dataset
+        spec, operators = _operators_of(record)
+        source = source or spec.dataset
     elif compare_presets:
         operators = {name: S for name, S in PRESETS.items() if name not in NOT_IN_TABLE_1}
     else:
         operators = {preset: PRESETS[preset]}
     if source is None:
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
-    graph = _graph_of(source, data, undirected)
+    graph = _graph_of(source, data, undirected, spec)
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]
 
@@ -83,18 +87,10 @@ def spectrum(
     console.print(f"{picture}\n{page}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _operators_of(path: Path) -> tuple[str, dict[str, Any]]:
-    """The dataset of a record, and each of its operators twice: where it began, what it learned."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        start, learned = record["start"], record["parameters"]
-        dataset = str(record["spec"]["dataset"])
-        pairs = list(zip(start, learned, strict=True))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} is not the record of a run ({type(error).__name__}: {error}); "
-            "give the JSON file that `pgso train` writes"
-        ) from None
+def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
+    """The spec of a record, and each of its operators twice: where it began, what it learned."""
+    record = read_record(path)
+    pairs = list(zip(record.start, record.parameters, strict=True))
     operators: dict[str, Any] = {}
     for layer, (before, after) in enumerate(pairs, start=1):
         name = "operator" if len(pairs) == 1 else f"operator {layer}"
@@ -102,18 +98,23 @@ def _operators_of(path: Path) -> tuple[str, dict[str, Any]]:
         operators[f"{name}, learned"] = after
     if not operators:
         raise InputError(f"the run of {path} has no operator; try one with --operator pgso")
-    return dataset, operators
+    return record.spec, operators
 
 
-def _graph_of(source: str, root: Path | None, undirected: bool) -> "Graph":
+def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | None) -> "Graph":
+    """The graph of a dataset or file; that of a run is as the run saw it."""
     from pgso.data import load_task
     from pgso.graph import Graph
+    from pgso.training.base import on_base
 
     path = Path(source)
     if path.is_file() and path.suffix == ".csv":
         graph = _read_edges(path)
     elif path.is_file() and path.suffix == ".npz":
         graph = _read_matrix(path)
+    elif spec is not None and source == spec.dataset:
+        task = load_task(source, root, spec.seed, **spec.data_options)
+        graph = on_base(task, spec.base).graph
     else:
         graph = load_task(source, root=root, seed=0).graph
     if not undirected or graph.is_undirected:

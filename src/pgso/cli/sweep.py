@@ -54,6 +54,7 @@ def sweep(
     for name, values in chosen_space.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
+    choices.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json)
     base = choices.make_spec(dataset, settings, options, conv=conv)
     choices.check(base, data)
@@ -73,6 +74,8 @@ def sweep(
                 failed.append(record)
 
         def run(specs: list[RunSpec]) -> list[RunRecord]:
+            if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
+                advance(f"{there} runs are there already", there)
             return run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
 
         for name in operators:
@@ -84,9 +87,10 @@ def sweep(
             tests = [record.test for record in best.records if record.test is not None]
             shown = ", ".join(f"{key}={value}" for key, value in best.choice.items())
             mean = fmean(tests) if tests else None
-            found.append({"operator": name, "choice": best.choice, "val": best.val, "test": mean})
-            test = "-" if mean is None else f"{100 * mean:.2f}"
-            table.add_row(name, shown, f"{100 * best.val:.2f}", test)
+            val = best.val if best.val >= 0 else None  # below any score where no run had one
+            found.append({"operator": name, "choice": best.choice, "val": val, "test": mean})
+            numbers = ("-" if each is None else f"{100 * each:.2f}" for each in (val, mean))
+            table.add_row(name, shown, *numbers)
     if as_json:
         typer.echo(json.dumps(found))
     else:

@@ -63,12 +63,15 @@ def train(
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
+    choices.check_destination("--out", out, folder=True)
+    choices.check_destination("--save", save)
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
     store, console = Store(out), Console(stderr=as_json, quiet=not first)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
         from pgso.scale.ranks import joined
+        from pgso.training.choice import num_trainings
         from pgso.training.fit import fit
 
         watchers: list[Any] = []
@@ -76,12 +79,14 @@ def train(
             from pgso.training.tensorboard import TensorBoard
 
             watchers.append(TensorBoard(tensorboard))
-        passes = spec.epochs * (3 if spec.operator == "auto" else 1)
+        passes = spec.epochs * num_trainings(spec)
         with joined(), progress(console, dataset, passes, "epochs") as advance:
+            seen: dict[int, int] = {}  # epochs of each training; one may begin at a checkpoint
 
             def watch(session: Any) -> None:
                 loss, val = session.curves["loss"][-1], session.curves["val"][-1]
-                advance(f"loss {loss:.3f}, val {val:.3f}")
+                advance(f"loss {loss:.3f}, val {val:.3f}", session.epoch - seen.get(id(session), 0))
+                seen[id(session)] = session.epoch
                 for watcher in watchers:
                     watcher(session)
 
@@ -93,7 +98,7 @@ def train(
         return
     if as_json:
         typer.echo(record.model_dump_json())
-        return
+        raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"[bold]{record.status}[/bold]: {record.error}")
     shown = {"validation": record.val, "test": record.test}
@@ -106,3 +111,4 @@ def train(
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
         console.print(f"weights: {save}", soft_wrap=True)
+    raise typer.Exit(int(record.status != "done"))

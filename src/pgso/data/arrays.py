@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
+READ_UP_TO = 2**26  # bytes of a features.npy that are read and checked; larger ones are mapped
 BLOCK = 2**16  # rows looked at together: features may be larger than memory
 
 
@@ -30,6 +31,7 @@ class Arrays:
     categories: tuple[int, ...] | None = None  # the number of values of each column of x
     edge_features: Array | None = None  # (E, k) integers
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
+    columns: tuple[str, ...] | None = None  # and each column of x
 
     def replace(self, **changes: Any) -> "Arrays":
         """The same with some fields changed."""
@@ -55,7 +57,8 @@ def check_arrays(arrays: Arrays, where: str) -> None:
     """
     n, items = arrays.num_nodes, arrays.num_items
     check_range(arrays.edge_index, 0, n, f"{where}: a node id of the edges")
-    check_finite(arrays.x, f"{where}: features")
+    if not is_on_disk(arrays.x):
+        check_finite(arrays.x, f"{where}: features")
     if arrays.edge_weight is not None:
         check_finite(arrays.edge_weight, f"{where}: edge weights")
     if arrays.nodes_per_graph is not None:
@@ -79,7 +82,7 @@ def check_arrays(arrays: Arrays, where: str) -> None:
             f"{where}: item {int(repeated.argmax())} is in more than one part of the split; "
             "training, validation and test sets must not overlap"
         )
-    if not len(arrays.split[0]):
+    if arrays.classes and not len(arrays.split[0]):  # without classes it is there to predict on
         raise InputError(f"{where}: the training set is empty; give some items a label and a part")
     unlabelled = chosen[arrays.y[chosen] < 0]
     if len(unlabelled):
@@ -89,6 +92,11 @@ def check_arrays(arrays: Arrays, where: str) -> None:
         )
     if arrays.metric == "roc_auc" and len(arrays.classes) != 2:
         raise InputError(f"{where}: roc_auc needs two classes, got {len(arrays.classes)}")
+
+
+def is_on_disk(x: "Array | scipy.sparse.csr_array") -> bool:
+    """Whether features stay in their file: mapped, and too large to be read just to check them."""
+    return isinstance(x, np.memmap) and x.nbytes > READ_UP_TO
 
 
 def check_range(values: Array, low: int, high: int, what: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, Arrays, check_arrays
+from pgso.data.arrays import Array, Arrays, check_arrays, is_on_disk
 from pgso.data.batch import Batch, Slices
 from pgso.errors import InputError
 from pgso.graph import Graph
@@ -51,6 +51,7 @@ class Task:
     categories: tuple[int, ...] | None = None
     edge_features: Tensor | None = None  # (num_edges, k) integers, in ``graph.edge_index``'s order
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
+    columns: tuple[str, ...] | None = None  # and each column of x
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -82,6 +83,7 @@ class Task:
             categories=arrays.categories,
             edge_features=None if edge_features is None else _tensor(edge_features),
             ids=arrays.ids,
+            columns=arrays.columns,
         )
 
     @property
@@ -149,6 +151,8 @@ def _features(arrays: Arrays) -> Tensor:
     if arrays.categories is not None:
         assert isinstance(x, np.ndarray)
         return _tensor(x)
+    if is_on_disk(x):
+        return torch.from_numpy(x)
     n, columns = x.shape
     stored = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
     # Batches take rows, which is quick where x is dense.

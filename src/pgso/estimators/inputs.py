@@ -46,6 +46,9 @@ def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
 
 def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
     """X as 32-bit numbers, dense or in compressed sparse rows; anything not finite is refused."""
+    if isinstance(X, Tensor) and X.layout != torch.strided:  # as the x of our own tasks may be
+        entries = X.detach().cpu().to_sparse_coo().coalesce()
+        X = scipy.sparse.coo_array((entries.values().numpy(), entries.indices().numpy()), X.shape)
     sparse = scipy.sparse.issparse(X)
     values = scipy.sparse.csr_array(X) if sparse else _array(X, "X")
     if values.ndim != 2 or values.dtype.kind not in "biuf":

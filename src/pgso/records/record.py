@@ -25,6 +25,7 @@ class RunRecord(BaseModel):
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
+    data: str | None = None  # the state of a user's own files, see records/fingerprint.py
     versions: dict[str, str] = {}
     timing: dict[str, float] = {}  # seconds, peak_memory_mib: all that may differ between reruns
 

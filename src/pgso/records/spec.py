@@ -98,8 +98,21 @@ class RunSpec(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def but(self, **changes: Any) -> "RunSpec":
-        """The same spec with some choices changed, checked again."""
-        return RunSpec(**{**self.model_dump(), **changes})
+        """The same spec with some choices changed, checked again.
+
+        What the old recipe or sampling had filled in is filled in anew by the changed ones.
+        """
+        kept = self.model_dump()
+        if changes.get("recipe", self.recipe) != self.recipe:
+            for name in {field for choices in RECIPES.values() for field in choices}:
+                default = RunSpec.model_fields[name].default
+                if kept[name] == RECIPES[self.recipe].get(name, default):
+                    del kept[name]
+        if bool(changes.get("sample", self.sample)) != bool(self.sample):
+            default = RunSpec.model_fields["batch_size"].default
+            if kept["batch_size"] == (SAMPLED_NODES if self.sample else default):
+                del kept["batch_size"]
+        return RunSpec(**{**kept, **changes})
 
 
 def _plain(value: Any) -> Any:

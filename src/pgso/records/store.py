@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pgso.errors import InputError
+from pgso.records.fingerprint import fingerprint
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
@@ -52,12 +53,15 @@ class Store:
         return self.root / "records" / f"{spec.key}.json"
 
     def get(self, spec: RunSpec) -> RunRecord | None:
-        """The record of this spec if its run has ended; a damaged one counts as missing."""
+        """The record of this spec if its run has ended; a damaged one counts as missing.
+
+        So does one of a user's own files that have changed since.
+        """
         try:
             record = read_record(self.path(spec))
         except InputError:
             return None
-        return record if record.spec == spec else None
+        return record if record.spec == spec and record.data == fingerprint(spec.dataset) else None
 
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""

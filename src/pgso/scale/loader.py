@@ -1,6 +1,6 @@
 """``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 
@@ -68,13 +68,21 @@ class NeighborLoader:
         rank: int = 0,
         num_ranks: int = 1,
     ) -> None:
+        if not isinstance(task, Task):
+            raise InputError(
+                f"NeighborLoader takes a Task (pgso.load_task), got {type(task).__name__}"
+            )
         if task.kind != "node":
             raise InputError(f"{task.name} has many graphs: take task.batch(indices) instead")
         self.num_neighbors = _checked_sizes(num_neighbors)
-        if batch_size < num_ranks:
-            raise InputError(f"batch_size must be {num_ranks} or more, got {batch_size!r}")
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < num_ranks:
+            raise InputError(
+                f"batch_size must be an integer, {num_ranks} or more, got {batch_size!r}"
+            )
         self.task, self.batch_size, self.seed = task, int(batch_size), seed
-        self.nodes = task.train if nodes is None else nodes
+        self.nodes = task.train if nodes is None else torch.as_tensor(nodes)
+        if self.nodes.dtype == torch.bool:
+            self.nodes = self.nodes.nonzero().flatten()
         self.shuffle, self.rank, self.num_ranks = shuffle, rank, num_ranks
         self.epoch = 0  # set it to go on from there
         self.sampler = NeighborSampler(task.graph)
@@ -106,12 +114,13 @@ class NeighborLoader:
 
 
 def _checked_sizes(num_neighbors: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(num_neighbors)
+    sizes = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
     if not sizes or any(
         isinstance(size, bool) or not isinstance(size, Integral) or (size < 1 and size != ALL)
         for size in sizes
     ):
         raise InputError(
-            f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, got {sizes}"
+            f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, "
+            f"got {num_neighbors!r}"
         )
     return tuple(int(size) for size in sizes)

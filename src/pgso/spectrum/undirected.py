@@ -15,7 +15,7 @@ def undirected(graph: Graph | Tensor) -> Graph:
     if not graph.is_undirected:
         raise InputError(
             f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; "
-            "make it undirected with torch_geometric.utils.to_undirected"
+            "make it undirected with torch_geometric.utils.to_undirected, or --undirected"
         )
     return graph
 

@@ -1,6 +1,7 @@
 """Weights in files: safetensors with a JSON header, nothing that could run code."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,7 @@ def save_model(path: Path, session: "Session") -> None:
         "classes": task.classes,
         "categories": task.categories,
         "kind": task.kind,
+        "columns": task.columns,
     }
     _write(path, session.best_weights, header)
 
@@ -97,14 +99,27 @@ def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
     return model, spec, header
 
 
-def check_fits(header: dict[str, Any], task: "Task") -> None:
-    """Refuse to predict on data of another shape than the model was trained on."""
+def fitted(header: dict[str, Any], task: "Task") -> "Task":
+    """The task with its columns in the order that the model knows; refused if it does not fit."""
     for what, wanted, given in (
         ("kind of task", header["kind"], task.kind),
         ("number of features", header["num_features"], task.num_features),
     ):
         if wanted != given:
             raise InputError(f"the model's {what} is {wanted}, but {task.name} has {given}")
+    known = header.get("columns")
+    if known is None or task.columns is None or tuple(known) == task.columns:
+        return task
+    place = {name: column for column, name in enumerate(task.columns)}
+    strange = [name for name in known if name not in place]
+    if strange:
+        raise InputError(
+            f"the model knows a feature called {strange[0]!r}, which {task.name} does not have; "
+            "a model without features.csv knows the nodes it was trained on, and no others"
+        )
+    x = task.x if task.x.layout == torch.strided else task.x.to_dense()
+    ordered = x.index_select(1, torch.tensor([place[name] for name in known]))
+    return replace(task, x=ordered if x is task.x else ordered.to_sparse_csr())
 
 
 class _Shape:
@@ -131,7 +146,9 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except FileNotFoundError:
         raise InputError(f"there is no saved model at {path}; write one with --save") from None
     except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise InputError(f"{path} is not a file that pgso has saved: {error}") from None
+        raise InputError(
+            f"{path} is not a file that pgso has saved ({error}); remove it, or write it again"
+        ) from None
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

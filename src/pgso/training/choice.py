@@ -31,6 +31,13 @@ def is_choice(spec: RunSpec) -> bool:
     return spec.operator == "auto" or (spec.operator != "fixed" and spec.evidence is not None)
 
 
+def num_trainings(spec: RunSpec) -> int:
+    """How many trainings a spec takes."""
+    if spec.operator == "auto":
+        return 3 + len(spec.presets)
+    return 2 if is_choice(spec) else 1
+
+
 def choose(spec: RunSpec, train: Train) -> tuple[Trained, dict[str, float]]:
     """The training to keep, and how sure validation was of each that challenged one before.
 

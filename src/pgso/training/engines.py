@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.fingerprint import fingerprint
 
 Engine = Literal["local", "ray"]
 OnRecord = Callable[[RunRecord], None]
@@ -73,7 +74,8 @@ def run_one(spec: RunSpec, root: str | Path | None = None) -> RunRecord:
         return fit(spec, root)
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
-        return RunRecord(spec=spec, status="failed", error=why, versions=versions())
+        state = fingerprint(spec.dataset)
+        return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
 
 
 def _use_one_thread() -> None:

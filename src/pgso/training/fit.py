@@ -15,6 +15,7 @@ from pgso.data import Task, load_task
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
+from pgso.records.fingerprint import fingerprint
 from pgso.scale import ranks
 from pgso.training.base import on_base
 from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
@@ -55,10 +56,12 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
+    state = fingerprint(spec.dataset)  # before it is read
     task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
     session, record = fit_task(
         spec, task, watch=watch, checkpoint=checkpoint, checkpoint_every=checkpoint_every
     )
+    record = record.model_copy(update={"data": state})
     if save is not None and session.best_weights and ranks.rank() == 0:
         save_model(Path(save), session)
     return record
@@ -73,7 +76,9 @@ def fit_task(
     checkpoint_every: int = 50,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
-    _check(spec, task)
+    check_task(spec, task)
+    if checkpoint_every < 1:
+        raise InputError(f"checkpoint_every must be at least 1, got {checkpoint_every}")
     task = on_base(task, spec.base)
     if not is_choice(spec):
         session = Session(spec, task)
@@ -143,7 +148,8 @@ def _run(
     )
 
 
-def _check(spec: RunSpec, task: Task) -> None:
+def check_task(spec: RunSpec, task: Task) -> None:
+    """Refuse what cannot be trained on."""
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
     if spec.shape == "node" and task.kind == "graph":

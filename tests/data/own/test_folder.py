@@ -163,3 +163,30 @@ def test_pickled_features_are_refused(write):
     np.save(folder / "features.npy", np.array([{}] * 6, dtype=object))
     with pytest.raises(InputError, match=r"features\.npy is no readable array"):
         load_task(folder)
+
+
+def test_column_names_that_are_not_known_are_no_nodes(write):
+    folder = write(edges=EDGES.replace("source,target", "u,v"))
+    with pytest.raises(InputError, match=r"'u' and 'v' are in no other line.*source and target"):
+        load_task(folder)
+    folder = write(edges=EDGES.replace("source,target", "zoe,ann"))  # one more friend
+    assert load_task(folder).num_nodes == 7
+
+
+@pytest.mark.parametrize("labels", [None, "node,label\nann,\nbob,\ncid,red\n"])
+def test_to_predict_on_a_folder_needs_no_labels(write, labels):
+    folder = write(labels=labels, features="node,f\nann,1\nbob,2\ncid,3\ndan,4\neve,5\nfay,6\n")
+    task = load_task(folder, unlabelled=True)
+    assert task.ids == ("ann", "bob", "cid", "dan", "eve", "fay")
+    assert task.y.tolist() == [-1] * 6
+    assert task.columns == ("f",)
+    with pytest.raises(InputError):
+        load_task(folder)
+
+
+def test_large_features_stay_in_their_file(write, monkeypatch):
+    monkeypatch.setattr("pgso.data.arrays.READ_UP_TO", 0)
+    monkeypatch.setattr("numpy.count_nonzero", lambda *_: pytest.fail("all of it was read"))
+    folder = write()
+    np.save(folder / "features.npy", np.eye(6, 100, dtype=np.float32))
+    assert load_task(folder).x.layout == torch.strided

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, Split, check_finite
+from pgso.data.arrays import Array, Arrays, Split, check_finite, is_on_disk
 from pgso.data.dataset import check_choice
 from pgso.data.edges import merged
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
@@ -21,7 +21,13 @@ HEADERS = {  # how the first cell of a header is recognised
 
 
 def load_folder(
-    path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "accuracy"
+    path: Path,
+    root: Path,
+    seed: int,
+    *,
+    undirected: bool = True,
+    metric: str = "accuracy",
+    unlabelled: bool = False,
 ) -> Arrays:
     """A node task from CSV files. Ids and labels may be any words; header lines may be missing.
 
@@ -37,36 +43,46 @@ def load_folder(
         seed: Of the split, 60/20/20 of each class, where there is no ``splits.csv``.
         undirected: Whether an edge goes both ways, however often it is listed.
         metric: ``"accuracy"``, or ``"roc_auc"`` for two classes.
+        unlabelled: To predict on: ``labels.csv`` says no more than which nodes there are, and may
+            be missing.
     """
     check_choice("metric", metric, ("accuracy", "roc_auc"))
-    for needed in ("edges.csv", "labels.csv"):
+    for needed in ("edges.csv",) if unlabelled else ("edges.csv", "labels.csv"):
         if not (path / needed).is_file():
             raise InputError(f"{path} has no {needed}; a dataset needs edges.csv and labels.csv")
-    names, labels = _labels(path / "labels.csv")
+    names: list[str] = []
+    labels: list[str] = []
+    if (path / "labels.csv").is_file():
+        names, labels = _labels(path / "labels.csv")
     nodes = {name: i for i, name in enumerate(names)}
-    described = _features(path, nodes)  # may add nodes without a label
+    described, columns = _features(path, nodes)  # may add nodes without a label
     edges = _body(path / "edges.csv")
+    _check_first_line(edges, nodes)
     check_widths(edges, 2, 3)
     if described is None:
         for name in (name for row in edges for name in row.cells[:2]):
             nodes.setdefault(name, len(nodes))
     n = len(nodes)
-    y, classes = encode_labels(labels + [""] * (n - len(labels)))
-    if len(classes) < 2:
+    y, classes = encode_labels([""] * n if unlabelled else labels + [""] * (n - len(labels)))
+    if len(classes) < 2 and not unlabelled:
         raise InputError(f"{path / 'labels.csv'} needs two classes or more, got {len(classes)}")
     pairs = np.array([[_node(row, c, nodes) for row in edges] for c in (0, 1)], dtype=np.int64)
     weighted = bool(edges) and len(edges[0].cells) == 3
     weight = np.array([row.number(2) for row in edges]) if weighted else None
+    none = np.empty(0, dtype=np.int64)
     edge_index, weight = merged(pairs.reshape(2, -1), weight, n, undirected, path / "edges.csv")
     return Arrays(
         edge_index=edge_index,
         edge_weight=weight,
         x=_identity(n) if described is None else described,
         y=y,
-        split=_split(path / "splits.csv", nodes, y) or split_each_class(y, seed),
+        split=(none, none, none)
+        if unlabelled
+        else _split(path / "splits.csv", nodes, y) or split_each_class(y, seed),
         classes=classes,
         metric=metric,
         ids=tuple(nodes),
+        columns=tuple(nodes) if described is None else columns,
     )
 
 
@@ -74,6 +90,21 @@ def _body(path: Path) -> list[Row]:
     """The rows below the header, if there is one."""
     rows = read_rows(path)
     return rows[1:] if rows[0].cells[0].lower() in HEADERS[path.name] else rows
+
+
+def _check_first_line(edges: list[Row], nodes: dict[str, int]) -> None:
+    """Refuse column names that are not known as such: they would become two more nodes."""
+    if len(edges) < 2:
+        return
+    first = edges[0].cells[:2]
+    others = {name for row in edges[1:] for name in row.cells[:2]}
+    if nodes and all(
+        name[:1].isalpha() and name not in nodes and name not in others for name in first
+    ):
+        raise edges[0].error(
+            f"{first[0]!r} and {first[1]!r} are in no other line or file; if they are column "
+            "names, call them source and target"
+        )
 
 
 def _labels(path: Path) -> tuple[list[str], list[str]]:
@@ -90,7 +121,9 @@ def _labels(path: Path) -> tuple[list[str], list[str]]:
     return list(lines), [row.cells[1] for row in rows]
 
 
-def _features(folder: Path, nodes: dict[str, int]) -> Array | None:
+def _features(
+    folder: Path, nodes: dict[str, int]
+) -> tuple[Array | None, tuple[str, ...] | None]:  # x, and the names of its columns
     table, array = folder / "features.csv", folder / "features.npy"
     if table.is_file() and array.is_file():
         raise InputError(f"{folder} has features.csv and features.npy; remove one of them")
@@ -102,25 +135,33 @@ def _features(folder: Path, nodes: dict[str, int]) -> Array | None:
             raise InputError(f"{array} is no readable array of numbers ({error})") from None
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
             raise InputError(f"{array} must hold numbers in two dimensions, a row per node")
+        if not nodes:
+            nodes.update({str(i): i for i in range(len(x))})
         if len(x) != len(nodes):
             raise InputError(f"{array} has {len(x)} rows, but labels.csv names {len(nodes)} nodes")
-        check_finite(x, f"{array}: features")
-        return x.astype(np.float32, copy=False)
-    return _feature_table(table, nodes) if table.is_file() else None
+        if not is_on_disk(x):
+            check_finite(x, f"{array}: features")
+        return (x if x.dtype == np.float32 else x.astype(np.float32)), None
+    return _feature_table(table, nodes) if table.is_file() else (None, None)
 
 
-def _feature_table(path: Path, nodes: dict[str, int]) -> Array:
+def _feature_table(path: Path, nodes: dict[str, int]) -> tuple[Array, tuple[str, ...] | None]:
     rows = read_rows(path)
     named = rows[0].cells[0].lower() in HEADERS["features.csv"]
     check_widths(rows, len(rows[0].cells))
-    rows = rows[1:] if named or not _is_numeric(rows[0]) else rows
+    columns = None
+    if named or not _is_numeric(rows[0]):
+        columns, rows = tuple(rows[0].cells[int(named) :]), rows[1:]
     if not named:
+        if not nodes:
+            nodes.update({str(i): i for i in range(len(rows))})
         if len(rows) != len(nodes):
             raise InputError(
                 f"{path} has {len(rows)} rows of numbers, but labels.csv names {len(nodes)} nodes; "
                 "give one row per node, or a first column under the header 'node'"
             )
-        return np.array([[row.number(c) for c in range(len(row.cells))] for row in rows], "f4")
+        table = [[row.number(c) for c in range(len(row.cells))] for row in rows]
+        return np.array(table, dtype=np.float32), columns
     found: dict[int, list[float]] = {}
     for row in rows:
         node = nodes.setdefault(row.cells[0], len(nodes))
@@ -130,7 +171,7 @@ def _feature_table(path: Path, nodes: dict[str, int]) -> Array:
     for name, node in nodes.items():
         if node not in found:
             raise InputError(f"{path} has no row for node {name!r} of labels.csv; add one")
-    return np.array([found[node] for node in range(len(nodes))], dtype=np.float32)
+    return np.array([found[node] for node in range(len(nodes))], dtype=np.float32), columns
 
 
 def _is_numeric(row: Row) -> bool:
