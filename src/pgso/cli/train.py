@@ -81,12 +81,15 @@ def train(
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * num_trainings(spec)
         with joined(), progress(console, dataset, passes, "epochs") as advance:
-            seen: dict[int, int] = {}  # epochs of each training; one may begin at a checkpoint
+            under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:
+                nonlocal under_way, seen
+                if session is not under_way:
+                    under_way, seen = session, 0
                 loss, val = session.curves["loss"][-1], session.curves["val"][-1]
-                advance(f"loss {loss:.3f}, val {val:.3f}", session.epoch - seen.get(id(session), 0))
-                seen[id(session)] = session.epoch
+                advance(f"loss {loss:.3f}, val {val:.3f}", session.epoch - seen)
+                seen = session.epoch
                 for watcher in watchers:
                     watcher(session)
 
