@@ -109,3 +109,7 @@ def test_sampling_brings_its_own_batch_size_unless_there_was_a_choice():
     assert spec.but(sample=(5, 5)).batch_size == 1024
     assert spec.but(sample=(5, 5)).but(sample=None) == spec
     assert spec.but(batch_size=64).but(sample=(5, 5)).batch_size == 64
+
+
+def test_a_path_is_a_dataset_too(tmp_path):
+    assert RunSpec(dataset=tmp_path) == RunSpec(dataset=str(tmp_path))

@@ -124,3 +124,33 @@ def test_wrong_sizes_are_refused_in_words(choices):
 def test_a_graph_is_no_task():
     with pytest.raises(InputError, match="takes a Task"):
         pgso.NeighborLoader(pgso.load_task("karate").graph)
+
+
+def resident(path: Path) -> int:
+    """Bytes of a mapped file that are in this process's memory."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    found = 0
+    for line in lines:
+        if line.endswith(str(path)):
+            size = next(each for each in lines if each.startswith("Rss:"))
+            found += 1024 * int(size.split()[1])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux says what is mapped")
+def test_only_the_rows_of_a_batch_are_read_from_disk(task, tmp_path):
+    path, n = tmp_path / "x.npy", 1_000_000
+    np.lib.format.open_memmap(path, "w+", np.float32, (n, 32)).flush()  # 128 MB of holes
+    ring = torch.arange(n)
+    edges = torch.stack([torch.cat([ring, ring.roll(1)]), torch.cat([ring.roll(1), ring])])
+    large = replace(
+        task,
+        graph=pgso.Graph.from_edge_index(edges),
+        x=mapped_features(path),
+        y=torch.zeros(n, dtype=torch.long),
+        train=ring[:: n // 50],
+    )
+    before = resident(path)
+    (batch,) = pgso.NeighborLoader(large, [2], batch_size=64)
+    assert batch.x.shape == (150, 32)
+    assert resident(path) - before < 32 * 2**20

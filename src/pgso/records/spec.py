@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -86,6 +87,8 @@ class RunSpec(BaseModel):
             defaults = {**RECIPES.get(choices.get("recipe", ""), {})}
             if choices.get("sample"):
                 defaults["batch_size"] = SAMPLED_NODES
+            if isinstance(choices.get("dataset"), os.PathLike):
+                defaults["dataset"] = os.fspath(choices.pop("dataset"))
             super().__init__(**{**defaults, **choices})
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
