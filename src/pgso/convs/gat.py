@@ -11,7 +11,7 @@ from pgso.convs.features import Features, Linear, as_features, check_dropout, de
 from pgso.convs.registry import CONVS, Conv
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph
-from pgso.gso.dense import positive_power
+from pgso.gso.dense import factors
 from pgso.gso.message_passing import graph_for
 from pgso.gso.module import PGSO
 
@@ -143,10 +143,8 @@ class GATConv(Conv):
         S = S.view(-1, 1, 1) if S.dim() == 1 else S.transpose(1, 2)  # (7, H or 1, n or 1)
         if S.size(1) not in (1, self.heads):
             raise InputError(f"attention has {self.heads} heads, the operator {S.size(1)}")
-        m1, m2, m3, e1, e2, e3, a = S.unbind()
-        d_a = graph.degree.to(S.dtype) + a
-        left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
-        own = m1 * positive_power(d_a, e1) + m3
+        *_, a = values = S.unbind()
+        left, right, own = factors(values, graph.degree.to(S.dtype) + a)
         size = (self.heads, graph.num_nodes)
         return Scales(*(part.to(dtype).expand(size) for part in (left, right, own, a)))
 

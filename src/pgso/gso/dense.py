@@ -66,3 +66,14 @@ def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
     positive = base > 0
     safe = torch.where(positive, base, 1.0)
     return torch.where(positive, safe**exponent, 0.0)
+
+
+def factors(S: Sequence[Scalar], d_a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    r"""The vectors of :math:`\gamma = own + left \circ A_a \circ right`, whatever A is.
+
+    .. math::
+        left = m_2 D_a^{e_2}, \quad right = D_a^{e_3}, \quad own = m_1 D_a^{e_1} + m_3
+    """
+    m1, m2, m3, e1, e2, e3, _ = S
+    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
+    return left, right, m1 * positive_power(d_a, e1) + m3

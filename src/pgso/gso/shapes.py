@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.gso.dense import positive_power
+from pgso.gso.dense import factors
 from pgso.gso.parameters import NAMES, Scalar
 
 Shape = str | tuple[str, int]
@@ -68,7 +68,6 @@ def scales(
         left = m_2 \circ D_a^{e_2}, \quad right = D_a^{e_3}, \quad
         own = m_1 \circ D_a^{e_1} + m_3 + a \circ left \circ right
     """
-    m1, m2, m3, e1, e2, e3, a = S.unbind()
-    d_a = degree.to(S.dtype) + a
-    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
-    return left, right, m1 * positive_power(d_a, e1) + m3 + a * left * right
+    *_, a = values = S.unbind()
+    left, right, own = factors(values, degree.to(S.dtype) + a)
+    return left, right, own + a * left * right

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
-from pgso.gso.dense import positive_power
+from pgso.gso.dense import factors
 from pgso.gso.module import PGSO
 
 
@@ -45,13 +45,13 @@ class FoldedOperator(MessagePassing):
         if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
             raise InputError("a folded model takes an edge_index of shape (2, E)")
         dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-        m1, m2, m3, e1, e2, e3, a = self.S.to(dtype).unbind()
+        *_, a = values = self.S.to(dtype).unbind()
         source, target = edge_index[0], edge_index[1]
         ones = torch.ones_like(source, dtype=dtype)
         weight = ones if edge_weight is None else edge_weight.to(dtype)
         d_a = weight.new_zeros(x.size(-2)).index_add(0, target, weight) + a
-        left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
-        own = m1 * positive_power(d_a, e1) + left * right * a + m3
+        left, right, own = factors(values, d_a)
+        own = own + left * right * a
         norm = (left[target] * weight * right[source]).to(x.dtype)
         out: Tensor = self.propagate(edge_index, x=x, norm=norm)
         return out + own.to(x.dtype).unsqueeze(-1) * x

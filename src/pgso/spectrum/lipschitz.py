@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.graph import Graph, weighted_product
-from pgso.gso.dense import positive_power
+from pgso.gso.dense import factors
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
@@ -29,18 +29,17 @@ def operator_norm_bound(graph: Graph, S: str | Sequence[Scalar] | Tensor) -> flo
         >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
         1.414
     """
-    m1, m2, m3, e1, e2, e3, a = (float(value) for value in resolve(S).as_floats())
+    *_, a = values = resolve(S).as_floats()
     d_a = graph.degree.detach().double() + a
     loops = a if graph.loops is None else graph.loops.detach().double() + a
-    left, right = positive_power(d_a, e2), positive_power(d_a, e3)
-    own = (m1 * positive_power(d_a, e1) + m2 * left * right * loops + m3).abs()
+    left, right, own = factors(values, d_a)
+    own, left = (own + left * right * loops).abs(), left.abs()
     sizes = graph.entries.detach().double().abs().index_fill(0, graph.pattern.diagonal, 0)
     by_row = weighted_product(graph, sizes, right.unsqueeze(1)).squeeze(1)
     by_column = torch.zeros_like(d_a).index_add(
         0, graph.pattern.col, sizes * left.index_select(0, graph.pattern.row)
     )
-    rows = own + abs(m2) * left * by_row
-    columns = own + abs(m2) * right * by_column
+    rows, columns = own + left * by_row, own + right * by_column
     return math.sqrt(float(rows.amax()) * float(columns.amax()))
 
 

@@ -10,7 +10,7 @@ from torch_geometric.utils import add_self_loops, remove_self_loops
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.dense import positive_power
+from pgso.gso.dense import factors
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
 from pgso.models.conversion.layer import WITH_SELF, Converted, converts, one_set
@@ -57,7 +57,7 @@ class _Weighed(Converted):
         r""":math:`m_2 D_a^{e_2} A_a D_a^{e_3}` edge by edge, and :math:`m_1 D_a^{e_1} + m_3`."""
         source, target = pairs.unbind()
         S = self.gso.S if self.gso.S.dtype == torch.float64 else self.gso.S.float()
-        m1, m2, m3, e1, e2, e3, a = S.unbind()
+        *_, a = values = S.unbind()
         is_loop = source == target
         each = torch.ones_like(source, dtype=S.dtype).masked_fill(is_loop, loops)
         degree = each.new_zeros(num_nodes).index_add(0, target, each)
@@ -65,8 +65,7 @@ class _Weighed(Converted):
             degree = whole_degree(graph, loops).to(S.dtype)
             each = each * importance(graph, pairs).to(S.dtype)
         d_a = torch.where(degree > 0, degree, empty) + a
-        left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
-        diagonal = m1 * positive_power(d_a, e1) + m3
+        left, right, diagonal = factors(values, d_a)
         if attended:
             each = torch.where(is_loop, each + a, each)
         else:
