@@ -112,8 +112,8 @@ class Recipes(Experiment):
             "same three. Differences that are all 0 have no interval: the fixed operator was kept "
             f"every time. {', '.join(TRIED_ON)} are the graphs that the recipe was made on, its "
             "level of evidence included; the others judge it. With --budget, fixed, tuned and auto "
-            f"have {SEEDS} seeds, all else {BUDGET_SEEDS}. Every run stops early (its epoch is chosen "
-            "on validation), and on node tasks drops out of its input.\n\n"
+            f"have {SEEDS} seeds, all else {BUDGET_SEEDS}. Every run stops early (its epoch is "
+            "chosen on validation), and on node tasks drops out of its input.\n\n"
             f"{body}\n"
             f"{footer('recipes', records, self.made_with(records))}"
         )
