@@ -24,11 +24,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Take pages and figures of the studies from where ``pgso report`` put them."""
+    """Take what the studies and the scale benchmark have written from where it is."""
+    taken = [path for path in (RESULTS / "scale.json", RESULTS / "scale.png") if path.is_file()]
     for page in _pages():
-        for path in [page, *sorted((page.parent / "figures").glob("*.png"))]:
-            place = path.relative_to(ROOT).as_posix()
-            files.append(File.generated(config, place, abs_src_path=str(path)))
+        taken += [page, *sorted((page.parent / "figures").glob("*.png"))]
+    for path in taken:
+        place = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, place, abs_src_path=str(path)))
     return files
 
 
@@ -36,6 +38,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links into the source lead to the API; pages of studies that are there become links."""
     for folder, page in API.items():
         markdown = re.sub(rf"\]\(\.\./src/pgso/{folder}/[^)]*\)", f"](api/{page}.md)", markdown)
+    markdown = markdown.replace("](../results/", "](results/")
     for page in _pages():
         place = page.relative_to(ROOT).as_posix()
         markdown = markdown.replace(f"`{place}`", f"[{page.parent.name}]({place})")
