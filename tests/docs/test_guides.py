@@ -1,5 +1,6 @@
 """What the README and the guides show works: code, commands, and the things they name."""
 
+import json
 import re
 import shlex
 import sys
@@ -102,3 +103,23 @@ def test_the_tests_of_the_paper_map_exist():
 
 def test_every_study_is_in_the_paper_map():
     assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS)
+
+
+def test_the_table_of_scale_is_what_was_measured():
+    measured = json.loads((ROOT / "results" / "scale.json").read_text())
+    page = (ROOT / "docs" / "scale.md").read_text()
+    for power in (5, 6, 7, 8):
+        row = measured[f"product {10**power}"]
+        step = row["step_cpu_seconds"]
+        expected = (
+            f"| 10^{power} | {step:.2g} s | {1e9 * step / row['edges']:.0f} "
+            f"| {row['step_peak_gib']:.1f} GiB | {row['building_cpu_seconds']:.2g} s "
+            f"| {row['building_peak_gib']:.1f} GiB | {row['sampled_epoch_cpu_seconds']:.2g} s |"
+        )
+        assert expected in page, expected
+    assert f"| ≤ 1.1 | {measured['slope']:.2f} |" in page
+    alone, together = (
+        measured[f"{count}, 200000 nodes"]["step_wall_seconds"]
+        for count in ("one process", "two processes")
+    )
+    assert f"| 1.6 | {alone / together:.2f} |" in page
