@@ -136,3 +136,15 @@ def test_what_cannot_be_is_said_before_training(pgso, tmp_path, arguments, messa
 def test_the_progress_of_several_trainings_ends_at_their_sum(pgso):
     shown = pgso("train", "karate", "--epochs", 2, "--operator", "auto", "--recipe", "robust")
     assert "karate: 10/10 epochs, about 0 s left" in shown.stdout
+
+
+def test_another_folder_is_read_as_the_one_that_was_trained_on(pgso, tmp_path):
+    here = write_folder(tmp_path / "here", features=FRIENDS)
+    directed = ("--option", "undirected=false")
+    trained = pgso("train", here, "--epochs", 5, *directed, "--save", "best.safetensors")
+    assert trained.exit_code == 0, trained.output
+    there = write_folder(tmp_path / "there", features=FRIENDS)
+    expected = predictions(pgso, tmp_path / "one.csv", there, *directed)
+    assert predictions(pgso, tmp_path / "other.csv", there) == expected
+    undirected = predictions(pgso, tmp_path / "both.csv", there, "--option", "undirected=true")
+    assert undirected != expected

@@ -30,10 +30,15 @@ def predict(
     choices.check_destination("--to", to)
     network, spec, header = load_model(model)
     asked = choices.make_spec(dataset, None, options)
-    own = spec.data_options if asked.dataset == spec.dataset else {}  # as the model saw it
-    given = {**asked.data_options, **own, **choices.pairs(options)}
-    if asked.dataset not in DATASETS and Path(dataset).expanduser().is_dir():
-        given["unlabelled"] = True
+    folder = asked.dataset not in DATASETS and Path(dataset).expanduser().is_dir()
+    # A user's folders are read alike, and a dataset as the model saw it.
+    alike = asked.dataset == spec.dataset or (folder and spec.dataset not in DATASETS)
+    given = {
+        **asked.data_options,
+        **(spec.data_options if alike else {}),
+        **choices.pairs(options),
+        **({"unlabelled": True} if folder else {}),
+    }
     task = on_base(load_task(asked.dataset, data, spec.seed, **given), spec.base)
     task = fitted(header, task)
     probabilities = predict_logits(network, task).softmax(dim=1)

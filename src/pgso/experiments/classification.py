@@ -65,7 +65,9 @@ def results(
                     )
                 )
         header = ["model", "val", "test", f"{part}, minus fixed [95 %]", "paper", "chosen"]
-        pages.append(f"## {dataset}\n\n{note}\n\n{table(header, rows)}\n")
+        absent = [conv for conv in CONVS if conv not in by_conv]
+        not_run = f" Not run yet: {', '.join(absent)}." if absent else ""
+        pages.append(f"## {dataset}\n\n{note}{not_run}\n\n{table(header, rows)}\n")
     return "\n".join(pages)
 
 

@@ -174,23 +174,18 @@ class Graph:
 
     @property
     def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
-        """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), each combination once, in doubles.
+        """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), in doubles: once for nodes alike.
 
-        Weighted graphs, where hardly two nodes are alike, have a kind per node.
+        Where more than the number of neighbours tells nodes apart, there is a kind per node.
         """
         return self._kept("kinds_of_nodes", self._kinds_of_nodes)
 
     def _kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:
         degree, neighbours = self.degree.double(), self.neighbour_weight.double()
-        if self.weight is not None:
-            return degree, neighbours, None if self.loops is None else self.loops.double()
-        if self.loops is None:
+        if self.weight is None and self.loops is None and torch.equal(degree, neighbours):
             kinds = degree.unique()
             return kinds, kinds, None
-        kinds = (2 * degree + self.loops).unique()
-        loops = kinds % 2
-        degree = (kinds - loops) / 2
-        return degree, degree - loops, loops
+        return degree, neighbours, None if self.loops is None else self.loops.double()
 
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)

@@ -1,7 +1,6 @@
 """Whether a user's own files are still those that a record was made of."""
 
 import hashlib
-import os
 from pathlib import Path
 
 
@@ -14,7 +13,5 @@ def fingerprint(dataset: str) -> str | None:
     if not path.exists():
         return None
     files = [path] if path.is_file() else sorted(each for each in path.iterdir() if each.is_file())
-    states = [
-        (file.name, stat.st_size, stat.st_mtime_ns) for file in files if (stat := os.stat(file))
-    ]
+    states = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr(states).encode()).hexdigest()[:20]
