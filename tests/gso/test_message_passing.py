@@ -388,14 +388,14 @@ def test_a_subnormal_degree_gives_no_nan(dtype, a):
 
 
 def test_gradients_keep_their_digits_where_the_diagonal_dominates():
-    # A star: its hub's m1 d^e1 is a thousand times the rest of γ.
+    # A star: its hub's m1 d^e1 is many times the rest of γ.
     leaves = torch.arange(1, 40)
     hub = torch.zeros_like(leaves)
     edges = torch.stack([torch.cat([hub, leaves]), torch.cat([leaves, hub])])
     x = torch.randn(40, 5, generator=torch.Generator().manual_seed(0)) + 1
     grads = []
     for dtype in (torch.float32, torch.float64):
-        S = torch.tensor((6, 0.02, 0.5, 1.0, -0.3, 0.2, 0.5), dtype=dtype, requires_grad=True)
+        S = torch.tensor((6, 0.15, 0.5, 1.0, -0.3, 0.2, 0.5), dtype=dtype, requires_grad=True)
         apply_pgso(x.to(dtype), edges, S).square().sum().backward()
         grads.append(S.grad.double())
-    torch.testing.assert_close(grads[0], grads[1], rtol=3e-5, atol=0)
+    torch.testing.assert_close(grads[0], grads[1], rtol=1e-5, atol=0)

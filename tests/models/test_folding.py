@@ -123,5 +123,7 @@ def test_an_exported_program_serves_where_neither_pgso_nor_pyg_is(make, tmp_path
 
 def test_doubles_stay_doubles_and_an_operator_alone_can_be_folded():
     gso = PGSO((0.1, 1.0, 0.2, 0.3, -0.3, -0.7, 1.1)).double()
+    with torch.no_grad():
+        gso.e2 += 1e-9  # which 32 bits do not hold
     x, edges = torch.randn(3, 2, dtype=torch.float64), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.testing.assert_close(fold(gso)(x, edges), gso(x, edges).detach(), rtol=1e-14, atol=1e-14)

@@ -107,7 +107,7 @@ def test_nodes_of_one_degree_with_and_without_a_loop_are_told_apart():
 
 def test_degrees_that_are_not_the_numbers_of_neighbours_count():
     # As of a block of rows of a larger graph, whose nodes keep their degrees.
-    graph = replace(PATH, degree=torch.tensor([5.0, 2.0, 3.0]))
+    graph = replace(PATH, degree=torch.tensor([5.0, 4.0, 3.0]))
     C, R = centres_and_radii(graph, "mean")
     low, high = gershgorin_interval(graph, "mean")
     assert (low, high) == ((C - R).min(), (C + R).max())

@@ -72,7 +72,9 @@ def test_learned_operators_start_at_the_fixed_one_that_was_kept(monkeypatch):
 
 
 def test_the_number_of_trainings_is_known_before_they_start():
-    for changed in ({}, {"recipe": "robust"}, {"operator": "auto"}, {"operator": "fixed"}):
+    robust = {"recipe": "robust"}
+    auto = {"operator": "auto"}
+    for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}):
         asked, epochs = karate(epochs=1, **changed), []
         fit(asked, watch=lambda session, epochs=epochs: epochs.append(session.epoch))
         assert num_trainings(asked) == len(epochs)
