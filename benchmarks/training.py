@@ -1,5 +1,8 @@
 """Whole training runs, with evaluation in every epoch, against the same loops written with PyG."""
 
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,8 +21,7 @@ from pgso.data import DATASETS, Task, load_task
 from pgso.data.arrays import Arrays
 from pgso.data.places import data_root
 from pgso.data.splits import split_each_class
-from pgso.records import RunSpec, Store
-from pgso.training.engines import run_all
+from pgso.records import RunSpec
 from pgso.training.session import Session
 
 FOLDS = 10
@@ -187,15 +189,18 @@ def _recording() -> Row:
 
 
 def _two_workers() -> Row:
-    specs = [
-        RunSpec(dataset="minesweeper", data_options={"rows": 40, "cols": 40}, seed=seed, epochs=300)
-        for seed in range(SWEEP)
-    ]
+    """The whole command, as a user waits for it: imports, workers and records included."""
+    size = ["--option", "rows=40", "--option", "cols=40", "--space", "epochs=[300]"]
+    sweep = ["sweep", "minesweeper", "--operator", "pgso", "--seeds", str(SWEEP), *size]
 
     def milliseconds(workers: int) -> float:
         with tempfile.TemporaryDirectory() as out:
+            command = ["-m", "pgso", *sweep, "--workers", str(workers), "--out", out]
             start = time.perf_counter()
-            run_all(specs, Store(out), workers=workers)
+            one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+            subprocess.run(
+                [sys.executable, *command], env=one_thread, check=True, capture_output=True
+            )
             return 1e3 * (time.perf_counter() - start)
 
     alone = milliseconds(1)

@@ -101,7 +101,9 @@ SWEEP = """
     sys.modules["pgso.training.fit"] = SimpleNamespace(fit=slow_fit, versions=dict)
 
     if __name__ == "__main__":
+        from pgso.training import workers as processes
         from pgso.training.engines import run_all
+        processes.PRELOADED.clear()  # that would be the real ones
         signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         root, out, workers, *sweep = sys.argv[1:]
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))

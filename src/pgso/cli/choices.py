@@ -13,6 +13,7 @@ from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 from pgso.records import RunSpec
 from pgso.records.spec import RECIPES
+from pgso.training.workers import start_loading
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
@@ -75,6 +76,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes 
 
 RUNS = Path("runs")
 CORES = os.cpu_count() or 1
+
+
+def start_early(engine: str, workers: int) -> None:
+    """Workers load torch while this process does: to be called before it does."""
+    if engine == "local" and workers > 1:
+        start_loading()
 
 
 def make_spec(

@@ -43,6 +43,7 @@ def compare(
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
+    choices.start_early(engine, workers)
     spec = choices.make_spec(
         dataset,
         settings,

@@ -9,6 +9,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from pgso.errors import PGSOError
+from pgso.training.memory import keep_freed_memory
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
@@ -76,4 +77,5 @@ def examples(*commands: str) -> str:
 
 def run() -> None:
     """The entry point of ``pgso``."""
+    keep_freed_memory()
     app()

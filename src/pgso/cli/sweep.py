@@ -44,6 +44,7 @@ def sweep(
     as_json: choices.AsJson = False,
 ) -> None:
     """Try hyper-parameters on the same seeds; choose on validation, show test beside it."""
+    choices.start_early(engine, workers)
     from pgso.data import load_task
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search

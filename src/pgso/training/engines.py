@@ -1,24 +1,19 @@
 """Many runs at once: in this process, in several processes, or on a Ray cluster."""
 
-import multiprocessing
-import os
-import signal
-import threading
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.fingerprint import fingerprint
+from pgso.training.memory import keep_freed_memory
+from pgso.training.workers import Records, run_in_workers, use_one_thread
 
 Engine = Literal["local", "ray"]
 OnRecord = Callable[[RunRecord], None]
-Records = Generator[RunRecord, None, None]
 
 
 def run_all(
@@ -56,7 +51,7 @@ def run_all(
     elif workers == 1 or len(missing) < 2:
         finished = (run_one(spec, root) for spec in missing)
     else:
-        finished = _in_processes(missing, root, min(workers, len(missing)), store)
+        finished = run_in_workers(run_one, missing, root, min(workers, len(missing)), store)
     with closing(finished):  # whatever interrupts us, workers end before we do
         for record in finished:
             store.put(record)
@@ -76,89 +71,6 @@ def run_one(spec: RunSpec, root: str | Path | None = None) -> RunRecord:
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
         state = fingerprint(spec.dataset)
         return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
-
-
-def _use_one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)  # two threads on a busy machine are slower than one
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers, which would wait for it for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait_and_end() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait_and_end, daemon=True).start()
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes started meanwhile inherit it: Ctrl-C is the parent's to handle."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python allows handlers in the main thread only
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _run_and_put(spec: RunSpec, root: str | Path | None, folder: Path) -> RunRecord:
-    _use_one_thread()
-    record = run_one(spec, root)
-    Store(folder).put(record)  # here too: the parent may have been killed meanwhile
-    return record
-
-
-def _in_processes(
-    specs: Sequence[RunSpec], root: str | Path | None, workers: int, store: Store
-) -> Records:
-    """In a pool; when a worker dies, those that may have been its last runs go again, alone."""
-    while specs:
-        lost = yield from _in_pool(specs, root, workers, store)
-        started = 2 * workers + 1  # in a worker each, or in the queue to them
-        for spec in lost[:started]:
-            if (yield from _in_pool([spec], root, 1, store)):
-                why = "the process of this run was killed; it may have needed too much memory"
-                yield RunRecord(spec=spec, status="failed", error=why)
-        specs = lost[started:]
-
-
-def _in_pool(
-    specs: Sequence[RunSpec], root: str | Path | None, workers: int, store: Store
-) -> Generator[RunRecord, None, list[RunSpec]]:
-    """Records as they come; returns the specs that have none because a worker died."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the children, before they load torch
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
-    lost = []
-    try:
-        with _interrupts_ignored():
-            pending = {pool.submit(_run_and_put, spec, root, store.root): spec for spec in specs}
-        while pending:
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                spec = pending.pop(future)
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    lost.append(spec)
-                except Exception as error:  # such as a record that cannot be sent back
-                    yield RunRecord(spec=spec, status="failed", error=repr(error))
-    finally:
-        processes = list(pool._processes.values())  # which a pool forgets when it is shut down
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join()
-    return sorted(lost, key=list(specs).index)
 
 
 def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | None) -> Records:
@@ -191,5 +103,6 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
 
 def _run_on_ray(spec: dict[str, Any], root: str | None) -> dict[str, Any]:
     """What a cluster's worker runs; plain data both ways, so that no class has to be shipped."""
-    _use_one_thread()
+    use_one_thread()
+    keep_freed_memory()
     return run_one(RunSpec(**spec), root).model_dump(mode="json")

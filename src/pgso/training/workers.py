@@ -1,0 +1,148 @@
+"""Worker processes of this machine: one run at a time and one thread each."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgso.records import RunRecord, RunSpec, Store
+from pgso.training.memory import keep_freed_memory
+
+RunOne = Callable[[RunSpec, str | Path | None], RunRecord]
+Records = Generator[RunRecord, None, None]
+
+METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+PRELOADED = ["pgso.training.fit"]  # seconds of imports, torch's first of all
+
+
+def start_loading() -> None:
+    """Have a process load in the background what all workers need: they are forked from it.
+
+    Who calls it before importing torch waits for one of the two imports only. Pools made later
+    find it ready: the many short ones of a search as well.
+    """
+    if METHOD == "forkserver":
+        from multiprocessing import forkserver
+
+        multiprocessing.set_forkserver_preload(PRELOADED)
+        with _inherited():
+            forkserver.ensure_running()
+
+
+def run_in_workers(
+    run_one: RunOne,
+    specs: Sequence[RunSpec],
+    root: str | Path | None,
+    workers: int,
+    store: Store,
+) -> Records:
+    """In a pool; when a worker dies, those that may have been its last runs go again, alone."""
+    start_loading()
+    while specs:
+        lost = yield from _in_pool(run_one, specs, root, workers, store)
+        started = 2 * workers + 1  # in a worker each, or in the queue to them
+        for spec in lost[:started]:
+            if (yield from _in_pool(run_one, [spec], root, 1, store)):
+                why = "the process of this run was killed; it may have needed too much memory"
+                yield RunRecord(spec=spec, status="failed", error=why)
+        specs = lost[started:]
+
+
+def use_one_thread() -> None:
+    """Two threads on a busy machine are slower than one."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _in_pool(
+    run_one: RunOne,
+    specs: Sequence[RunSpec],
+    root: str | Path | None,
+    workers: int,
+    store: Store,
+) -> Generator[RunRecord, None, list[RunSpec]]:
+    """Records as they come; returns the specs that have none because a worker died."""
+    context = multiprocessing.get_context(METHOD)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(_here(),))
+    lost = []
+    try:
+        with _inherited():
+            pending = {
+                pool.submit(_run_and_put, run_one, spec, root, store.root): spec for spec in specs
+            }
+        while pending:
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                spec = pending.pop(future)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    lost.append(spec)
+                except Exception as error:  # such as a record that cannot be sent back
+                    yield RunRecord(spec=spec, status="failed", error=repr(error))
+    finally:
+        processes = list(pool._processes.values())  # which a pool forgets when it is shut down
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+    return sorted(lost, key=list(specs).index)
+
+
+def _run_and_put(
+    run_one: RunOne, spec: RunSpec, root: str | Path | None, folder: Path
+) -> RunRecord:
+    use_one_thread()
+    record = run_one(spec, root)
+    Store(folder).put(record)  # here too: the parent may have been killed meanwhile
+    return record
+
+
+def _here() -> dict[str, str]:
+    """The variables that a worker has to share: those it was forked with may be older."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PGSO_")}
+
+
+def _start(environment: dict[str, str]) -> None:
+    for name in _here().keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    keep_freed_memory()
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers, which would wait for it for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait_and_end() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait_and_end, daemon=True).start()
+
+
+@contextmanager
+def _inherited() -> Iterator[None]:
+    """What processes started meanwhile have: one thread, and no ears for Ctrl-C, our own affair."""
+    threads = os.environ.get("OMP_NUM_THREADS")
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None
+    os.environ["OMP_NUM_THREADS"] = "1"  # before they load torch
+    try:
+        yield
+    finally:
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = threads
+        if in_main_thread:  # Python allows handlers in no other
+            signal.signal(signal.SIGINT, handler)
