@@ -39,7 +39,7 @@ def fit(
     Args:
         spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
             is best on validation. With ``evidence``, the fixed operator is run as well, and kept
-            unless validation is that sure that another one is better.
+            unless validation is that sure that another one is better (several share the risk).
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
