@@ -84,3 +84,35 @@ def test_on_an_ordinary_graph_nothing_changes():
     expected = model(x, graph)
     assert torch.equal(distribute(model)(x, graph), expected)
     assert any(isinstance(module, SharedBatchNorm) for module in model.modules())
+
+
+def exchanges_of_steps():
+    """How often processes exchange rows in each of three steps, and the losses."""
+    from pgso.scale import exchange, ranks
+
+    model, x, y, graph = setting({"conv": "gcn"})
+    part = Partition.of(graph, ranks.rank(), ranks.num_ranks())
+    own = slice(part.start, part.start + part.num_own)
+    rows, found, counted = x[own].clone(), [], []
+    real = exchange.dist.all_to_all_single
+    exchange.dist.all_to_all_single = lambda *args: (counted.append(1), real(*args))
+    distribute(model)
+    for step in range(3):
+        counted.clear()
+        if step == 2:
+            rows.mul_(2)
+        loss = functional.cross_entropy(model(rows, part), y[own], reduction="sum") / len(y)
+        loss.backward()
+        with torch.no_grad():
+            again = functional.cross_entropy(model(rows, part), y[own], reduction="sum") / len(y)
+        found.append((len(counted), ranks.total(loss.item()), ranks.total(again.item())))
+    return found
+
+
+def test_rows_of_constant_features_are_fetched_once(tmp_path):
+    model, x, y, graph = setting({"conv": "gcn"})
+    once, twice = (functional.cross_entropy(model(each, graph), y).item() for each in (x, 2 * x))
+    for found in run(2, exchanges_of_steps, folder=tmp_path):
+        assert [count for count, _, _ in found] == [4, 3, 4]  # hidden rows: there, back, there
+        for (_, loss, again), expected in zip(found, (once, once, twice), strict=True):
+            assert loss == again == pytest.approx(expected, rel=1e-5)

@@ -6,11 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.weak import WeakIdKeyDictionary
 from torch_geometric.nn.dense.linear import Linear as PyGLinear
 
 from pgso.errors import InputError
-from pgso.graph import Pattern, for_any_mode, product
+from pgso.graph import Memo, Pattern, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +36,7 @@ class SparseFeatures:
         """Prepare a torch.sparse matrix (CSR, CSC or COO); the same tensor is prepared once."""
         if x.requires_grad:
             raise InputError("sparse features are constants; pass dense ones to have gradients")
-        version, known = _remembered.get(x, (None, None))
-        if known is None or version != x._version:
-            with for_any_mode():
-                known = cls._prepare(x)
-            _remembered[x] = x._version, known
-        return known  # type: ignore[no-any-return]
+        return _prepared.of(x, lambda: cls._prepare(x))
 
     @classmethod
     def _prepare(cls, x: Tensor) -> "SparseFeatures":
@@ -92,7 +86,7 @@ class SparseFeatures:
         return product(self.rows, self.values, identity)
 
 
-_remembered = WeakIdKeyDictionary()
+_prepared: Memo[SparseFeatures] = Memo()
 
 Features = Tensor | SparseFeatures
 

@@ -3,7 +3,7 @@
 from pgso.graph.cache import as_graph
 from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
-from pgso.graph.modes import for_any_mode
+from pgso.graph.memo import Memo, for_any_mode
 from pgso.graph.product import product, row_dots, weighted_product
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
@@ -11,6 +11,7 @@ from pgso.graph.structure import Pattern, Structure
 __all__ = [
     "EdgeList",
     "Graph",
+    "Memo",
     "Pattern",
     "Sample",
     "Structure",

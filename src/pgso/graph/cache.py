@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from pgso.errors import InputError
 from pgso.graph.checks import check_edge_index
 from pgso.graph.graph import Graph
-from pgso.graph.modes import for_any_mode
+from pgso.graph.memo import Memo, for_any_mode
 from pgso.graph.readers import edges_of_data
 from pgso.graph.structure import Structure
 
@@ -43,10 +42,9 @@ class _Prepared:
 
 
 @dataclass
-class _Remembered:
-    """What was made of one version of an edge_index, by the num_nodes it was asked with."""
+class _Sizes:
+    """What was made of an edge_index, by the num_nodes it was asked with."""
 
-    version: int
     sizes: dict[int | None, _Prepared] = field(default_factory=dict)
 
     def prepared(self, edge_index: Tensor, num_nodes: int | None) -> _Prepared:
@@ -60,8 +58,8 @@ class _Remembered:
         return self.sizes[num_nodes]
 
 
-_remembered = WeakIdKeyDictionary()  # by edge_index
-_matrices = WeakIdKeyDictionary()  # by sparse A: its version and its graph
+_edges: Memo[_Sizes] = Memo()  # by edge_index
+_matrices: Memo[Graph] = Memo()  # by sparse A
 
 
 def as_graph(
@@ -75,10 +73,7 @@ def as_graph(
     and forgotten with the tensor.
     """
     if isinstance(graph, Tensor) and graph.layout == torch.strided and not graph.is_inference():
-        known: _Remembered | None = _remembered.get(graph)
-        if known is None or known.version != graph._version:
-            known = _remembered[graph] = _Remembered(graph._version)
-        return known.prepared(graph, num_nodes).graph_with(edge_weight)
+        return _edges.of(graph, _Sizes).prepared(graph, num_nodes).graph_with(edge_weight)
     sparse = isinstance(graph, Tensor) and graph.layout != torch.strided
     if not (sparse or isinstance(graph, Graph) or hasattr(graph, "edge_index")):
         return Graph.from_edge_index(graph, edge_weight, num_nodes)
@@ -91,11 +86,6 @@ def as_graph(
         return graph
     if not sparse:
         return as_graph(*edges_of_data(graph))
-    if graph.requires_grad or graph.is_inference():
+    if graph.requires_grad:
         return Graph.from_torch_sparse(graph)
-    version, prepared = _matrices.get(graph, (None, None))
-    if prepared is None or version != graph._version:
-        with for_any_mode():
-            prepared = Graph.from_torch_sparse(graph)
-        _matrices[graph] = graph._version, prepared
-    return prepared  # type: ignore[no-any-return]
+    return _matrices.of(graph, lambda: Graph.from_torch_sparse(graph))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type
-from pgso.graph.modes import for_any_mode
+from pgso.graph.memo import for_any_mode
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 

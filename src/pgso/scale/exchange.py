@@ -62,7 +62,12 @@ def with_halo(
     x: Tensor,  # (own, F)
     partition: Partition,
 ) -> Tensor:  # (own + halo, F)
-    """The block's own rows and those of its halo, by one all-to-all; differentiable."""
+    """The block's own rows and those of its halo, by one all-to-all; differentiable.
+
+    Those of constant features are fetched once: all processes have to keep theirs, or none.
+    """
+    if x in partition.fetched or (torch.is_grad_enabled() and not x.requires_grad):
+        return partition.fetched.of(x, lambda: _WithHalo.forward(x, partition))
     out: Tensor = _WithHalo.apply(x, partition)
     return out
 

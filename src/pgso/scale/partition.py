@@ -1,6 +1,6 @@
 """A graph in blocks of rows: what one process owns, and whose features it needs from others."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph
+from pgso.graph import Graph, Memo
 from pgso.scale.sampler import ALL, NeighborSampler
 
 
@@ -26,6 +26,7 @@ class Partition:
     wanted: tuple[int, ...]  # (blocks,) how many halo nodes each process owns
     sent: tuple[int, ...]  # (blocks,) how many of our nodes are in each process's halo
     to_send: Tensor  # (sum of sent,) which they are, by process, counted from our first node
+    fetched: Memo[Tensor] = field(default_factory=Memo, init=False, repr=False)  # with their halo
 
     @property
     def start(self) -> int:
