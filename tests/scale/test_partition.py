@@ -1,5 +1,8 @@
 """Blocks of rows: every row once, and each process sends what the others want."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from hypothesis import given
@@ -40,3 +43,13 @@ def test_blocks_have_about_as_many_edges():
 def test_more_processes_than_nodes_are_refused():
     with pytest.raises(InputError, match="start 2 at most"):
         balanced_bounds(Graph.from_edge_index(torch.tensor([[0], [1]])), 3)
+
+
+def test_a_copy_of_a_block_has_fetched_nothing():
+    graph = random_graph(n=20, degree=3)
+    part, x = Partition.of(graph, 0, 2), torch.zeros(1)
+    part.fetched.of(x, lambda: x)
+    for copied in (pickle.loads(pickle.dumps(part)), copy.deepcopy(part)):
+        assert x in part.fetched
+        assert x not in copied.fetched
+        assert torch.equal(copied.to_send, part.to_send)

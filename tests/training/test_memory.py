@@ -24,6 +24,4 @@ def test_freed_memory_is_used_again_and_not_mapped_anew():
         int(subprocess.check_output([sys.executable, "-c", FAULTS, how]))
         for how in ("given back", "kept")
     )
-    pages = 2**26 // 4096
-    assert given_back > 5 * pages
-    assert kept < 3 * pages  # the second buffer is new once
+    assert given_back > 3 * kept  # ten buffers against the first two

@@ -43,7 +43,6 @@ def compare(
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
-    choices.start_early(engine, workers)
     spec = choices.make_spec(
         dataset,
         settings,
@@ -57,6 +56,10 @@ def compare(
         base=base,
     )
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+    choices.check_destination("--out", out, folder=True)
+    console, store = Console(stderr=as_json), Store(out)
+    missing = store.missing(specs)
+    choices.start_early(engine, min(workers, len(missing)))
 
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
@@ -64,9 +67,6 @@ def compare(
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
-    choices.check_destination("--out", out, folder=True)
-    console, store = Console(stderr=as_json), Store(out)
-    missing = store.missing(specs)
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     if missing:

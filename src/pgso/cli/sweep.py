@@ -44,11 +44,6 @@ def sweep(
     as_json: choices.AsJson = False,
 ) -> None:
     """Try hyper-parameters on the same seeds; choose on validation, show test beside it."""
-    choices.start_early(engine, workers)
-    from pgso.data import load_task
-    from pgso.training.engines import run_all
-    from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
-
     if search not in ("grid", "tpe"):
         raise InputError(f"no search is called {search!r}; choose grid or tpe")
     chosen_space = choices.pairs(space)
@@ -58,6 +53,12 @@ def sweep(
     choices.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json)
     base = choices.make_spec(dataset, settings, options, conv=conv)
+    choices.start_early(engine, workers)
+
+    from pgso.data import load_task
+    from pgso.training.engines import run_all
+    from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
+
     choices.check(base, data)
     if not chosen_space:
         kind = load_task(dataset, data, 0, **base.data_options).kind

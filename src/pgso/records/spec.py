@@ -100,6 +100,14 @@ class RunSpec(BaseModel):
         text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
+    @property
+    def needed_evidence(self) -> float | None:
+        """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
+        if self.evidence is None:
+            return None
+        challengers = 2 + len(self.presets) if self.operator == "auto" else 1
+        return 1 - (1 - self.evidence) / challengers
+
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
 

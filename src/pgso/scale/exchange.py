@@ -64,9 +64,10 @@ def with_halo(
 ) -> Tensor:  # (own + halo, F)
     """The block's own rows and those of its halo, by one all-to-all; differentiable.
 
-    Those of constant features are fetched once: all processes have to keep theirs, or none.
+    Those of constant features are fetched once, as long as these are not changed in place: all
+    processes have to keep theirs, or none.
     """
-    if x in partition.fetched or (torch.is_grad_enabled() and not x.requires_grad):
+    if not x.requires_grad and (torch.is_grad_enabled() or x in partition.fetched):
         return partition.fetched.of(x, lambda: _WithHalo.forward(x, partition))
     out: Tensor = _WithHalo.apply(x, partition)
     return out

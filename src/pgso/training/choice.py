@@ -43,16 +43,14 @@ def choose(spec: RunSpec, train: Train) -> tuple[Trained, dict[str, float]]:
 
     First the fixed operator; then, for ``auto``, the other fixed ones of ``presets``; then the
     learned ones, which start at the fixed one that was kept. What is simpler stays unless the
-    challenger is better on validation: by chance or not, or, with ``evidence``, that surely. The
-    more challengers, the likelier one is lucky, so they share the risk (Bonferroni).
+    challenger is better on validation: by chance or not, or, with ``evidence``, as surely as the
+    spec's ``needed_evidence`` says.
     """
     presets = spec.presets if spec.operator == "auto" else ()
     learned = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
     best = train(spec.but(operator="fixed"), "fixed")
     confidence: dict[str, float] = {}
-    needed = None
-    if spec.evidence is not None:
-        needed = 1 - (1 - spec.evidence) / (len(presets) + len(learned))
+    needed = spec.needed_evidence
     for names, field in ((presets, "preset"), (learned, "operator")):
         challengers = {name: train(best.session.spec.but(**{field: name}), name) for name in names}
         if needed is not None:

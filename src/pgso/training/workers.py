@@ -3,11 +3,12 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec, Store
@@ -16,22 +17,27 @@ from pgso.training.memory import keep_freed_memory
 RunOne = Callable[[RunSpec, str | Path | None], RunRecord]
 Records = Generator[RunRecord, None, None]
 
-METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 PRELOADED = ["pgso.training.fit"]  # seconds of imports, torch's first of all
 
 
-def start_loading() -> None:
+def start_loading() -> bool:
     """Have a process load in the background what all workers need: they are forked from it.
 
     Who calls it before importing torch waits for one of the two imports only. Pools made later
-    find it ready: the many short ones of a search as well.
+    find it ready: the many short ones of a search as well. False where there can be no such
+    process, so that workers have to load for themselves.
     """
-    if METHOD == "forkserver":
-        from multiprocessing import forkserver
+    if sys.platform != "linux":  # elsewhere it is absent, or forks of what has loaded torch crash
+        return False
+    from multiprocessing import forkserver
 
-        multiprocessing.set_forkserver_preload(PRELOADED)
+    multiprocessing.set_forkserver_preload(PRELOADED)
+    try:
         with _inherited():
             forkserver.ensure_running()
+    except OSError:  # its socket may have no place, as where the path of $TMPDIR is long
+        return False
+    return True
 
 
 def run_in_workers(
@@ -42,7 +48,6 @@ def run_in_workers(
     store: Store,
 ) -> Records:
     """In a pool; when a worker dies, those that may have been its last runs go again, alone."""
-    start_loading()
     while specs:
         lost = yield from _in_pool(run_one, specs, root, workers, store)
         started = 2 * workers + 1  # in a worker each, or in the queue to them
@@ -68,11 +73,13 @@ def _in_pool(
     store: Store,
 ) -> Generator[RunRecord, None, list[RunSpec]]:
     """Records as they come; returns the specs that have none because a worker died."""
-    context = multiprocessing.get_context(METHOD)
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(_here(),))
+    forked = start_loading()
+    context = multiprocessing.get_context("forkserver" if forked else "spawn")
+    variables = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(variables,))
     lost = []
     try:
-        with _inherited():
+        with nullcontext() if forked else _inherited():
             pending = {
                 pool.submit(_run_and_put, run_one, spec, root, store.root): spec for spec in specs
             }
@@ -105,15 +112,12 @@ def _run_and_put(
     return record
 
 
-def _here() -> dict[str, str]:
-    """The variables that a worker has to share: those it was forked with may be older."""
-    return {name: value for name, value in os.environ.items() if name.startswith("PGSO_")}
-
-
-def _start(environment: dict[str, str]) -> None:
-    for name in _here().keys() - environment.keys():
+def _start(variables: dict[str, str]) -> None:
+    """A worker may have been forked from a process that someone else started long ago."""
+    for name in os.environ.keys() - variables.keys():
         del os.environ[name]
-    os.environ.update(environment)
+    os.environ.update(variables, OMP_NUM_THREADS="1")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
     keep_freed_memory()
     _end_with_parent()
 
@@ -132,17 +136,18 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _inherited() -> Iterator[None]:
-    """What processes started meanwhile have: one thread, and no ears for Ctrl-C, our own affair."""
-    threads = os.environ.get("OMP_NUM_THREADS")
+    """What processes started meanwhile have: one thread, no ears for Ctrl-C, no path to here."""
+    ours = {"OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}  # before they load torch, not a torch.py
+    before = {name: os.environ.get(name) for name in ours}
     in_main_thread = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None
-    os.environ["OMP_NUM_THREADS"] = "1"  # before they load torch
+    os.environ.update(ours)
     try:
         yield
     finally:
-        if threads is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = threads
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
         if in_main_thread:  # Python allows handlers in no other
             signal.signal(signal.SIGINT, handler)
