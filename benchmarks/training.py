@@ -189,7 +189,7 @@ def _recording() -> Row:
 
 
 def _two_workers() -> Row:
-    """The whole command, as a user waits for it: imports, workers and records included."""
+    """The whole command, as a user waits for it, twice: imports, workers and records included."""
     size = ["--option", "rows=40", "--option", "cols=40", "--space", "epochs=[300]"]
     sweep = ["sweep", "minesweeper", "--operator", "pgso", "--seeds", str(SWEEP), *size]
 
@@ -203,8 +203,9 @@ def _two_workers() -> Row:
             )
             return 1e3 * (time.perf_counter() - start)
 
-    alone = milliseconds(1)
-    return faster(f"a sweep of {SWEEP} runs, two workers vs one", milliseconds(2), alone, 1.8)
+    turns = [(milliseconds(1), milliseconds(2)) for _ in range(2)]
+    alone, together = (sum(times) / len(turns) for times in zip(*turns, strict=True))
+    return faster(f"a sweep of {SWEEP} runs, two workers vs one", together, alone, 1.8)
 
 
 def _ten(epoch: Callable[[], None]) -> Callable[[], None]:

@@ -59,6 +59,9 @@ def joined() -> Iterator[None]:
     try:
         with reporting_losses():
             yield
+            # While we wait here, gloo's threads let go of the last tensors, for which they need
+            # Python's lock: ending the group with that in hand waits for ever (pytorch#56297).
+            dist.barrier()
     finally:
         dist.destroy_process_group()
 
