@@ -1,5 +1,7 @@
 """Help, exit codes and errors, the same for every command."""
 
+from importlib import import_module
+
 import pytest
 from typer.main import get_command
 
@@ -112,3 +114,11 @@ def test_an_interrupt_is_one_sentence_too(pgso, monkeypatch):
     shown = pgso("train", "karate", "--epochs", 2)
     assert shown.exit_code == 130
     assert shown.stderr == "error: stopped; the same command keeps what is done and goes on\n"
+
+
+def test_the_command_keeps_the_memory_it_frees(monkeypatch):
+    called = []
+    for name in ("keep_freed_memory", "app"):
+        monkeypatch.setattr(f"pgso.cli.main.{name}", lambda name=name: called.append(name))
+    import_module("pgso.cli.main").run()
+    assert called == ["keep_freed_memory", "app"]

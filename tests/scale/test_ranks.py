@@ -88,3 +88,19 @@ def test_alone_nothing_is_exchanged():
 def test_errors_of_others_are_not_taken_for_lost_processes():
     with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses():
         raise RuntimeError("mine")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_processes_meet_before_their_group_ends_unless_one_has_failed(fails, monkeypatch):
+    called = []
+    for name in ("init_process_group", "barrier", "destroy_process_group"):
+        monkeypatch.setattr(ranks.dist, name, lambda *_, name=name, **__: called.append(name))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    try:
+        with ranks.joined():
+            if fails:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        pass
+    met = [] if fails else ["barrier"]
+    assert called == ["init_process_group", *met, "destroy_process_group"]

@@ -59,12 +59,14 @@ def test_what_lies_around_is_not_loaded_and_a_long_temporary_folder_does_not_mat
             specs = [karate(seed=seed, epochs=1) for seed in range(2)]
             print(*[record.status for record in run_all(specs, Store("runs"), workers=2)])
     """
-    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "program.py").write_text(textwrap.dedent(program))
     (tmp_path / "profile.py").write_text("raise SystemExit('whoever imports this is gone')")
     for folder in (tmp_path, tmp_path / ("long" * 25)):
         folder.mkdir(exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.getcwd()}
-        command = [sys.executable, "-P", tmp_path / "program.py"]
+        path = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", os.getcwd())])
+        environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": path}
+        command = [sys.executable, tmp_path / "elsewhere" / "program.py"]
         shown = subprocess.check_output(command, cwd=tmp_path, env=environment, text=True)
         assert shown.split() == ["done", "done"]
         shutil.rmtree(tmp_path / "runs")

@@ -44,8 +44,5 @@ class Memo(Generic[T]):
             self._made[x] = x._version, known
         return known  # type: ignore[no-any-return]
 
-    def __contains__(self, x: Tensor) -> bool:
-        return not x.is_inference() and self._made.get(x, (None,))[0] == x._version
-
     def __reduce__(self) -> tuple[type["Memo[T]"], tuple[()]]:
         return Memo, ()  # a copy begins empty: it would not know its tensors by identity

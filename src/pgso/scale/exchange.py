@@ -67,7 +67,7 @@ def with_halo(
     Those of constant features are fetched once, as long as these are not changed in place: all
     processes have to keep theirs, or none.
     """
-    if not x.requires_grad and (torch.is_grad_enabled() or x in partition.fetched):
+    if not x.requires_grad:
         return partition.fetched.of(x, lambda: _WithHalo.forward(x, partition))
     out: Tensor = _WithHalo.apply(x, partition)
     return out
