@@ -22,6 +22,16 @@ def take_turns(*calls: Callable[[], object], rounds: int = 7) -> list[float]:
     return [median(measured) for measured in times]
 
 
+def many(times: int, call: Callable[[], object]) -> Callable[[], None]:
+    """Several calls in a row, as a program makes them: the first finds the others' data cached."""
+
+    def calls() -> None:
+        for _ in range(times):
+            call()
+
+    return calls
+
+
 def peak_memory(call: Callable[[], object]) -> float:
     """Mebibytes by which the resident memory of this process rose at most during the call."""
     call()  # what stays allocated after a first call is not the call's own
@@ -49,26 +59,32 @@ def _status(field: str) -> float:
     raise LookupError(field)
 
 
-def faster(name: str, ours: float, theirs: float, at_least: float) -> Row:
-    """A row that says how many times faster (or smaller) ours is."""
-    return {
+def faster(
+    name: str, ours: float, theirs: float, at_least: float, floor: float | None = None
+) -> Row:
+    """A row that says how many times faster (or smaller) ours is, and would be at its floor."""
+    row = {
         "name": name,
         "ours_ms": ours,
         "theirs_ms": theirs,
         "ratio": theirs / ours,
         "target": f">= {at_least:g}",
     }
+    return row if floor is None else {**row, "at_best": theirs / floor}
 
 
-def at_most(name: str, ours: float, reference: float, limit: float) -> Row:
-    """A row that says how many times the reference ours costs."""
-    return {
+def at_most(
+    name: str, ours: float, reference: float, limit: float, floor: float | None = None
+) -> Row:
+    """A row that says how many times the reference ours costs, and would cost at its floor."""
+    row = {
         "name": name,
         "ours_ms": ours,
         "theirs_ms": reference,
         "ratio": ours / reference,
         "target": f"<= {limit:g}",
     }
+    return row if floor is None else {**row, "at_best": floor / reference}
 
 
 def is_met(row: Row) -> bool:

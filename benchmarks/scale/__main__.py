@@ -15,8 +15,6 @@ RESULTS = Path(__file__).parents[2] / "results"
 SIZES = (10**5, 10**6, 10**7, 10**8)
 SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages: a third off at 10^7 edges
-# Freed memory stays with the process: else every large buffer is mapped and zeroed anew.
-SETTINGS |= dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(2**35))
 PARTS = {
     **{f"product {size}": ("product", str(size)) for size in SIZES},
     "sampling": ("sampling",),

@@ -45,6 +45,7 @@ def test_the_version_is_the_packages(pgso):
         (["compare", "karate", "--conv", "gnc"], "Did you mean 'gcn'?"),
         (["compare", "karate", "--preset", "gnc"], "Did you mean 'gcn'?"),
         (["compare", "karate", "--recipe", "mine"], "recipe cannot be 'mine'"),
+        (["compare", "karate", "--engine", "steam"], "'steam' is not one of 'local', 'ray'"),
         (["compare", "karate", "--set", "norm"], "not of the form NAME=VALUE"),
         (["compare", "karate", "--set", "colour=red"], "a run has no choice called 'colour'"),
         (["compare", "karate", "--option", "rows=3"], "has no option 'rows'"),

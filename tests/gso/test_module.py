@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 
 from pgso import PGSO, PRESETS, Graph, PGSOParameters, apply_pgso, dense_pgso
-from pgso.gso.module import one_pass
+from pgso.gso.one_pass import one_pass
 from pgso.gso.parameters import NAMES
 from tests.strategies import edge_lists, parameters, random_features
 

@@ -108,11 +108,12 @@ def test_where_nothing_was_run_the_page_says_so(tmp_path):
 
 
 def test_every_ratio_of_the_benchmarks_is_shown(tmp_path):
-    rows = [{"name": "step", "ours_ms": 1.0, "theirs_ms": 2.5, "ratio": 2.5, "target": ">= 2"}]
+    row = {"name": "step", "ours_ms": 1.0, "theirs_ms": 2.5, "ratio": 2.5, "target": ">= 2"}
+    rows = [row, {**row, "name": "epoch", "at_best": 4}]
     path = tmp_path / "benchmarks" / "layers.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"machine": {"threads": 2, "torch": "2.13"}, "rows": rows}))
-    assert "| step | 2.50 | >= 2 |" in speed_table(tmp_path)
+    assert "| step | 2.50 | >= 2 |  |\n| epoch | 2.50 | >= 2 | 4.00 |" in speed_table(tmp_path)
     assert "2 threads, torch 2.13" in speed_table(tmp_path)
 
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable
 from glob import escape, glob
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -70,7 +70,7 @@ DataOptions = Annotated[
 Out = Annotated[Path, typer.Option(help="Where records and reports go.")]
 Data = Annotated[Path | None, typer.Option(help="Where datasets are; else $PGSO_DATA.")]
 Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
-Engine = Annotated[str, typer.Option(help="local | ray")]
+Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the workers.")]
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
 

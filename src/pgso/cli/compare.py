@@ -76,7 +76,7 @@ def compare(
         def tell(record: RunRecord) -> None:
             advance(f"{record.spec.operator}, seed {record.spec.seed}")
 
-        records = run_all(specs, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
+        records = run_all(specs, store, data, engine, workers, address, tell)
     comparison = compare_records(records)
     if not as_json:
         console.print(comparison_table(comparison))

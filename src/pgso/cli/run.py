@@ -69,7 +69,7 @@ def run(
                     failures.append(record)
                 advance(f"{record.spec.dataset}, {record.spec.conv}, {record.spec.operator}")
 
-            run_all(missing, store, data, engine, workers, address, tell)  # type: ignore[arg-type]
+            run_all(missing, store, data, engine, workers, address, tell)
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
     write_ledger(ledger, [*read_ledger(ledger).values(), *kept])
     console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)

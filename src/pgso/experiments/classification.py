@@ -71,30 +71,36 @@ def results(
     return "\n".join(pages)
 
 
-def bars(
+def points(
     records: Sequence[RunRecord],
     datasets: Iterable[str],
     figures: Path,
     name: str,
     part: str = "test",
 ) -> str:
-    """Figure 4: one group of bars per architecture, one panel per dataset; 95 % intervals."""
+    """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
+
+    Points, not bars as in the paper: the axes do not begin at 0.
+    """
     by_dataset = group(records, lambda record: record.spec.dataset, datasets)
     figure = new_figure(len(by_dataset), width=3.2)
     axes = figure.subplots(1, len(by_dataset), squeeze=False)[0]
     for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
         cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
         for shift, operator in enumerate(OPERATORS):
-            values = [scores(cells.get((conv, operator), []), part) for conv in CONVS]
-            places = [place + 0.27 * (shift - 1) for place in range(len(CONVS))]
-            means = [sum(v) / len(v) if v else 0.0 for v in values]
-            ends = [t_interval(v) for v in values]
+            by_place = {
+                place + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
+                for place, conv in enumerate(CONVS)
+            }
+            run = {place: values for place, values in by_place.items() if values}
+            means = [sum(values) / len(values) for values in run.values()]
+            ends = [t_interval(values) for values in run.values()]
             reach = [end.high - mean if end else 0.0 for end, mean in zip(ends, means, strict=True)]
-            axis.bar(places, means, width=0.25, label=operator, yerr=reach, ecolor="0.4")
-        top = max((100 * (getattr(r, part) or 0) for r in runs), default=100.0)
+            axis.errorbar([*run], means, yerr=reach, fmt="o", markersize=4, label=operator)
+        low, high = axis.get_ylim()
         axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=CONVS)
-        axis.set_ylim(max(0.0, top - 40), min(100.0, top + 3))
-    axes[0].legend(frameon=False, fontsize=8)
+        axis.set_ylim(max(low, 0.0), min(high, 100.0))
+    axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes[0].set_ylabel(f"{part} score")
     return save(figure, figures, name)
 

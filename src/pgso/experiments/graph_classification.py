@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pgso.experiments.classification import bars, results
+from pgso.experiments.classification import points, results
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
@@ -83,7 +83,7 @@ class GraphClassification(Experiment):
         tuned = "chosen on validation, on folds of another shuffling, with the same budget for all"
         if len(final) == len(records):
             tuned = "the same for all and not tuned, which more computing would change"
-        figure = bars(fair, datasets, figures, "figure_4_graphs")
+        figure = points(fair, datasets, figures, "figure_4_graphs")
         return (
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (folds or seeds), epoch "
             f"chosen on validation. Hyper-parameters are {tuned}.\n\n{figure}\n\n"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgso.experiments.classification import bars, results
+from pgso.experiments.classification import points, results
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer
@@ -79,7 +79,7 @@ class NodeClassification(Experiment):
         present = {record.spec.dataset: "" for record in final}
         datasets = {name: DATASETS.get(name, "") for name in [*DATASETS, *present]}
         datasets = {name: note for name, note in datasets.items() if name in present}
-        figure = bars(final, datasets, figures, "figure_4_nodes")
+        figure = points(final, datasets, figures, "figure_4_nodes")
         return (
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (number of seeds). "
             "Hyper-parameters were chosen on validation, on seeds of their own, with the same "

@@ -9,6 +9,7 @@ from torch import Tensor
 from pgso.graph import EdgeList, Graph, as_graph, product, row_dots, weighted_product
 from pgso.graph.checks import check_features, check_rows
 from pgso.gso.evaluation import Evaluation, evaluation_of
+from pgso.gso.one_pass import shared
 from pgso.gso.parameters import Scalar
 from pgso.gso.powers import numbers
 from pgso.gso.presets import resolve
@@ -100,17 +101,7 @@ def pgso_entries(
 
 
 class _Propagate(torch.autograd.Function):
-    """γ(A, S) x and its gradients, where A is a constant.
-
-    With q, p, r the row-wise dot products of the incoming gradient g and of x with the parts of γ,
-
-        q = g · x,   p = m2 D^e2 g · (A_a D^e3 x) = g · y - α q,   r = x · (γᵀ g) - α q,
-        α = m1 D^e1 + m3,
-
-    the gradients of S are sums over nodes: no gradient per edge is ever formed. The backward pass
-    is one product with γᵀ, which is γ with e2 and e3 exchanged on the transposed pattern, so that
-    it is differentiable in its turn.
-    """
+    """γ(A, S) x and its gradients, where A is a constant: see :func:`_node_gradients`."""
 
     @staticmethod
     def forward(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
@@ -128,62 +119,105 @@ class _Propagate(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (g,) = grads
-        S, *features = ctx.saved_tensors
-        if not features:
-            return _times_transpose(g, S, ctx), None, None, None
-
-        x, y = features
-        known = ctx.evaluation
-        if known is None or torch.is_grad_enabled():
-            known = Evaluation(ctx.graph, S, ctx.transposed)
-        m1, m2, _, e1, e2, e3, _ = known.S
-        q = row_dots(g, x).to(S.dtype)
-        if _stands_out(known, x.dtype):
-            z = _times_transpose(g, S, ctx)
-            alpha_q = known.alpha * q
-            p = known.powers.masked(row_dots(g, y).to(S.dtype) - alpha_q)
-            r = known.powers.masked(row_dots(x, z).to(S.dtype) - alpha_q)
-            grad_m2 = None
-        else:  # the differences above would be rounding errors: build the parts instead
-            unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
-            z = _times(g, _transpose(unit), ctx.graph, not ctx.transposed)
-            p = row_dots(g, _times(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
-            r = m2 * row_dots(x, z).to(S.dtype)
-            p, grad_m2 = m2 * p, p.sum()
-            z = (known.alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
-
-        # d/de of d^e is d^e log d, and d/da of it is e d^e / d: for each of the three powers.
-        sums = numbers((known.derivative_rows() @ torch.stack([q, p, r]).t()).flatten())  # (7 * 3,)
-        grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = sums[0::3]
-        sum_p, *_, grad_e2, p_by_d = sums[1::3]
-        *_, grad_e3, r_by_d = sums[2::3]
-        if grad_m2 is None:
-            grad_m2 = sum_p / m2
-        grad_a = e1 * m1 * D1_q_by_d + e2 * p_by_d + e3 * r_by_d + m2 * D2_D3_q
-        found = [grad_m1, grad_m2, grad_m3, m1 * log_q, grad_e2, grad_e3, grad_a]
-        return z if ctx.needs_input_grad[0] else None, _vector(found, S), None, None
+        z, by_node = _node_gradients(ctx, *grads)
+        return z, None if by_node is None else _gradients_of_S(ctx, by_node), None, None
 
 
 class _PropagateNumbers(torch.autograd.Function):
     """The same where S is known in numbers: what depends on S alone is computed once for all.
 
-    A function without ``setup_context`` is not for ``torch.func``, but calling it takes less than
+    Functions without ``setup_context`` are not for ``torch.func``, but calling them takes less than
     half the time, which is what counts for small graphs.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, S: Tensor, graph: Graph, transposed: bool, evaluation: Evaluation
-    ) -> Tensor:
-        out = _evaluated_product(x, graph, transposed, evaluation)
-        _Propagate.setup_context(ctx, (x, S, graph, transposed), out)
-        ctx.evaluation = evaluation
+    def forward(ctx: Any, x: Tensor, factors: Tensor | None, known: "_Known") -> Tensor:
+        S, ctx.graph, ctx.transposed, ctx.evaluation = known
+        out = _evaluated_product(x, ctx.graph, ctx.transposed, ctx.evaluation)
+        if factors is not None:
+            ctx.save_for_backward(S, x, out)
+        else:
+            ctx.save_for_backward(S)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return *_Propagate.backward(ctx, *grads), None
+        return *_node_gradients(ctx, *grads), None
+
+
+class _NodeFactors(torch.autograd.Function):
+    """The way from S to α, μ and ν of :func:`_node_gradients`, whose values no one looks at.
+
+    Layers that share S share them too, so that the gradients of S are summed once for all layers.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, S: Tensor, graph: Graph, transposed: bool, known: Evaluation) -> Tensor:
+        ctx.graph, ctx.transposed, ctx.evaluation = graph, transposed, known
+        ctx.save_for_backward(S)
+        return S.new_empty(3, graph.num_nodes)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _gradients_of_S(ctx, *grads), None, None, None
+
+
+def _node_gradients(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor | None]:  # (n, F), (3, n)
+    """The gradients of x and of what S does to each node, if S learns.
+
+    With γ = Diag(α) + Diag(μ) D^e2 A_a D^e3 Diag(ν), where α = m1 D^e1 + m3, μ = m2 and ν = 1, and
+    with y = γ x and z = γᵀ g, the gradients of α, μ and ν are dot products of rows,
+
+        q = g · x,   p = g · (D^e2 A_a D^e3 x) = (g · y - α q) / m2,   r = x · z - α q,
+
+    and no gradient per edge is ever formed. The product with γᵀ is one with γ where e2 and e3 are
+    exchanged, on the transposed pattern, so that it is differentiable in its turn.
+    """
+    S, *features = ctx.saved_tensors
+    if not features:
+        return _times_transpose(g, S, ctx), None
+
+    x, y = features
+    known = _evaluation_in(ctx, S)
+    m2 = known.S[1]
+    q = row_dots(g, x).to(S.dtype)
+    if _stands_out(known, x.dtype):
+        z = _times_transpose(g, S, ctx)
+        alpha_q = known.alpha * q
+        p = known.powers.masked(row_dots(g, y).to(S.dtype) - alpha_q) / m2
+        r = known.powers.masked(row_dots(x, z).to(S.dtype) - alpha_q)
+    else:  # the differences above would be rounding errors: build the parts instead
+        unit = torch.cat([S.new_tensor([0.0, 1.0, 0.0]), S[3:]])
+        z = _times(g, _transpose(unit), ctx.graph, not ctx.transposed)
+        p = row_dots(g, _times(x, unit, ctx.graph, ctx.transposed)).to(S.dtype)
+        r = m2 * row_dots(x, z).to(S.dtype)
+        z = (known.alpha.unsqueeze(1) * g + m2 * z).to(g.dtype)
+    return z, torch.stack([q, p, r])
+
+
+def _gradients_of_S(ctx: Any, by_node: Tensor) -> Tensor:  # (3, n) -> (7,)
+    """The gradients of S from those of α, μ and ν: sums over nodes.
+
+    d/de of d^e is d^e log d, and d/da of it is e d^e / d, for each of the three powers.
+    """
+    S = ctx.saved_tensors[0]
+    known = _evaluation_in(ctx, S)
+    m1, m2, _, e1, e2, e3, _ = known.S
+    sums = numbers((known.derivative_rows() @ by_node.t()).flatten())  # (7 * 3,)
+    grad_m3, grad_m1, log_q, D1_q_by_d, D2_D3_q, _, _ = sums[0::3]
+    grad_m2, *_, log_p, p_by_d = sums[1::3]
+    *_, grad_e3, r_by_d = sums[2::3]
+    grad_a = e1 * m1 * D1_q_by_d + m2 * e2 * p_by_d + e3 * r_by_d + m2 * D2_D3_q
+    found = [grad_m1, grad_m2, grad_m3, m1 * log_q, m2 * log_p, grad_e3, grad_a]
+    return _vector(found, S)
+
+
+def _evaluation_in(ctx: Any, S: Tensor) -> Evaluation:
+    """That of the forward pass, unless a gradient is to be had of what is computed with it."""
+    if ctx.evaluation is None or torch.is_grad_enabled():
+        return Evaluation(ctx.graph, S, ctx.transposed)
+    evaluation: Evaluation = ctx.evaluation
+    return evaluation
 
 
 def _evaluated_product(x: Tensor, graph: Graph, transposed: bool, evaluation: Evaluation) -> Tensor:
@@ -207,16 +241,28 @@ def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     return product(pattern, ctx.evaluation.transposed_entries(graph), g)
 
 
+_Known = tuple[Tensor, Graph, bool, Evaluation]
+
+
 def _times(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
     """γ x, or with ``transposed`` on the other pattern; recorded only if someone is watching."""
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         traced: Tensor = _Propagate.apply(x, S, graph, transposed)
         return traced
-    evaluation = evaluation_of(graph, S, transposed)
+    factors, known = shared((id(S), graph, transposed), lambda: _known(S, graph, transposed))
     if not torch.is_grad_enabled():
-        return _evaluated_product(x, graph, transposed, evaluation)
-    out: Tensor = _PropagateNumbers.apply(x, S, graph, transposed, evaluation)
+        return _evaluated_product(x, *known[1:])
+    out: Tensor = _PropagateNumbers.apply(x, factors, known)
     return out
+
+
+def _known(S: Tensor, graph: Graph, transposed: bool) -> tuple[Tensor | None, _Known]:
+    """All about γ; it holds S, so that no other tensor can be taken for it by its address."""
+    evaluation = evaluation_of(graph, S, transposed)
+    factors = None
+    if S.requires_grad and torch.is_grad_enabled():
+        factors = _NodeFactors.apply(S, graph, transposed, evaluation)
+    return factors, (S, graph, transposed, evaluation)
 
 
 def _stands_out(evaluation: Evaluation, dtype: torch.dtype) -> bool:

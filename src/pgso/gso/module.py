@@ -1,8 +1,6 @@
 """Section 3.3: the operator as a module whose seven scalars are trained with the network."""
 
-import threading
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,32 +9,11 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, as_graph
 from pgso.gso.explanation import EdgeMasking
 from pgso.gso.message_passing import graph_for, pgso_entries, propagate, times_entries
+from pgso.gso.one_pass import shared
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import Shape, parse_shape, spread_heads
 from pgso.gso.structural import StructuralNetwork
-
-
-class _Pass(threading.local):
-    """The pass through a network that a thread is in, if any."""
-
-    stacked: "dict[tuple[PGSO, bool], Tensor] | None" = None
-
-
-_pass = _Pass()
-
-
-@contextmanager
-def one_pass() -> Iterator[None]:
-    """Within it the scalars of an operator are put together once, however many layers share it.
-
-    On small graphs seven gradients for each layer cost as much as a product.
-    """
-    before, _pass.stacked = _pass.stacked, {}
-    try:
-        yield
-    finally:
-        _pass.stacked = before
 
 
 class PGSO(EdgeMasking):
@@ -107,12 +84,7 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
-        if torch.compiler.is_compiling() or _pass.stacked is None:
-            return self._stack()
-        key = self, torch.is_grad_enabled()
-        if key not in _pass.stacked:
-            _pass.stacked[key] = self._stack()
-        return _pass.stacked[key]
+        return shared(self, self._stack)
 
     def _stack(self) -> Tensor:
         return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])

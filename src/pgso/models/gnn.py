@@ -17,7 +17,8 @@ from pgso.convs import CONVS
 from pgso.convs.features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
-from pgso.gso.module import PGSO, one_pass
+from pgso.gso.module import PGSO
+from pgso.gso.one_pass import one_pass
 from pgso.gso.parameters import Scalar
 from pgso.gso.shapes import Shape
 from pgso.models.encoder import CategoryEncoder

@@ -78,7 +78,8 @@ def eigenpairs(
     Args:
         graph: Undirected; a directed one is refused with an offending edge.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
-        k: How many, at most n, or ``None`` for all (up to ten thousand nodes).
+        k: How many, or ``None`` for all (up to ten thousand nodes); a graph of fewer nodes has
+            no more than one for each.
         which: ``"smallest"``, ``"largest"``, or ``"both"``: half of k from either end, the odd
             one from the upper.
         tol: Allowed residual, relative to half the width of Theorem 2's interval. It bounds the
@@ -126,9 +127,9 @@ def _symmetric_pairs(
         raise InputError(
             f"all {n} eigenvalues would need a dense matrix; ask for k of them, or for the density"
         )
-    k = n if k is None else k
-    if not 1 <= k <= n:
-        raise InputError(f"k must be between 1 and the number of nodes {n}, got {k}")
+    k = n if k is None else min(k, n)
+    if k < 1:
+        raise InputError(f"k must be at least 1, for a graph of at least one node, got {k}")
     params = symmetrised_parameters(resolve(S).as_floats())
     matrix = as_scipy(graph, params)
     diagonal = matrix.diagonal()
