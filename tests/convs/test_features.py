@@ -69,6 +69,10 @@ def test_features_of_another_width_or_shape_are_refused_in_words():
         Linear(30, 5)(DENSE[:, :7])
     with pytest.raises(InputError, match="must have shape"):
         as_features(torch.ones(2, 2, 2).to_sparse_coo())
+    with pytest.raises(InputError, match=r"floating-point numbers, got torch\.int64"):
+        Linear(3, 2)(torch.ones(4, 3, dtype=torch.int64))
+    with pytest.raises(InputError, match=r"dense or torch\.sparse, got ndarray"):
+        as_features(DENSE.numpy())
 
 
 def test_sparse_features_that_changed_are_prepared_anew():

@@ -13,6 +13,7 @@ from hypothesis import given
 from torch_geometric.data import Batch, Data
 
 from pgso import Graph, apply_pgso, dense_pgso
+from pgso.graph import EdgeList
 from tests.strategies import edge_lists, random_features
 
 
@@ -232,3 +233,14 @@ def test_an_edge_of_weight_zero_needs_no_reverse(pairs, weights):
 
 def test_small_integers_of_any_kind_are_weights():
     assert Graph.from_dense(np.array([[0, 2], [2, 0]], dtype=np.uint16)).degree.tolist() == [2, 2]
+
+
+def test_degrees_are_counted_with_enough_digits_whatever_the_default_type_is():
+    leaves = torch.arange(1, 1001)
+    star = torch.stack([leaves, torch.zeros_like(leaves)])
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        found = Graph.from_edge_index(star).degree[0], EdgeList.of(star, None, 1001).degree[0]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert found == (1000, 1000)

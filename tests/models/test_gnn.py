@@ -104,6 +104,9 @@ def test_impossible_sizes_are_refused_in_words():
         GNN("gcn", 4, 8, 3, num_layers=0)
     with pytest.raises(InputError, match="out_channels must be positive"):
         GNN("gcn", 4, 8, 0)
+    edges, model = torch.tensor([[0, 1], [1, 2]]), GNN("gcn", 4, 8, 2, task="graph")
+    with pytest.raises(InputError, match="each of the 3 nodes, got 2 numbers"):
+        model(torch.ones(3, 4), edges, batch=torch.tensor([0, 0]))
 
 
 def test_a_gin_for_nodes_does_not_squeeze_everything_through_as_many_units_as_classes():

@@ -85,6 +85,15 @@ def test_a_mask_of_zero_removes_the_message_and_keeps_the_degrees(name):
     torch.testing.assert_close(masked, layer(X, EDGES) - removed, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("layer", [pyg.LEConv(4, 3), pyg.GINConv(torch.nn.Identity())])
+def test_masks_on_converted_layers_do_what_they_do_on_pygs(layer):
+    mask, outputs = torch.rand(NUM_EDGES), []
+    for model in (layer, convert(layer)):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model(X, EDGES))
+    torch.testing.assert_close(*outputs)
+
+
 def test_gnn_explainer_masks_nodes_and_edges(model):
     before = model(X, EDGES)
     explainer = Explainer(
@@ -112,6 +121,12 @@ def test_pyg_summary_counts_the_scalars(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "tabulate", table)
     count = sum(parameter.numel() for parameter in model.parameters())
     assert f"{count:,}" in pyg.summary(model, X, EDGES)
+
+
+def test_pyg_summary_takes_sparse_features(monkeypatch):
+    table = types.SimpleNamespace(tabulate=lambda rows, **_: str(rows))
+    monkeypatch.setitem(sys.modules, "tabulate", table)
+    assert "[6, 4]" in pyg.summary(GNN("gcn", 4, 8, 3), X.to_sparse_csr(), EDGES)
 
 
 @pytest.mark.parametrize(

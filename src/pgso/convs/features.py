@@ -60,9 +60,9 @@ class SparseFeatures:
             shape=(n, width),
         )
 
-    def size(self, dim: int) -> int:
-        """The number of nodes (0) or of features (1, -1)."""
-        return self.shape[dim]
+    def size(self, dim: int | None = None) -> Any:
+        """The number of nodes (0) or of features (1, -1); as torch's, both without ``dim``."""
+        return self.shape if dim is None else self.shape[dim]
 
     @property
     def device(self) -> torch.device:
@@ -93,6 +93,11 @@ Features = Tensor | SparseFeatures
 
 def as_features(x: Features) -> Features:
     """Dense features as they are, torch.sparse ones prepared."""
+    if not isinstance(x, (Tensor, SparseFeatures)):
+        raise InputError(
+            f"x must be a tensor of shape (n, F), dense or torch.sparse, got {type(x).__name__}; "
+            "try torch.as_tensor(x), or torch.as_tensor(x.toarray()).to_sparse_csr()"
+        )
     if isinstance(x, Tensor) and x.layout != torch.strided:
         return SparseFeatures.of(x)
     return x
@@ -186,7 +191,9 @@ class Linear(PyGLinear):
         return functional.linear(x, self.weight)
 
     def _check(self, x: Features) -> None:
-        """Refuse another width than the first one; a lazy layer takes any first one."""
+        """Refuse integers, and another width than the first one; a lazy layer takes any."""
+        if not x.dtype.is_floating_point:
+            raise InputError(f"x must hold floating-point numbers, got {x.dtype}; try x.float()")
         if self.in_channels < 0:
             self.initialize_parameters(self, (x,))
         if x.size(-1) != self.in_channels:

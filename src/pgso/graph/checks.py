@@ -11,6 +11,11 @@ INDEX_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 FEATURE_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
+def weight_type() -> torch.dtype:
+    """Torch's default, but of 32 bits at least: counts of many edges need the digits."""
+    return torch.promote_types(torch.get_default_dtype(), torch.float32)
+
+
 def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
     """Refuse anything but a (2, E) tensor of node ids below ``num_nodes``; return n."""
     if not isinstance(edge_index, Tensor):
@@ -57,7 +62,7 @@ def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
             "move them to one device"
         )
     if not edge_weight.is_floating_point():
-        edge_weight = edge_weight.to(torch.get_default_dtype())
+        edge_weight = edge_weight.to(weight_type())
     elif edge_weight.dtype in (torch.float16, torch.bfloat16):
         edge_weight = edge_weight.float()  # sums of many small weights need the digits
     finite = edge_weight.detach().isfinite()

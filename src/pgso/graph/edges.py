@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from pgso.graph.checks import weight_type
 from pgso.graph.graph import Graph
 from pgso.graph.structure import Pattern
 
@@ -32,7 +33,7 @@ class EdgeList:
         row, col = torch.cat([target, nodes]), torch.cat([source, nodes])
         pattern = Pattern(rowptr=None, row=row, col=col, diagonal=nodes + source.size(0))
         if edge_weight is None:
-            ones = torch.ones_like(source, dtype=torch.get_default_dtype())
+            ones = torch.ones_like(source, dtype=weight_type())
             return cls(pattern, None, ones.new_zeros(num_nodes).index_add(0, target, ones))
         # A column will do, and sums of many small weights need the digits: as in a Graph.
         edge_weight = edge_weight.flatten()

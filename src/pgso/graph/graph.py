@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import readers
-from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type
+from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type, weight_type
 from pgso.graph.memo import for_any_mode
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
@@ -101,7 +101,7 @@ class Graph:
         pattern, position = structure.pattern, structure.position
         n, nnz = pattern.num_nodes, pattern.row.numel()
         if edge_weight is None:
-            entries = torch.bincount(position, minlength=nnz).to(torch.get_default_dtype())
+            entries = torch.bincount(position, minlength=nnz).to(weight_type())
         else:
             edge_weight = check_edge_weight(edge_weight, position)
             entries = edge_weight.new_zeros(nnz).index_add(0, position, edge_weight)

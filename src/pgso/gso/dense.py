@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
+from pgso.graph.checks import weight_type
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
 
@@ -41,7 +42,7 @@ def dense_pgso(
     if adjacency.is_complex() or not bool(adjacency.detach().isfinite().all()):
         raise InputError("an adjacency matrix must hold real, finite numbers")
     if not adjacency.is_floating_point():
-        adjacency = adjacency.to(torch.get_default_dtype())
+        adjacency = adjacency.to(weight_type())
     m1, m2, m3, e1, e2, e3, a = resolve(S)
     identity = torch.eye(adjacency.size(0), dtype=adjacency.dtype, device=adjacency.device)
     A_a = adjacency + a * identity

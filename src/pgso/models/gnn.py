@@ -178,6 +178,11 @@ class GNN(nn.Module):
         if self.task == "graph":
             if batch is None:
                 batch, num_graphs = torch.zeros_like(out[:, 0], dtype=torch.long), 1
+            if batch.size(0) != out.size(0):
+                raise InputError(
+                    f"batch must name the graph of each of the {out.size(0)} nodes, "
+                    f"got {batch.size(0)} numbers"
+                )
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
             out = self.head(dropout(out, self.dropout, self.training))

@@ -178,6 +178,11 @@ def test_the_operators_learn_with_the_network():
     assert gso.parameters_tuple() != gso.start
 
 
+def hooked(layer):
+    layer.register_message_forward_hook(lambda *_: None)
+    return layer
+
+
 @pytest.mark.parametrize(
     ("layer", "reason"),
     [
@@ -187,6 +192,10 @@ def test_the_operators_learn_with_the_network():
         (pyg.GCNConv(4, 4, flow="target_to_source"), "transpose"),
         (pyg.GINConv(mlp(), aggr="mean"), "aggregation 'mean'"),
         (pyg.ChebConv(4, 4, K=1), "K=1"),
+        (pyg.SGConv(4, 4, K=0), "K=0"),
+        (pyg.TAGConv(4, 4, K=0), "K=0"),
+        (pyg.GraphConv(4, 4, node_dim=0), "node_dim is 0"),
+        (hooked(pyg.GCNConv(4, 4)), "hooks"),
     ],
 )
 def test_layers_that_cannot_be_converted_are_named_and_stay(layer, reason):

@@ -6,6 +6,7 @@ import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
+from torch_geometric.data import Data
 
 from pgso import PGSO, Graph, convert
 from pgso.errors import InputError
@@ -162,10 +163,55 @@ def test_two_sets_of_nodes_are_refused_in_words(name):
         convert(kind.make())((X, X[:3]), EDGES, *further)
 
 
-@pytest.mark.parametrize("name", ["gat", "gatv2"])
-def test_attention_weights_are_refused_in_words(name):
-    with pytest.raises(InputError, match="no attention weights"):
-        convert(KINDS[name].make())(X, EDGES, return_attention_weights=True)
+@pytest.mark.parametrize("name", ["gat", "gatv2", "gat without loops"])
+def test_attention_weights_are_those_of_pyg(name):
+    layer = KINDS[name].make().eval()
+    found, wanted = (
+        model(X, EDGES, return_attention_weights=True) for model in (convert(layer), layer)
+    )
+    torch.testing.assert_close(found, wanted)
+
+
+def test_features_of_many_batches_are_taken_where_pyg_takes_them():
+    for name in ("gine", "graph", "sage", "gcn"):
+        kind = KINDS[name]
+        further = on_edges(kind, EDGES.size(1))
+        ours, theirs = both(kind.make(), torch.stack([X, 2 * X]), EDGES, *further)
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["graph", "graph mean", "le"])
+def test_integer_weights_are_numbers_too(name):
+    ours, theirs = both(KINDS[name].make(), X, EDGES, torch.arange(1, 8))
+    torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["sage", "graph mean", "tag", "gcn"])
+def test_a_node_of_many_neighbours_counts_them_all_where_the_default_type_is_short(name):
+    leaves = torch.arange(1, 601)
+    star = torch.stack([leaves, torch.zeros_like(leaves)])
+    star = torch.cat([star, star.flip(0)], dim=1)
+    layer = KINDS[name].make()
+    x = torch.rand(601, WIDTH, generator=torch.Generator().manual_seed(0))
+    wanted = layer(x, star)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        found = convert(layer)(x, star)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_pygs_data_stands_for_a_graph():
+    layer = convert(pyg.GCNConv(WIDTH, 3))
+    data = Data(edge_index=EDGES, edge_weight=torch.rand(7), num_nodes=6)
+    torch.testing.assert_close(layer(X, data), layer(X, EDGES, data.edge_weight))
+
+
+def test_weights_beside_a_graph_that_has_its_own_are_refused():
+    layer, graph = convert(pyg.GCNConv(WIDTH, 3)), Graph.from_edge_index(EDGES)
+    with pytest.raises(InputError, match="a Graph has its own"):
+        layer(X, graph, torch.rand(7))
 
 
 def test_edges_that_cannot_be_are_refused_in_words():

@@ -68,7 +68,7 @@ def convert(
     for layer in found:
         adapter: Any = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
-        hops = max(adapter.num_hops(layer), 1)
+        hops = adapter.num_hops(layer)
         if operator == "pgso":
             operators = [shared.setdefault(S, _operator(S, learn, model))] * hops
         else:

@@ -18,6 +18,11 @@ from pgso.models.conversion.reading import Reading
 ADJACENCY = PGSOParameters(0.0, 1.0, -1.0, 0.0, 0.0, 0.0, 1.0)  # A + I - I: a > 0 keeps d + a > 0
 WITH_SELF = PGSOParameters(0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # A + I
 MEAN = PGSOParameters(0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0)  # D^-1 A
+HOOKS = [
+    f"_{step}_forward{pre}_hooks"
+    for step in ("propagate", "message", "aggregate", "message_and_aggregate")
+    for pre in ("", "_pre")
+]
 SUMS = Reading(empty=0.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(degree="count", empty=1.0)  # rows without edges are empty, whatever their degree
 
@@ -30,6 +35,7 @@ class Converted:
     """
 
     aggregations: Collection[str] = ("add", "sum")  # those for which γ starts as PyG's layer
+    nodes_along = -2  # the dimension of x that ``forward`` takes for the nodes
     gso: PGSO
     explain: bool | None
     _edge_mask: Tensor | None
@@ -44,6 +50,10 @@ class Converted:
             return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
         if isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
             return "it is made for two sets of nodes"
+        if layer.node_dim != cls.nodes_along:
+            return f"its node_dim is {layer.node_dim}, not {cls.nodes_along}"
+        if any(getattr(layer, name, None) for name in HOOKS):
+            return "no messages are sent that the hooks on it could see"
         return None
 
     @staticmethod
@@ -94,9 +104,13 @@ class Converted:
         entries = pgso_entries(edges, S).to(dtype)
         if not self.explain:
             return entries
+        mask = self.edge_mask().to(dtype)
+        return entries * torch.cat([mask, mask.new_ones(edges.num_nodes)])
+
+    def edge_mask(self) -> Tensor:  # (E,)
+        """What an explainer multiplies the messages with."""
         assert self._edge_mask is not None
-        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
-        return entries * torch.cat([mask.to(dtype), mask.new_ones(edges.num_nodes, dtype=dtype)])
+        return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
 
 
 def one_set(x: Any) -> Tensor:

@@ -8,7 +8,6 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.utils import add_self_loops, remove_self_loops
 
-from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.dense import factors
 from pgso.gso.parameters import PGSOParameters
@@ -79,6 +78,7 @@ class _Weighed(Converted):
 class _Attention(_Weighed):
     r"""DESIGN decision 5: :math:`\alpha` modulates the edges of γ, head by head."""
 
+    nodes_along = 0
     add_self_loops: bool
     concat: bool
     bias: Tensor | None
@@ -94,13 +94,9 @@ class _Attention(_Weighed):
         return WITH_SELF if layer.add_self_loops else PRESETS["adjacency"].as_floats()
 
     def edges(
-        self, x: Any, edge_index: Any, edge_attr: Tensor | None, refused: Any
+        self, x: Any, edge_index: Any, edge_attr: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The edges attended to, with fresh self-loops if the layer adds them."""
-        if refused:
-            raise InputError(
-                "a converted layer gives no attention weights; ask the layer before convert"
-            )
         pairs, _, _ = as_edges(edge_index, None)
         if self.add_self_loops:
             pairs, edge_attr = remove_self_loops(pairs, edge_attr)
@@ -128,7 +124,8 @@ class _Attention(_Weighed):
         alpha: Tensor,  # (E, H)
         pairs: Tensor,  # (2, E)
         graph: Any,
-    ) -> Tensor:  # (n, H * C) or (n, C)
+        with_attention: bool | None,
+    ) -> Any:  # (n, H * C) or (n, C), and if asked for the edges with their alpha
         """γ_att of the heads, joined as the layer joins them."""
         loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
         n = heads.size(0)
@@ -141,7 +138,10 @@ class _Attention(_Weighed):
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         if self.res is not None:
             out = out + self.res(x)
-        return out if self.bias is None else out + self.bias
+        if self.bias is not None:
+            out = out + self.bias
+        # PyG asks for a bool, whichever.
+        return (out, (pairs, alpha)) if isinstance(with_attention, bool) else out
 
 
 @converts(pyg.GATConv)
@@ -155,15 +155,15 @@ class GATPGSO(_Attention, pyg.GATConv):
         edge_attr: Tensor | None = None,
         size: Any = None,
         return_attention_weights: bool | None = None,
-    ) -> Tensor:
-        """As PyG's ``GATConv``, without its attention weights."""
+    ) -> Any:
+        """As PyG's ``GATConv``; attention weights are those that γ's entries then multiply."""
         x = one_set(x)
-        pairs, edge_attr = self.edges(x, edge_index, edge_attr, return_attention_weights)
+        pairs, edge_attr = self.edges(x, edge_index, edge_attr)
         heads = self.lin(x).view(-1, self.heads, self.out_channels)
         logits = ((heads * self.att_src).sum(dim=-1), (heads * self.att_dst).sum(dim=-1))
         inputs = {"alpha": logits, "edge_attr": edge_attr, "size": None}
         alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
-        return self.propagate_heads(x, heads, alpha, pairs, edge_index)
+        return self.propagate_heads(x, heads, alpha, pairs, edge_index, return_attention_weights)
 
 
 @converts(pyg.GATv2Conv)
@@ -176,15 +176,15 @@ class GATv2PGSO(_Attention, pyg.GATv2Conv):
         edge_index: Any,
         edge_attr: Tensor | None = None,
         return_attention_weights: bool | None = None,
-    ) -> Tensor:
-        """As PyG's ``GATv2Conv``, without its attention weights."""
+    ) -> Any:
+        """As PyG's ``GATv2Conv``; attention weights as for ``GATConv``."""
         x = one_set(x)
-        pairs, edge_attr = self.edges(x, edge_index, edge_attr, return_attention_weights)
+        pairs, edge_attr = self.edges(x, edge_index, edge_attr)
         left = self.lin_l(x).view(-1, self.heads, self.out_channels)
         right = left if self.share_weights else self.lin_r(x).view_as(left)
         inputs = {"x": (left, right), "edge_attr": edge_attr}
         alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
-        return self.propagate_heads(x, left, alpha, pairs, edge_index)
+        return self.propagate_heads(x, left, alpha, pairs, edge_index, return_attention_weights)
 
 
 @converts(pyg.GINEConv)
@@ -206,9 +206,9 @@ class GINEPGSO(_Weighed, pyg.GINEConv):
         x = one_set(x)
         pairs, _, _ = as_edges(edge_index, None)
         entries, diagonal = self.coefficients(
-            x.size(0), pairs, attended=False, loops=1.0, graph=edge_index
+            x.size(-2), pairs, attended=False, loops=1.0, graph=edge_index
         )
-        messages = entries.to(x.dtype) * self.message(x[pairs[0]], edge_attr)
-        out = (diagonal.to(x.dtype) * x).index_add(0, pairs[1], messages)
+        messages = entries.to(x.dtype) * self.message(x.index_select(-2, pairs[0]), edge_attr)
+        out = (diagonal.to(x.dtype) * x).index_add(-2, pairs[1], messages)
         answer: Tensor = self.nn(out + self.eps * x)
         return answer

@@ -18,6 +18,13 @@ from pgso.models.conversion.reading import Reading
 class _Normalised(Converted):
     """D_a^-1/2 A_a D_a^-1/2, where a is the weight of the self-loops that the layer adds."""
 
+    @classmethod
+    def obstacle(cls, layer: Any) -> str | None:
+        """Without a hop there is nothing to learn."""
+        if getattr(layer, "K", 1) == 0:
+            return "with K=0 it does not use the graph"
+        return super().obstacle(layer)
+
     @staticmethod
     def fill(layer: Any) -> float:
         """The weight of the self-loops that the layer adds: 0 for none."""

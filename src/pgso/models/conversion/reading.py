@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Sample, as_graph
-from pgso.graph.readers import edges_of_torch_sparse
+from pgso.graph.checks import weight_type
+from pgso.graph.readers import edges_of_data, edges_of_torch_sparse
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Reading:
             # PyG adds its loops on top of those of a sparse matrix, but not of an edge_index.
             if self.loops == "fill":
                 loops = self._diagonal(pairs, weight, num_nodes, on_top=adjacency)
-            whole = torch.ones_like(source, dtype=torch.get_default_dtype())
+            whole = torch.ones_like(source, dtype=weight_type())
             weight = (whole if weight is None else weight).masked_fill(is_loop, 0)
         edges = EdgeList.of(pairs, weight, num_nodes)
         degree = edges.degree if loops is None else edges.degree + loops
@@ -121,15 +123,23 @@ _remembered = WeakIdKeyDictionary()
 
 
 def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
-    """(edge_index, weights, whether it was a matrix) of an edge_index, sparse matrix or Graph."""
-    if isinstance(edge_index, Graph):
-        return edge_index.edge_index, edge_index.edge_weight, False
+    """(edge_index, weights, whether it was a matrix) of whatever stands for a graph."""
+    if isinstance(edge_index, Graph) or hasattr(edge_index, "edge_index"):  # the latter: PyG's Data
+        if edge_weight is not None:
+            raise InputError(
+                f"edge_weight goes with an edge_index; a {type(edge_index).__name__} has its own"
+            )
+        if isinstance(edge_index, Graph):
+            return edge_index.edge_index, edge_index.edge_weight, False
+        edge_index, edge_weight, _ = edges_of_data(edge_index)
     if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
         pairs, values, _ = edges_of_torch_sparse(edge_index)
         return pairs, values, True
     as_tensor = getattr(edge_index, "as_tensor", None)  # PyG's EdgeIndex
     if edge_weight is not None and edge_weight.dim() == 2:
         edge_weight = edge_weight.squeeze(1)
+    if edge_weight is not None and not edge_weight.is_floating_point():
+        edge_weight = edge_weight.to(weight_type())
     return edge_index if as_tensor is None else as_tensor(), edge_weight, False
 
 
