@@ -61,8 +61,3 @@ def test_without_a_test_set_nothing_is_trained(pgso, tmp_path):
     assert shown.exit_code == 2
     assert "has no test set to compare on" in shown.stderr
     assert not (tmp_path / "runs" / "records").exists()
-
-
-def test_auto_is_checked_like_the_others(pgso):
-    shown = pgso("compare", "karate", "--epochs", 1, "--seeds", 1, "--set", "operator=auto")
-    assert shown.exit_code == 0, shown.output

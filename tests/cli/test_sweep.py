@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from pgso.records import Store
+
 
 def test_the_choice_of_each_operator_is_shown_and_comes_as_json(pgso):
     toy = ("sweep", "karate", "--space", "epochs=[1,3]", "--seeds", 1, "--workers", 1)
@@ -13,3 +17,37 @@ def test_the_choice_of_each_operator_is_shown_and_comes_as_json(pgso):
     assert [entry["operator"] for entry in found] == ["fixed", "pgso"]
     assert all(entry["choice"]["epochs"] in (1, 3) for entry in found)
     assert all(0 <= entry["test"] <= 1 for entry in found)
+
+
+def test_what_is_set_is_not_searched_over(pgso, tmp_path):
+    settled = [f"--set={choice}" for choice in ("epochs=2", "hidden_channels=4", "num_layers=1")]
+    shown = pgso("sweep", "karate", *settled, "--seeds", 1, "--operator", "fixed", "--workers", 1)
+    assert "best of 1" in shown.stdout
+    (record,) = Store(tmp_path / "runs")
+    assert (record.spec.epochs, record.spec.hidden_channels, record.spec.num_layers) == (2, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--operator", "fixed", "--operator", "best"], "operator cannot be 'best'"),
+        (["--space", "epochs=[1,-2]", "--search", "tpe"], "epochs cannot be -2"),
+        (["--space", "seed=[1,2]"], "--space cannot change seed here: --seeds says how many"),
+        (["--space", 'operator=["pgso"]'], "--space cannot change operator"),
+        (["--set", "operator=pgso"], "--set cannot change operator here: --operator says which"),
+        (["--set", "epochs=2", "--space", "epochs=[1]"], "epochs here: it is searched over"),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_first_run(pgso, tmp_path, options, sentence):
+    shown = pgso("sweep", "karate", "--seeds", 1, "--workers", 1, *options)
+    assert shown.exit_code == 2
+    assert sentence in shown.stderr
+    assert not (tmp_path / "runs" / "records").exists()
+
+
+def test_a_choice_that_fails_is_tried_once_and_named_as_it_was_written(pgso):
+    space = ("--space", 'conv=["[/gnc]"]', "--search", "tpe", "--trials", 3)
+    shown = pgso("sweep", "karate", *space, "--seeds", 1, "--operator", "fixed", "--workers", 1)
+    assert shown.exit_code == 1
+    assert shown.stdout.count("failed:") == 1
+    assert "[/gnc]" in shown.stdout

@@ -124,6 +124,8 @@ def test_what_was_changed_is_trained_again(pgso, tmp_path):
         (("--set", "dataset=Cora"), "--set cannot change dataset"),
         (("--set", 'data_options={"a":1}'), "--option NAME=VALUE"),
         (("--save", "."), "--save must name a file"),
+        (("--save", "/dev/null/best.safetensors"), "--save /dev/null/best.safetensors cannot be"),
+        (("--out", "/dev/null/runs"), "--out /dev/null/runs cannot be written to"),
     ],
 )
 def test_what_cannot_be_is_said_before_training(pgso, tmp_path, arguments, message):
@@ -131,6 +133,14 @@ def test_what_cannot_be_is_said_before_training(pgso, tmp_path, arguments, messa
     assert shown.exit_code == 2
     assert message in shown.stderr
     assert not (tmp_path / "runs" / "records").exists()
+
+
+def test_a_run_without_an_epoch_does_not_claim_to_have_written_weights(pgso, tmp_path):
+    options = ("--epochs", 2, "--set", "lr=1e30", "--save", "best.safetensors")
+    shown = pgso("train", "karate", *options)
+    assert shown.exit_code == 1
+    assert "weights: none, for no epoch came to its end" in shown.stdout
+    assert not (tmp_path / "best.safetensors").exists()
 
 
 def test_the_progress_of_several_trainings_ends_at_their_sum(pgso):

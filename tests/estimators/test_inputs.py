@@ -1,9 +1,68 @@
+import numpy as np
+import pytest
 import torch
 
-from pgso.estimators.inputs import read_features
+from pgso import PGSOClassifier, PGSOFeatures
+from pgso.errors import InputError
+from pgso.estimators.inputs import read_features, read_labels
 
 
 def test_sparse_tensors_are_features_too():
     dense = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
     for X in (dense.to_sparse_csr(), dense.to_sparse()):
         assert read_features(X).toarray().tolist() == dense.tolist()
+
+
+class Table(np.ndarray):
+    """An array whose columns have names, as a DataFrame's do."""
+
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values, columns):
+        table = np.asarray(values, dtype=float).view(cls)
+        table.columns = columns
+        return table
+
+
+PATH = np.array([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
+X = Table.of([[1, 2], [3, 4], [5, 6], [7, 8]], ("age", "height"))
+TURNED = Table.of(np.asarray(X)[:, ::-1], ("height", "age"))
+
+
+def test_columns_in_another_order_are_refused():
+    classifier = PGSOClassifier(epochs=1).fit(PATH, X, [0, 1, 0, 1])
+    features = PGSOFeatures().fit(PATH, X)
+    for estimator, call in ((classifier, classifier.predict), (features, features.transform)):
+        assert estimator.feature_names_in_.tolist() == ["age", "height"]
+        call(PATH, X)
+        call(PATH, np.asarray(X))  # without names there is nothing to compare
+        with pytest.raises(InputError, match="age, height; got height, age"):
+            call(PATH, TURNED)
+    assert not hasattr(features.fit(PATH, np.asarray(X)), "feature_names_in_")
+
+
+def test_what_comes_out_has_names():
+    features = PGSOFeatures(hops=np.int64(2)).fit(PATH, X)
+    names = ["age", "height", "age_hop1", "height_hop1", "age_hop2", "height_hop2"]
+    assert features.get_feature_names_out().tolist() == names
+    assert features.transform().shape[1] == len(names)
+    assert PGSOFeatures(hops=1).fit(PATH).get_feature_names_out().tolist() == ["x0", "x0_hop1"]
+    with pytest.raises(InputError, match="2 names are needed, got 1"):
+        features.get_feature_names_out(["one"])
+
+
+def test_pandas_way_to_say_unknown_is_understood():
+    class NAType:
+        def __eq__(self, other):
+            return self
+
+        __ne__ = __eq__
+        __hash__ = None
+
+        def __bool__(self):
+            raise TypeError("boolean value of NA is ambiguous")
+
+    classes, codes = read_labels(np.array(["b", NAType(), "a"], dtype=object))
+    assert classes.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, -1, 0]

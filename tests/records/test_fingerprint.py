@@ -1,5 +1,9 @@
+"""Whether a record is of the files that are there now."""
+
+from pgso import fit
+from pgso.data.own.folder import HEADERS
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.fingerprint import fingerprint
+from pgso.records.fingerprint import READ, fingerprint
 
 
 def test_a_name_has_no_files_to_look_at(tmp_path, monkeypatch):
@@ -17,3 +21,23 @@ def test_a_record_of_files_that_changed_since_does_not_count(tmp_path):
     (folder / "labels.csv").write_text("a,1")
     assert store.get(spec) is None
     assert store.missing([spec]) == [spec]
+
+
+def test_files_that_are_no_part_of_the_dataset_do_not_count(tmp_path):
+    for name in READ:
+        (tmp_path / name).write_text("a,b")
+    before = fingerprint(str(tmp_path))
+    (tmp_path / "predictions.csv").write_text("a,1")
+    (tmp_path / "best.safetensors").write_text("")
+    assert fingerprint(str(tmp_path)) == before
+    assert set(HEADERS) | {"features.npy"} == set(READ)
+
+
+def test_a_folder_that_is_called_like_a_dataset_is_not_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec, store = RunSpec(dataset="karate", epochs=1), Store(tmp_path / "runs")
+    (tmp_path / "karate").mkdir()
+    store.put(fit(spec))
+    assert store.missing([spec]) == []
+    (tmp_path / "karate").rmdir()
+    assert store.missing([spec]) == []

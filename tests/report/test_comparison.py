@@ -28,6 +28,14 @@ def test_a_summary_has_mean_spread_and_interval_in_points():
     assert fixed.sd == pytest.approx(100 * stats.tstd(THREE["fixed"]))
 
 
+def test_the_interval_of_scores_stays_among_scores():
+    summary = compare(make_runs({"fixed": [0.99, 0.8, 0.97]})).test.summaries[0]
+    assert summary.interval.high == 100
+    assert summary.interval.low == pytest.approx(
+        92 - (100 * stats.sem([0.99, 0.8, 0.97]) * 4.3027), abs=0.01
+    )
+
+
 def test_a_clear_gain_is_to_be_learned():
     # differences 15, 16, 17, 16 and two comparisons: 16 +- t(3, 0.9875) * 0.8165 / 2, t = 4.177
     verdict = compare(make_runs(THREE)).verdict

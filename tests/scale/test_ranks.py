@@ -7,9 +7,8 @@ import sys
 import pytest
 import torch
 
-from pgso.data import load_task
 from pgso.scale import ranks
-from pgso.training.fit import fit, fit_task
+from pgso.training.fit import fit
 from tests.scale.processes import run
 from tests.training.tasks import karate, minesweeper, shapes, write_triangles_and_paths
 
@@ -47,8 +46,7 @@ def interrupted(path, dies_at):
         if ranks.rank() == 1 and session.epoch == dies_at:
             os._exit(7)
 
-    task = load_task(SAMPLED.dataset, None, SAMPLED.seed, **SAMPLED.data_options)
-    _, record = fit_task(SAMPLED, task, watch=watch, checkpoint=path, checkpoint_every=1)
+    record = fit(SAMPLED, watch=watch, checkpoint=path, checkpoint_every=1)
     return record.without_times()
 
 

@@ -4,6 +4,7 @@ import torch
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
+from pgso.records import RunSpec
 from pgso.training.checkpoint import fitted, load_model
 from pgso.training.metrics import score
 from pgso.training.session import predict_logits
@@ -53,6 +54,48 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(spec, shapes_root, tmp_path
     assert resumed.without_times() == whole.without_times()
     assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before it was put away
     assert list(tmp_path.iterdir()) == []  # what is finished needs no checkpoint
+
+
+def test_trainings_of_a_choice_that_had_ended_are_not_run_again(tmp_path):
+    file, spec = tmp_path / "run.safetensors", karate(operator="auto", epochs=4)
+    whole, passes = fit(spec), []
+
+    def stop_in_the_third(session):
+        passes.append(session.epoch)
+        if len(passes) == 10:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        fit(spec, watch=stop_in_the_third, checkpoint=file, checkpoint_every=3)
+    passes.clear()
+    resumed = fit(spec, watch=lambda session: passes.append(session.epoch), checkpoint=file)
+    assert resumed.without_times() == whole.without_times()
+    assert passes == [1, 2, 3, 4]  # of the third alone, which had not come to a checkpoint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_checkpoint_of_files_that_changed_since_is_not_taken_up(tmp_path):
+    folder, file = tmp_path / "friends", tmp_path / "run.safetensors"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("".join(f"{i},{(i + 1) % 12}\n" for i in range(12)))
+    spec = RunSpec(dataset=str(folder), epochs=4, hidden_channels=4)
+    for shift in (0, 1):
+        labels = [f"{i},{(i + shift) // 2 % 2}\n" for i in range(12)]
+        (folder / "labels.csv").write_text("".join(labels))
+        if shift == 0:
+            with pytest.raises(StoppedError):
+                fit(spec, watch=stop_at(3), checkpoint=file, checkpoint_every=1)
+    assert fit(spec, checkpoint=file).without_times() == fit(spec).without_times()
+
+
+def test_weights_that_cannot_be_written_cost_no_training(tmp_path):
+    (tmp_path / "file").touch()
+    file = tmp_path / "run.safetensors"
+    with pytest.raises(OSError, match="file"):
+        fit(karate(), save=tmp_path / "file" / "best.safetensors", checkpoint=file)
+    epochs = []
+    fit(karate(), checkpoint=file, watch=lambda session: epochs.append(session.epoch))
+    assert epochs == []
 
 
 def test_the_checkpoint_of_another_run_is_refused(tmp_path):

@@ -13,7 +13,7 @@ from pgso.errors import InputError
 from pgso.records import RunRecord, Store
 from pgso.training import engines
 from pgso.training.engines import run_all, run_one
-from tests.training.tasks import karate
+from tests.training.tasks import karate, shapes
 
 SPECS = [karate(seed=seed, operator=name) for seed in range(2) for name in ("fixed", "pgso")]
 BROKEN = karate(data_options={"colour": "red"})
@@ -73,7 +73,11 @@ def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
-    [({"engine": "steam"}, "no engine is called 'steam'"), ({"workers": 0}, "at least 1, got 0")],
+    [
+        ({"engine": "steam"}, "no engine is called 'steam'"),
+        ({"workers": 0}, "at least 1, got 0"),
+        ({"address": "auto"}, "choose engine ray, not local"),
+    ],
 )
 def test_a_wrong_engine_is_refused(store, wrong, sentence):
     with pytest.raises(InputError, match=sentence):
@@ -97,8 +101,8 @@ SWEEP = """
         return RunRecord(spec=spec, val=0.5)
 
     # Nothing here is trained: without torch, a process starts in no time.
-    sys.modules["torch"] = SimpleNamespace(set_num_threads=int)
-    sys.modules["pgso.training.fit"] = SimpleNamespace(fit=slow_fit, versions=dict)
+    sys.modules["torch"] = SimpleNamespace(set_num_threads=int, get_num_threads=int)
+    sys.modules["pgso.training.fit"] = SimpleNamespace(fit=slow_fit, versions=dict, state_of=str)
 
     if __name__ == "__main__":
         from pgso.training import workers as processes
@@ -220,12 +224,13 @@ def test_two_sweeps_on_one_store_do_not_collide(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_ray_gives_the_records_of_one_process(store, tmp_path, monkeypatch):
+def test_ray_gives_the_records_of_one_process(store, tmp_path, monkeypatch, shapes_root):
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    specs = [SPECS[0], BROKEN, SPECS[3]]
-    alone = run_all(specs, Store(tmp_path / "alone"))
+    specs = [SPECS[0], BROKEN, SPECS[3], shapes(epochs=1)]
+    alone = run_all(specs, Store(tmp_path / "alone"), shapes_root)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    monkeypatch.setenv("PGSO_DATA", os.path.relpath(shapes_root))  # too late for Ray's workers
     try:
         on_ray = run_all(specs, store, engine="ray")
     finally:
@@ -233,7 +238,7 @@ def test_ray_gives_the_records_of_one_process(store, tmp_path, monkeypatch):
     assert [record.without_times() for record in on_ray] == [
         record.without_times() for record in alone
     ]
-    assert [record.status for record in on_ray] == ["done", "failed", "done"]
+    assert [record.status for record in on_ray] == ["done", "failed", "done", "done"]
 
 
 def test_without_ray_the_engine_says_what_to_install(store, monkeypatch):

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from glob import escape, glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -117,14 +118,33 @@ def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> None:
         raise InputError(
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
-    build_model(spec.but(operator="pgso") if spec.operator == "auto" else spec, task)
+    build_model(spec, task)
+
+
+def refuse_settings(
+    given: list[str] | None, instead: Mapping[str, str], option: str = "--set"
+) -> None:
+    """Refuse what would be overridden silently, and say what decides it."""
+    for name in pairs(given).keys() & instead.keys():
+        raise InputError(f"{option} cannot change {name} here: {instead[name]}")
 
 
 def check_destination(option: str, path: Path | None, folder: bool = False) -> None:
     """Refuse, before the work, a place that cannot be written to after it."""
-    if path is not None and path.exists() and path.is_dir() != folder:
+    if path is None:
+        return
+    if path.exists() and path.is_dir() != folder:
         kind = "a folder" if folder else "a file"
         raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
+    place = path if folder else path.parent
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{option} {path} cannot be written to ({error.strerror}); choose another place"
+        ) from None
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:

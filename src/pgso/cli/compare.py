@@ -14,6 +14,8 @@ from pgso.records import RunRecord, Store
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 
+NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
+
 
 @app.command(
     epilog=examples(
@@ -43,6 +45,7 @@ def compare(
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
+    choices.refuse_settings(settings, NOT_SET)
     spec = choices.make_spec(
         dataset,
         settings,
@@ -57,7 +60,7 @@ def compare(
     )
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
     choices.check_destination("--out", out, folder=True)
-    console, store = Console(stderr=as_json), Store(out)
+    console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
     choices.start_early(engine, min(workers, len(missing)))
 
@@ -88,8 +91,8 @@ def compare(
         keys = [record.spec.key for record in records]
         typer.echo(json.dumps(found | {"records": keys}))
     else:
-        console.print(f"\n[bold]{comparison.verdict}[/bold]", soft_wrap=True)
-        console.print(f"report: {page}", soft_wrap=True, markup=False)
+        console.print(f"\n{comparison.verdict}", style="bold", soft_wrap=True)
+        console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 

@@ -50,4 +50,4 @@ def predict(
     for name, chosen, sure in zip(ids, place.tolist(), confidence.tolist(), strict=True):
         writer.writerow([name, header["classes"][chosen], f"{sure:.6f}"])
     write_atomically(to, table.getvalue())
-    Console().print(f"{len(place)} predictions: {to}", soft_wrap=True)
+    Console(markup=False).print(f"{len(place)} predictions: {to}", soft_wrap=True)

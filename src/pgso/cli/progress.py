@@ -15,7 +15,11 @@ LINE_EVERY = 10.0  # seconds
 def progress(console: Console, what: str, total: int, unit: str = "runs") -> Iterator[Any]:
     """Give a function to call after each run or epoch, with a text and how many there were."""
     if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+        )
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(what, total=total)
 

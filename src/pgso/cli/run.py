@@ -44,7 +44,7 @@ def run(
     from pgso.records.ledger import read_ledger, write_ledger
     from pgso.training.engines import run_all
 
-    study, console, store = EXPERIMENTS[experiment], Console(), Store(out)
+    study, console, store = EXPERIMENTS[experiment], Console(markup=False), Store(out)
     size = Size.QUICK if quick else Size.BUDGET if budget else Size.FULL
     folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
     ledger = folder / experiment / "records.jsonl"
@@ -100,7 +100,7 @@ def report(
     from pgso.records.store import write_atomically
     from pgso.report.markdown import as_html
 
-    console = Console()
+    console = Console(markup=False)
     if out is not None:
         results = out / "quick" if (out / "quick").is_dir() else out
     for name in [experiment] if experiment else EXPERIMENTS:

@@ -14,6 +14,8 @@ from pgso.cli.progress import progress
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 
+NOT_SET = {"seed": "--seeds says how many", "operator": "--operator says which"}
+
 
 @app.command(
     epilog=examples(
@@ -50,9 +52,18 @@ def sweep(
     for name, values in chosen_space.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
+    searched = dict.fromkeys(chosen_space, "it is searched over")
+    choices.refuse_settings(settings, {**NOT_SET, **searched})
+    choices.refuse_settings(space, NOT_SET, "--space")
     choices.check_destination("--out", out, folder=True)
-    store, console = Store(out), Console(stderr=as_json)
+    store, console = Store(out), Console(stderr=as_json, markup=False)
     base = choices.make_spec(dataset, settings, options, conv=conv)
+    operators = operator or ["fixed", "pgso", "mpgso"]
+    for choice in (
+        *({"operator": name} for name in operators),
+        *({name: value} for name, values in chosen_space.items() for value in values),
+    ):
+        base.but(**choice)  # refused now rather than when its turn comes
     choices.start_early(engine, workers)
 
     from pgso.data import load_task
@@ -62,8 +73,9 @@ def sweep(
     choices.check(base, data)
     if not chosen_space:
         kind = load_task(dataset, data, 0, **base.data_options).kind
-        chosen_space = dict(GRAPH_SPACE if kind == "graph" else NODE_SPACE)
-    operators = operator or ["fixed", "pgso", "mpgso"]
+        known = GRAPH_SPACE if kind == "graph" else NODE_SPACE
+        settled = choices.pairs(settings)
+        chosen_space = {name: values for name, values in known.items() if name not in settled}
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
     found: list[dict[str, Any]] = []

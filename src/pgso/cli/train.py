@@ -66,7 +66,7 @@ def train(
     choices.check_destination("--out", out, folder=True)
     choices.check_destination("--save", save)
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
-    store, console = Store(out), Console(stderr=as_json, quiet=not first)
+    store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
@@ -103,7 +103,7 @@ def train(
         typer.echo(record.model_dump_json())
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
-        console.print(f"[bold]{record.status}[/bold]: {record.error}")
+        console.print(f"{record.status}: {record.error}", style="bold")
     shown = {"validation": record.val, "test": record.test}
     for name, value in shown.items():
         if value is not None:
@@ -113,5 +113,6 @@ def train(
     console.print(operator_table([record]))
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
-        console.print(f"weights: {save}", soft_wrap=True)
+        nothing = "none, for no epoch came to its end"
+        console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)
     raise typer.Exit(int(record.status != "done"))

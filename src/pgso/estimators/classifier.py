@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from pgso.data import Task
 from pgso.data.arrays import Array, Arrays, Split
 from pgso.errors import InputError
-from pgso.estimators.inputs import as_tensor, read_features, read_graph, read_labels
+from pgso.estimators.inputs import (
+    as_tensor,
+    check_columns,
+    read_features,
+    read_graph,
+    read_labels,
+    remember_columns,
+)
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec
 from pgso.training.checkpoint import take_best
@@ -51,6 +58,7 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         operator_: The learned S, one :class:`pgso.PGSOParameters` per operator.
         record_: The run: scores, curves, the nearest named operator.
         n_features_in_: Columns of X.
+        feature_names_in_: Their names, if X was a table that has them.
 
     Example:
         >>> import networkx
@@ -117,6 +125,7 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, self.record_ = classes, record
         self.operator_ = tuple(PGSOParameters(*S) for S in record.parameters)
         self.n_features_in_ = task.num_features
+        remember_columns(self, X)
         self.model_, self.graph_, self.x_ = take_best(session), task.graph, task.x
         self.labels_, self.has_features_ = codes, X is not None
         return self
@@ -130,6 +139,7 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, graph: Any = None, X: Any = None) -> Array:  # (n, C)
         """The probability of each of ``classes_`` for every node."""
         check_is_fitted(self, "record_")
+        check_columns(self, X)
         x = self.x_ if X is None else as_tensor(read_features(X))
         known = self.graph_ if graph is None else graph
         if X is None and graph is not None and self.has_features_:

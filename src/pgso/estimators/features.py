@@ -1,5 +1,6 @@
 """``PGSOFeatures``: features of a node and of its surroundings, for any classifier."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgso.data.arrays import Array
 from pgso.errors import InputError
-from pgso.estimators.inputs import as_tensor, read_features, read_graph
+from pgso.estimators.inputs import (
+    as_tensor,
+    check_columns,
+    read_features,
+    read_graph,
+    remember_columns,
+)
 from pgso.graph import Graph
 from pgso.gso.message_passing import apply_pgso
 from pgso.gso.parameters import PGSOParameters
@@ -26,6 +33,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
 
     Attributes:
         n_features_in_: Columns of X.
+        feature_names_in_: Their names, if X was a table that has them.
 
     Example:
         >>> path = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -49,11 +57,13 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         self._by_hop()
         self.graph_, self.x_ = _pair(graph, X)
         self.n_features_in_ = self.x_.size(1)
+        remember_columns(self, X)
         return self
 
     def transform(self, graph: Any = None, X: Any = None) -> Array:  # (n, (hops + 1) F)
         """[X, γX, ..., γ^hops X] of a graph; of the fitted one if none is given."""
         check_is_fitted(self, "n_features_in_")
+        check_columns(self, X)
         if graph is None:
             prepared, x = (self.graph_, self.x_) if X is None else _pair(self.graph_, X)
         else:
@@ -70,8 +80,18 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         """:meth:`fit`, then :meth:`transform` of the same."""
         return self.fit(graph, X).transform()
 
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # ((hops + 1) F,)
+        """``name`` for X itself, ``name_hop1`` for γX and so on."""
+        check_is_fitted(self, "n_features_in_")
+        known = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        names = [str(name) for name in (known if input_features is None else input_features)]
+        if len(names) != self.n_features_in_:
+            raise InputError(f"{self.n_features_in_} names are needed, got {len(names)}")
+        hops = [f"{name}_hop{hop}" for hop in range(1, int(self.hops) + 1) for name in names]
+        return np.asarray([*names, *hops], dtype=object)
+
     def _by_hop(self) -> list[PGSOParameters]:
-        if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 1:
+        if isinstance(self.hops, bool) or not isinstance(self.hops, Integral) or self.hops < 1:
             raise InputError(f"hops must be a whole number from 1 on, got {self.hops!r}")
         several = not isinstance(self.operator, str) and np.ndim(self.operator) == 2
         chosen = [resolve(S) for S in (self.operator if several else [self.operator])]

@@ -58,6 +58,32 @@ def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
     return values
 
 
+def remember_columns(estimator: Any, X: Any) -> None:
+    """Keep the names of a table's columns, as scikit-learn's estimators do."""
+    names = _column_names(X)
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_columns(estimator: Any, X: Any) -> None:
+    """Refuse a table whose columns are others, or in another order, than ``fit`` saw."""
+    known, names = getattr(estimator, "feature_names_in_", None), _column_names(X)
+    if known is not None and names is not None and list(known) != list(names):
+        raise InputError(
+            f"the columns of X must be those that fit saw, in their order: {', '.join(known)}; "
+            f"got {', '.join(names)}"
+        )
+
+
+def _column_names(X: Any) -> Array | None:
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
 def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
     """Features as a dense tensor, or a torch.sparse one."""
     if isinstance(X, np.ndarray):
@@ -69,7 +95,7 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     """The classes in order, and the place of each label among them: -1 where it is unknown.
 
-    Unknown are -1, None, NaN and, among words, ``"-1"``, which numpy makes of -1.
+    Unknown are -1, None, NaN, pandas' NA and, among words, ``"-1"``, which numpy makes of -1.
 
     Example:
         >>> classes, codes = read_labels(["b", None, "a", "b"])
@@ -92,6 +118,8 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
 def _is_unknown(label: Any) -> bool:
     if isinstance(label, str):
         return label == "-1"
+    if type(label).__name__ == "NAType":  # pandas' NA cannot be compared, not even with itself
+        return True
     return label is None or label != label or (label == -1 and not isinstance(label, bool))
 
 

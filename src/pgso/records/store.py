@@ -61,7 +61,8 @@ class Store:
             record = read_record(self.path(spec))
         except InputError:
             return None
-        return record if record.spec == spec and record.data == fingerprint(spec.dataset) else None
+        is_current = record.data is None or record.data == fingerprint(spec.dataset)
+        return record if record.spec == spec and is_current else None
 
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""

@@ -175,7 +175,7 @@ def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Score
         if score is not None:
             by_operator[record.spec.operator][record.spec.seed] = 100 * score
     summaries = tuple(
-        Summary(name, len(seeds), float(np.mean(values)), spread(values), t_interval(values))
+        Summary(name, len(seeds), float(np.mean(values)), spread(values), _score_interval(values))
         for name, seeds in by_operator.items()
         if (values := list(seeds.values()))
     )
@@ -206,6 +206,12 @@ def _differences(pairs: dict[str, dict[int, float]]) -> tuple[Difference, ...]:
         )
         for k, (name, pair) in enumerate(pairs.items())
     )
+
+
+def _score_interval(values: Sequence[float]) -> Interval | None:
+    """No score is below 0 or above 100, and neither is their mean."""
+    found = t_interval(values)
+    return found and Interval(max(found.low, 0.0), min(found.high, 100.0))
 
 
 def _verdict_without_interval(found: Difference) -> str:

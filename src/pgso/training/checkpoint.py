@@ -1,7 +1,8 @@
 """Weights in files: safetensors with a JSON header, nothing that could run code."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,49 +21,78 @@ if TYPE_CHECKING:
     from pgso.training.session import Session
 
 
-def save_checkpoint(path: Path, session: "Session") -> None:
-    """Put a run away: weights, best weights, optimiser, random state and curves, in one file."""
-    from pgso.training.session import tensors_of
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file in which a run is put away; that of a run of other data is not taken up."""
 
-    tensors = {f"model/{name}": value for name, value in tensors_of(session.model).items()}
-    tensors |= {f"best/{name}": value for name, value in session.best_weights.items()}
-    state = session.optimiser.state_dict()
-    for place, values in state["state"].items():
-        tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
-    tensors["random"] = torch.get_rng_state()
-    header = {
-        "spec": session.spec.model_dump(mode="json"),
-        "curves": session.curves,
-        "best": session.best,
-        "best_epoch": session.best_epoch,
-        "scheduler": session.scheduler.state_dict(),
-        "rates": [group["lr"] for group in state["param_groups"]],
-    }
-    _write(path, tensors, header)
+    path: Path
+    every: int  # epochs
+    data: str | None = None  # the state of the user's own files
 
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise InputError(f"checkpoint_every must be at least 1, got {self.every}")
 
-def load_checkpoint(path: Path, session: "Session") -> bool:
-    """Take a run up where it was put away; False if there is nothing to take up."""
-    if not path.exists():
-        return False
-    tensors, header = _read(path)
-    if RunSpec(**header["spec"]) != session.spec:
-        raise InputError(f"{path} belongs to another run; choose another file, or remove it")
-    _assign(session.model, _part(tensors, "model/"))
-    session.best_weights = _part(tensors, "best/")
-    state = session.optimiser.state_dict()
-    state["state"] = {}
-    for name, value in _part(tensors, "optimiser/").items():
-        place, field = name.split("/")
-        state["state"].setdefault(int(place), {})[field] = value
-    for group, rate in zip(state["param_groups"], header["rates"], strict=True):
-        group["lr"] = rate
-    session.optimiser.load_state_dict(state)
-    session.scheduler.load_state_dict(header["scheduler"])
-    session.curves = header["curves"]
-    session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
-    torch.set_rng_state(tensors["random"])
-    return True
+    def of(self, name: str) -> "Checkpoint":
+        """That of one of a run's several trainings."""
+        return replace(self, path=self.path.with_name(f"{self.path.name}.{name}"))
+
+    def is_due(self, session: "Session") -> bool:
+        """At its end too: what comes after it, such as another training, may be interrupted."""
+        return session.epoch % self.every == 0 or session.epoch == session.spec.epochs
+
+    def save(self, session: "Session") -> None:
+        """Put a run away: weights, best weights, optimiser, random state, curves, in one file."""
+        from pgso.training.session import tensors_of
+
+        tensors = {f"model/{name}": value for name, value in tensors_of(session.model).items()}
+        tensors |= {f"best/{name}": value for name, value in session.best_weights.items()}
+        state = session.optimiser.state_dict()
+        for place, values in state["state"].items():
+            tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
+        tensors["random"] = torch.get_rng_state()
+        header = {
+            "spec": session.spec.model_dump(mode="json"),
+            "data": self.data,
+            "curves": session.curves,
+            "best": session.best,
+            "best_epoch": session.best_epoch,
+            "scheduler": session.scheduler.state_dict(),
+            "rates": [group["lr"] for group in state["param_groups"]],
+        }
+        _write(self.path, tensors, header)
+
+    def load(self, session: "Session") -> bool:
+        """Take a run up where it was put away; False if there is nothing to take up."""
+        if not self.path.exists():
+            return False
+        tensors, header = _read(self.path)
+        if RunSpec(**header["spec"]) != session.spec:
+            raise InputError(
+                f"{self.path} belongs to another run; choose another file, or remove it"
+            )
+        if header.get("data") != self.data:  # the user's files have changed since
+            return False
+        _assign(session.model, _part(tensors, "model/"))
+        session.best_weights = _part(tensors, "best/")
+        state = session.optimiser.state_dict()
+        state["state"] = {}
+        for name, value in _part(tensors, "optimiser/").items():
+            place, field = name.split("/")
+            state["state"].setdefault(int(place), {})[field] = value
+        for group, rate in zip(state["param_groups"], header["rates"], strict=True):
+            group["lr"] = rate
+        session.optimiser.load_state_dict(state)
+        session.scheduler.load_state_dict(header["scheduler"])
+        session.curves = header["curves"]
+        session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
+        torch.set_rng_state(tensors["random"])
+        return True
+
+    def remove(self) -> None:
+        """It has served, and so have those of the several trainings."""
+        for path in self.path.parent.glob(f"{escape(self.path.name)}*"):
+            path.unlink(missing_ok=True)
 
 
 def save_model(path: Path, session: "Session") -> None:

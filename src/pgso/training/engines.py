@@ -1,5 +1,6 @@
 """Many runs at once: in this process, in several processes, or on a Ray cluster."""
 
+import os
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -8,9 +9,9 @@ from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.fingerprint import fingerprint
 from pgso.training.memory import keep_freed_memory
-from pgso.training.workers import Records, run_in_workers, use_one_thread
+from pgso.training.threads import one_thread
+from pgso.training.workers import Records, run_in_workers
 
 Engine = Literal["local", "ray"]
 OnRecord = Callable[[RunRecord], None]
@@ -44,12 +45,14 @@ def run_all(
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
     if workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
+    if address is not None and engine != "ray":
+        raise InputError(f"an address is that of a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = (run_one(spec, root) for spec in missing)
+        finished = _in_turn(missing, root)
     else:
         finished = run_in_workers(run_one, missing, root, min(workers, len(missing)), store)
     with closing(finished):  # whatever interrupts us, workers end before we do
@@ -61,15 +64,22 @@ def run_all(
     return [record for record in records if record is not None]
 
 
+def _in_turn(specs: Sequence[RunSpec], root: str | Path | None) -> Records:
+    for spec in specs:
+        with one_thread():
+            record = run_one(spec, root)
+        yield record
+
+
 def run_one(spec: RunSpec, root: str | Path | None = None) -> RunRecord:
     """One run, whatever happens: an error becomes a failed record."""
-    from pgso.training.fit import fit, versions
+    from pgso.training.fit import fit, state_of, versions
 
     try:
         return fit(spec, root)
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
-        state = fingerprint(spec.dataset)
+        state = state_of(spec.dataset)
         return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
 
 
@@ -82,7 +92,8 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
     if started_here:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
-    where = None if root is None else str(root)
+    given = root or os.environ.get("PGSO_DATA")  # which workers elsewhere do not know
+    where = None if given is None else str(Path(given).expanduser().absolute())
     pending: dict[Any, RunSpec] = {}
     try:
         pending = {task.remote(spec.model_dump(mode="json"), where): spec for spec in specs}
@@ -103,6 +114,6 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
 
 def _run_on_ray(spec: dict[str, Any], root: str | None) -> dict[str, Any]:
     """What a cluster's worker runs; plain data both ways, so that no class has to be shipped."""
-    use_one_thread()
     keep_freed_memory()
-    return run_one(RunSpec(**spec), root).model_dump(mode="json")
+    with one_thread():
+        return run_one(RunSpec(**spec), root).model_dump(mode="json")

@@ -4,6 +4,7 @@ import platform
 import resource
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy
@@ -11,16 +12,17 @@ import torch
 import torch_geometric
 
 import pgso
-from pgso.data import Task, load_task
+from pgso.data import DATASETS, Task, load_task
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.scale import ranks
 from pgso.training.base import on_base
-from pgso.training.checkpoint import load_checkpoint, save_checkpoint, save_model
+from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.session import Divergence, Session
+from pgso.training.threads import one_thread, wants_threads
 
 Watcher = Callable[[Session], None]
 
@@ -44,7 +46,7 @@ def fit(
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
         checkpoint: A file to take a run up from where it was stopped, and to write every
-            ``checkpoint_every`` epochs; it is removed when the run ends.
+            ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
 
     Returns:
@@ -56,15 +58,20 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
-    state = fingerprint(spec.dataset)  # before it is read
+    state = state_of(spec.dataset)  # before it is read
     task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
-    session, record = fit_task(
-        spec, task, watch=watch, checkpoint=checkpoint, checkpoint_every=checkpoint_every
-    )
-    record = record.model_copy(update={"data": state})
+    away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
+    session, record = fit_task(spec, task, watch=watch, checkpoint=away)
     if save is not None and session.best_weights and ranks.rank() == 0:
         save_model(Path(save), session)
-    return record
+    if away is not None and ranks.rank() == 0:
+        away.remove()
+    return record.model_copy(update={"data": state})
+
+
+def state_of(dataset: str) -> str | None:
+    """The fingerprint of a user's own files; None for datasets that have a name of their own."""
+    return None if dataset in DATASETS else fingerprint(dataset)
 
 
 def fit_task(
@@ -72,22 +79,31 @@ def fit_task(
     task: Task,
     *,
     watch: Watcher | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: int = 50,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Session, RunRecord]:
-    """:func:`fit` on data that is at hand; the session holds the model and its best weights."""
+    """:func:`fit` on data that is at hand; the session holds the model and its best weights.
+
+    Torch's generator is left as it was found.
+    """
     check_task(spec, task)
-    if checkpoint_every < 1:
-        raise InputError(f"checkpoint_every must be at least 1, got {checkpoint_every}")
     task = on_base(task, spec.base)
+    with (
+        nullcontext() if wants_threads(task) else one_thread(),
+        torch.random.fork_rng(devices=[]),
+    ):
+        return _fit(spec, task, watch, checkpoint)
+
+
+def _fit(
+    spec: RunSpec, task: Task, watch: Watcher | None, checkpoint: Checkpoint | None
+) -> tuple[Session, RunRecord]:
     if not is_choice(spec):
         session = Session(spec, task)
-        return session, _run(session, watch, checkpoint, checkpoint_every)
+        return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
         session = Session(candidate, task)
-        own = None if checkpoint is None else f"{checkpoint}.{name}"
-        return Trained(session, _run(session, watch, own, checkpoint_every))
+        return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
 
     started = time.perf_counter()
     (session, record), confidence = choose(spec, train)
@@ -100,17 +116,14 @@ def fit_task(
     return session, record.model_copy(update=changes)
 
 
-def _run(
-    session: Session, watch: Watcher | None, checkpoint: str | Path | None, checkpoint_every: int
-) -> RunRecord:
+def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
     """Step a session to its end, putting it away on the way, and write down how it went."""
     started = time.perf_counter()
     spec, task = session.spec, session.task
     start = session.operators()
     if checkpoint is not None:
-        load_checkpoint(Path(checkpoint), session)
-        _check_together(session, checkpoint)
-    writes = checkpoint is not None and ranks.rank() == 0
+        checkpoint.load(session)
+        _check_together(session, checkpoint.path)
     status, error = "done", None
     while session.epoch < spec.epochs:
         try:
@@ -120,11 +133,8 @@ def _run(
             break
         if watch is not None:
             watch(session)
-        due = session.epoch % checkpoint_every == 0 and session.epoch < spec.epochs
-        if writes and due:
-            save_checkpoint(Path(checkpoint), session)  # type: ignore[arg-type]
-    if writes:
-        Path(checkpoint).unlink(missing_ok=True)  # type: ignore[arg-type]
+        if checkpoint is not None and ranks.rank() == 0 and checkpoint.is_due(session):
+            checkpoint.save(session)
 
     at, curves = session.best_epoch, session.curves
     learned = start if at is None else tuple(curves["parameters"][at])
@@ -160,7 +170,7 @@ def check_task(spec: RunSpec, task: Task) -> None:
         )
 
 
-def _check_together(session: Session, checkpoint: str | Path) -> None:
+def _check_together(session: Session, checkpoint: Path) -> None:
     """All processes must take a run up at the same epoch."""
     if ranks.total(session.epoch) != session.epoch * ranks.num_ranks():
         raise InputError(

@@ -72,10 +72,11 @@ def tpe_search(
     for _ in range(trials):
         asked = study.ask()
         choice = {name: asked.suggest_categorical(name, values) for name, values in space.items()}
-        specs = [base.but(**choice, seed=each) for each in seeds]
-        trial = _trial(choice, run(specs), len(seeds))
+        trial = done.get(str(choice))
+        if trial is None or trial.val >= 0:  # what failed would fail again
+            specs = [base.but(**choice, seed=each) for each in seeds]
+            trial = done[str(choice)] = _trial(choice, run(specs), len(seeds))
         study.tell(asked, trial.val)
-        done[str(choice)] = trial
     return sorted(done.values(), key=lambda trial: -trial.val)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.memory import keep_freed_memory
+from pgso.training.threads import one_thread
 
 RunOne = Callable[[RunSpec, str | Path | None], RunRecord]
 Records = Generator[RunRecord, None, None]
@@ -58,13 +59,6 @@ def run_in_workers(
         specs = lost[started:]
 
 
-def use_one_thread() -> None:
-    """Two threads on a busy machine are slower than one."""
-    import torch
-
-    torch.set_num_threads(1)
-
-
 def _in_pool(
     run_one: RunOne,
     specs: Sequence[RunSpec],
@@ -106,8 +100,8 @@ def _in_pool(
 def _run_and_put(
     run_one: RunOne, spec: RunSpec, root: str | Path | None, folder: Path
 ) -> RunRecord:
-    use_one_thread()
-    record = run_one(spec, root)
+    with one_thread():
+        record = run_one(spec, root)
     Store(folder).put(record)  # here too: the parent may have been killed meanwhile
     return record
 

@@ -1,0 +1,28 @@
+"""How many threads a run takes: it must not depend on the command, for its sums would."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pgso.data import Task
+
+MANY_EDGES = 1_000_000  # from which on several threads are worth it to a run that is alone
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch computes with one thread meanwhile; two on a busy machine are slower than one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def wants_threads(task: "Task") -> bool:
+    """Whether a step of this task is long enough to be shared."""
+    return task.kind == "node" and task.graph.num_edges >= MANY_EDGES

@@ -1,0 +1,46 @@
+"""The number of threads changes the order of sums; the command must not."""
+
+import pytest
+import torch
+
+from pgso import fit
+from pgso.records import Store
+from pgso.training import threads
+from pgso.training.engines import run_all
+from tests.training.tasks import karate
+
+SPEC = karate(conv="gat", epochs=3)
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_every_way_to_run_a_spec_takes_one_thread_and_gives_one_record(tmp_path):
+    records = [
+        fit(SPEC),
+        *run_all([SPEC], Store(tmp_path / "here")),
+        run_all([SPEC, karate()], Store(tmp_path / "there"), workers=2)[0],
+    ]
+    assert [record.versions["threads"] for record in records] == ["1"] * 3
+    assert records[0].without_times() == records[1].without_times() == records[2].without_times()
+    assert torch.get_num_threads() == 2
+
+
+def test_a_large_graph_takes_what_threads_there_are_unless_others_run_beside(tmp_path, monkeypatch):
+    monkeypatch.setattr(threads, "MANY_EDGES", 1)
+    assert fit(SPEC).versions["threads"] == "2"
+    (record,) = run_all([SPEC], Store(tmp_path))
+    assert record.versions["threads"] == "1"
+
+
+def test_the_callers_random_numbers_are_left_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    fit(SPEC)
+    assert torch.equal(torch.rand(3), expected)
