@@ -4,7 +4,7 @@ from pgso.graph.cache import as_graph
 from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
-from pgso.graph.product import product, row_dots, weighted_product
+from pgso.graph.product import product, row_dots, turn, weighted_product
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 
@@ -19,5 +19,6 @@ __all__ = [
     "for_any_mode",
     "product",
     "row_dots",
+    "turn",
     "weighted_product",
 ]

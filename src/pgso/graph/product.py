@@ -90,7 +90,7 @@ class _WeightedProduct(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             grad_values = _EdgeDots.apply(g, x, ctx.graph, ctx.transposed).to(values.dtype)
         if ctx.needs_input_grad[1]:
-            turned = _turn(values, ctx.graph, ctx.transposed)
+            turned = turn(values, ctx.graph, ctx.transposed)
             grad_x = _WeightedProduct.apply(turned, g, ctx.graph, not ctx.transposed)
         return grad_values, grad_x, None, None
 
@@ -125,12 +125,12 @@ class _EdgeDots(torch.autograd.Function):
         (g,) = grads
         left, right = ctx.saved_tensors
         grad_left = _WeightedProduct.apply(g, right, ctx.graph, ctx.transposed)
-        turned = _turn(g, ctx.graph, ctx.transposed)
+        turned = turn(g, ctx.graph, ctx.transposed)
         grad_right = _WeightedProduct.apply(turned, left, ctx.graph, not ctx.transposed)
         return grad_left, grad_right, None, None
 
 
-def _turn(values: Tensor, graph: "Graph", transposed: bool) -> Tensor:
+def turn(values: Tensor, graph: "Graph", transposed: bool) -> Tensor:
     """Values in the order of the transpose's entries, or back."""
     if transposed:
         return values.new_empty(values.shape).index_copy(0, graph.transposition.long(), values)

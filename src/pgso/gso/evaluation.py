@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from pgso.graph import EdgeList, Graph, for_any_mode
+from pgso.graph import EdgeList, Graph, for_any_mode, turn
 from pgso.gso.powers import numbers, powers_of
 
 
@@ -29,17 +29,17 @@ class Evaluation:
     def entries(self, graph: Graph | EdgeList) -> Tensor:  # (nnz,)
         """The values of :func:`pgso.gso.message_passing.pgso_entries`."""
         if self._entries is None:
-            self._entries = self._on_pattern(graph, self.powers.D2, self.powers.D3, self.transposed)
+            self._entries = self._on_pattern(graph)
         return self._entries
 
     def transposed_entries(self, graph: Graph) -> Tensor:  # (nnz,)
-        """Those of the transpose, on the other pattern: e2 and e3 change sides."""
+        """Those of the transpose, on the other pattern: the same, in another order."""
         if self._transposed_entries is None:
             *_, e2, e3, _ = self.S
+            entries = self.entries(graph)
+            symmetric = graph.is_undirected and e2 == e3
             self._transposed_entries = (
-                self.entries(graph)
-                if graph.is_undirected and e2 == e3
-                else self._on_pattern(graph, self.powers.D3, self.powers.D2, not self.transposed)
+                entries if symmetric else turn(entries, graph, self.transposed)
             )
         return self._transposed_entries
 
@@ -56,12 +56,11 @@ class Evaluation:
             self._parts = abs(float(part.detach())), float(self.alpha.detach().abs().sum())
         return self._parts
 
-    def _on_pattern(
-        self, graph: Graph | EdgeList, D2: Tensor, D3: Tensor, transposed: bool
-    ) -> Tensor:  # (nnz,)
+    def _on_pattern(self, graph: Graph | EdgeList) -> Tensor:  # (nnz,)
         _, m2, _, _, _, _, a = self.S
+        D2, D3 = self.powers.D2, self.powers.D3
         pattern, weight = graph.pattern, graph.weight
-        if transposed:
+        if self.transposed:
             assert isinstance(graph, Graph)
             pattern = graph.transposed
             if weight is not None and not graph.is_undirected:
