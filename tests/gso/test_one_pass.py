@@ -1,9 +1,13 @@
 """What layers share within a pass changes the time of a step, and nothing else."""
 
-import torch
-from torch.autograd import gradgradcheck
+from functools import partial
 
-from pgso import PGSO, Graph, PGSOParameters, apply_pgso, dense_pgso
+import pytest
+import torch
+from torch.autograd import forward_ad, gradgradcheck
+from torch.utils.checkpoint import checkpoint
+
+from pgso import GNN, PGSO, Graph, PGSOParameters, dense_pgso
 from pgso.gso.message_passing import propagate
 from pgso.gso.one_pass import one_pass, shared
 
@@ -66,11 +70,31 @@ def test_gradients_of_gradients_of_layers_that_share_S_are_exact():
 def test_a_leaf_can_be_used_in_pass_after_pass():
     graph, x = Graph.from_edge_index(EDGES), torch.randn(5, 2)
     vector = torch.tensor(S, requires_grad=True)
+
+    def gradient():
+        out = propagate(propagate(x, graph, vector), graph, vector)
+        return torch.autograd.grad(out.square().sum(), vector)[0]
+
+    outside = gradient()
     for _ in range(2):
-        vector.grad = None
         with one_pass():
-            apply_pgso(x, graph, vector).square().sum().backward()
-        within = vector.grad
-        vector.grad = None
-        apply_pgso(x, graph, vector).square().sum().backward()
-        torch.testing.assert_close(within, vector.grad)
+            torch.testing.assert_close(gradient(), outside)
+
+
+def test_layers_may_be_computed_again_outside_the_pass():
+    edges, x = EDGES, torch.randn(5, 3)
+    model = GNN("gcn", 3, 8, 2, num_layers=3, dropout=0.0)
+    wanted = torch.autograd.grad(model(x, edges).sum(), list(model.parameters()))
+    for layer in model.layers:
+        plain = layer.forward
+        layer.forward = partial(checkpoint, plain, use_reentrant=False)
+    found = torch.autograd.grad(model(x, edges).sum(), list(model.parameters()))
+    torch.testing.assert_close(found, wanted)
+
+
+def test_forward_mode_derivatives_are_refused_rather_than_left_out():
+    graph, x = Graph.from_edge_index(EDGES), torch.randn(5, 2)
+    with forward_ad.dual_level():
+        vector = forward_ad.make_dual(torch.tensor(S), torch.ones(7))
+        with pytest.raises(NotImplementedError, match="jvp"):
+            propagate(x, graph, vector)

@@ -5,9 +5,9 @@ from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.records import RunSpec
-from pgso.training.checkpoint import fitted, load_model
+from pgso.training.checkpoint import Checkpoint, fitted, load_model
 from pgso.training.metrics import score
-from pgso.training.session import predict_logits
+from pgso.training.session import Session, predict_logits
 from tests.training.tasks import karate, minesweeper, shapes
 
 
@@ -86,6 +86,26 @@ def test_the_checkpoint_of_files_that_changed_since_is_not_taken_up(tmp_path):
             with pytest.raises(StoppedError):
                 fit(spec, watch=stop_at(3), checkpoint=file, checkpoint_every=1)
     assert fit(spec, checkpoint=file).without_times() == fit(spec).without_times()
+
+
+def test_the_end_of_a_run_removes_its_own_checkpoints_and_nothing_else(tmp_path):
+    others = ["run2", "run.log", "run.safetensors"]
+    for name in others:
+        (tmp_path / name).touch()
+    (tmp_path / "runs").mkdir()
+    fit(karate(operator="auto"), checkpoint=tmp_path / "run", save=tmp_path / "run.weights")
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == sorted([*others, "runs", "run.weights"])
+
+
+def test_changed_files_may_choose_another_preset_without_being_another_run(tmp_path):
+    file, spec = tmp_path / "run.safetensors", RunSpec(dataset="somewhere", preset="gcn")
+    task = load_task("karate")
+    Checkpoint(file, 1, data="then").save(Session(spec.but(preset="mean"), task))
+    session = Session(spec, task)
+    assert not Checkpoint(file, 1, data="now").load(session)
+    with pytest.raises(InputError, match="belongs to another run"):
+        Checkpoint(file, 1, data="then").load(session)
 
 
 def test_weights_that_cannot_be_written_cost_no_training(tmp_path):

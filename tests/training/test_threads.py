@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from pgso import fit
-from pgso.records import Store
+from pgso.records import RunSpec, Store
 from pgso.training import threads
 from pgso.training.engines import run_all
 from tests.training.tasks import karate
 
 SPEC = karate(conv="gat", epochs=3)
+DIGITS = RunSpec(dataset="digits", epochs=2)  # whose neighbours are found by threads, too
 
 
 @pytest.fixture(autouse=True)
@@ -20,11 +21,12 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-def test_every_way_to_run_a_spec_takes_one_thread_and_gives_one_record(tmp_path):
+@pytest.mark.parametrize("spec", [SPEC, DIGITS], ids=["karate", "digits"])
+def test_every_way_to_run_a_spec_takes_one_thread_and_gives_one_record(tmp_path, spec):
     records = [
-        fit(SPEC),
-        *run_all([SPEC], Store(tmp_path / "here")),
-        run_all([SPEC, karate()], Store(tmp_path / "there"), workers=2)[0],
+        fit(spec),
+        *run_all([spec], Store(tmp_path / "here")),
+        run_all([spec, karate()], Store(tmp_path / "there"), workers=2)[0],
     ]
     assert [record.versions["threads"] for record in records] == ["1"] * 3
     assert records[0].without_times() == records[1].without_times() == records[2].without_times()

@@ -106,6 +106,15 @@ def make_spec(
     return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
 
 
+def check_names(spec: RunSpec) -> None:
+    """Refuse a conv or a preset that there is none of."""
+    from pgso.convs import CONVS
+    from pgso.gso.presets import resolve
+
+    start = CONVS[spec.conv].preset
+    resolve(start if spec.preset is None else spec.preset)
+
+
 def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> None:
     """Refuse, before the first of many runs, what would fail in every one of them."""
     from pgso.data import load_task

@@ -63,7 +63,7 @@ def sweep(
         *({"operator": name} for name in operators),
         *({name: value} for name, values in chosen_space.items() for value in values),
     ):
-        base.but(**choice)  # refused now rather than when its turn comes
+        choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
     choices.start_early(engine, workers)
 
     from pgso.data import load_task

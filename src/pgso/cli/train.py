@@ -63,13 +63,14 @@ def train(
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
-    choices.check_destination("--out", out, folder=True)
-    choices.check_destination("--save", save)
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
     store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
+        if first:
+            choices.check_destination("--out", out, folder=True)
+            choices.check_destination("--save", save)
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
         from pgso.training.fit import fit

@@ -120,7 +120,8 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         z, by_node = _node_gradients(ctx, *grads)
-        return z, None if by_node is None else _gradients_of_S(ctx, by_node), None, None
+        S = ctx.saved_tensors[0]
+        return z, None if by_node is None else _gradients_of_S(ctx, S, by_node), None, None
 
 
 class _PropagateNumbers(torch.autograd.Function):
@@ -131,9 +132,17 @@ class _PropagateNumbers(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, factors: Tensor | None, known: "_Known") -> Tensor:
-        S, ctx.graph, ctx.transposed, ctx.evaluation = known
-        out = _evaluated_product(x, ctx.graph, ctx.transposed, ctx.evaluation)
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        factors: Tensor | None,  # through which S gets its gradient
+        S: Tensor,
+        graph: Graph,
+        transposed: bool,
+        evaluation: Evaluation,
+    ) -> Tensor:
+        ctx.graph, ctx.transposed, ctx.evaluation = graph, transposed, evaluation
+        out = _evaluated_product(x, graph, transposed, evaluation)
         if factors is not None:
             ctx.save_for_backward(S, x, out)
         else:
@@ -142,7 +151,7 @@ class _PropagateNumbers(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return *_node_gradients(ctx, *grads), None
+        return *_node_gradients(ctx, *grads), None, None, None, None
 
 
 class _NodeFactors(torch.autograd.Function):
@@ -154,12 +163,12 @@ class _NodeFactors(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, S: Tensor, graph: Graph, transposed: bool, known: Evaluation) -> Tensor:
         ctx.graph, ctx.transposed, ctx.evaluation = graph, transposed, known
-        ctx.save_for_backward(S)
+        ctx.S = S  # not saved: activation checkpointing would count how often
         return S.new_empty(3, graph.num_nodes)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return _gradients_of_S(ctx, *grads), None, None, None
+        return _gradients_of_S(ctx, ctx.S, *grads), None, None, None
 
 
 def _node_gradients(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor | None]:  # (n, F), (3, n)
@@ -195,12 +204,11 @@ def _node_gradients(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor | None]:  # (n,
     return z, torch.stack([q, p, r])
 
 
-def _gradients_of_S(ctx: Any, by_node: Tensor) -> Tensor:  # (3, n) -> (7,)
+def _gradients_of_S(ctx: Any, S: Tensor, by_node: Tensor) -> Tensor:  # (3, n) -> (7,)
     """The gradients of S from those of α, μ and ν: sums over nodes.
 
     d/de of d^e is d^e log d, and d/da of it is e d^e / d, for each of the three powers.
     """
-    S = ctx.saved_tensors[0]
     known = _evaluation_in(ctx, S)
     m1, m2, _, e1, e2, e3, _ = known.S
     sums = numbers((known.derivative_rows() @ by_node.t()).flatten())  # (7 * 3,)
@@ -241,28 +249,27 @@ def _times_transpose(g: Tensor, S: Tensor, ctx: Any) -> Tensor:
     return product(pattern, ctx.evaluation.transposed_entries(graph), g)
 
 
-_Known = tuple[Tensor, Graph, bool, Evaluation]
-
-
 def _times(x: Tensor, S: Tensor, graph: Graph, transposed: bool) -> Tensor:
     """γ x, or with ``transposed`` on the other pattern; recorded only if someone is watching."""
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         traced: Tensor = _Propagate.apply(x, S, graph, transposed)
         return traced
-    factors, known = shared((id(S), graph, transposed), lambda: _known(S, graph, transposed))
+    _, factors, evaluation = shared(
+        (id(S), graph, transposed), lambda: _known(S, graph, transposed)
+    )
     if not torch.is_grad_enabled():
-        return _evaluated_product(x, *known[1:])
-    out: Tensor = _PropagateNumbers.apply(x, factors, known)
+        return _evaluated_product(x, graph, transposed, evaluation)
+    out: Tensor = _PropagateNumbers.apply(x, factors, S, graph, transposed, evaluation)
     return out
 
 
-def _known(S: Tensor, graph: Graph, transposed: bool) -> tuple[Tensor | None, _Known]:
+def _known(S: Tensor, graph: Graph, transposed: bool) -> tuple[Tensor, Tensor | None, Evaluation]:
     """All about γ; it holds S, so that no other tensor can be taken for it by its address."""
     evaluation = evaluation_of(graph, S, transposed)
     factors = None
     if S.requires_grad and torch.is_grad_enabled():
         factors = _NodeFactors.apply(S, graph, transposed, evaluation)
-    return factors, (S, graph, transposed, evaluation)
+    return S, factors, evaluation
 
 
 def _stands_out(evaluation: Evaluation, dtype: torch.dtype) -> bool:

@@ -93,6 +93,15 @@ def of_first(values: Tensor) -> Tensor:
     return values.cpu()
 
 
+def text_of_first(text: str | None) -> str | None:
+    """What the first process has, in every process."""
+    if num_ranks() == 1:
+        return text
+    known = [text]
+    dist.broadcast_object_list(known, src=0, device=device())
+    return known[0]
+
+
 def average(tensors: Iterable[Tensor | None]) -> None:
     """Replace tensors by their mean over all processes, in one exchange."""
     present = [tensor for tensor in tensors if tensor is not None]

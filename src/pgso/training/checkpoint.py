@@ -1,8 +1,7 @@
 """Weights in files: safetensors with a JSON header, nothing that could run code."""
 
 import json
-from dataclasses import dataclass, replace
-from glob import escape
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ class Checkpoint:
     path: Path
     every: int  # epochs
     data: str | None = None  # the state of the user's own files
+    parts: "list[Checkpoint]" = field(default_factory=list)  # those of its several trainings
 
     def __post_init__(self) -> None:
         if self.every < 1:
@@ -35,7 +35,9 @@ class Checkpoint:
 
     def of(self, name: str) -> "Checkpoint":
         """That of one of a run's several trainings."""
-        return replace(self, path=self.path.with_name(f"{self.path.name}.{name}"))
+        part = Checkpoint(self.path.with_name(f"{self.path.name}.{name}"), self.every, self.data)
+        self.parts.append(part)
+        return part
 
     def is_due(self, session: "Session") -> bool:
         """At its end too: what comes after it, such as another training, may be interrupted."""
@@ -67,19 +69,20 @@ class Checkpoint:
         if not self.path.exists():
             return False
         tensors, header = _read(self.path)
-        if RunSpec(**header["spec"]) != session.spec:
+        spec = RunSpec(**header["spec"])
+        if spec.dataset == session.spec.dataset and header.get("data") != self.data:
+            return False  # the user's files have changed since
+        if spec != session.spec:
             raise InputError(
                 f"{self.path} belongs to another run; choose another file, or remove it"
             )
-        if header.get("data") != self.data:  # the user's files have changed since
-            return False
         _assign(session.model, _part(tensors, "model/"))
         session.best_weights = _part(tensors, "best/")
         state = session.optimiser.state_dict()
         state["state"] = {}
         for name, value in _part(tensors, "optimiser/").items():
-            place, field = name.split("/")
-            state["state"].setdefault(int(place), {})[field] = value
+            place, moment = name.split("/")
+            state["state"].setdefault(int(place), {})[moment] = value
         for group, rate in zip(state["param_groups"], header["rates"], strict=True):
             group["lr"] = rate
         session.optimiser.load_state_dict(state)
@@ -91,8 +94,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """It has served, and so have those of the several trainings."""
-        for path in self.path.parent.glob(f"{escape(self.path.name)}*"):
-            path.unlink(missing_ok=True)
+        for each in (self, *self.parts):
+            each.path.unlink(missing_ok=True)
 
 
 def save_model(path: Path, session: "Session") -> None:

@@ -92,11 +92,13 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
     if started_here:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
-    given = root or os.environ.get("PGSO_DATA")  # which workers elsewhere do not know
-    where = None if given is None else str(Path(given).expanduser().absolute())
+    # Workers elsewhere may know their own $PGSO_DATA, and else not even ours.
+    where, else_where = map(_absolute, (root, os.environ.get("PGSO_DATA")))
     pending: dict[Any, RunSpec] = {}
     try:
-        pending = {task.remote(spec.model_dump(mode="json"), where): spec for spec in specs}
+        pending = {
+            task.remote(spec.model_dump(mode="json"), where, else_where): spec for spec in specs
+        }
         while pending:
             ready, _ = ray.wait(list(pending), num_returns=1)
             for reference in ready:
@@ -112,8 +114,14 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
             ray.shutdown()
 
 
-def _run_on_ray(spec: dict[str, Any], root: str | None) -> dict[str, Any]:
+def _absolute(path: str | Path | None) -> str | None:
+    return None if path is None else str(Path(path).expanduser().absolute())
+
+
+def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) -> dict[str, Any]:
     """What a cluster's worker runs; plain data both ways, so that no class has to be shipped."""
+    if else_where is not None:
+        os.environ.setdefault("PGSO_DATA", else_where)
     keep_freed_memory()
     with one_thread():
         return run_one(RunSpec(**spec), root).model_dump(mode="json")

@@ -58,8 +58,9 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
-    state = state_of(spec.dataset)  # before it is read
-    task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
+    state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
+    with one_thread():
+        task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
     session, record = fit_task(spec, task, watch=watch, checkpoint=away)
     if save is not None and session.best_weights and ranks.rank() == 0:
@@ -86,7 +87,8 @@ def fit_task(
     Torch's generator is left as it was found.
     """
     check_task(spec, task)
-    task = on_base(task, spec.base)
+    with one_thread():
+        task = on_base(task, spec.base)
     with (
         nullcontext() if wants_threads(task) else one_thread(),
         torch.random.fork_rng(devices=[]),

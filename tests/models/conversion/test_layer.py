@@ -170,6 +170,7 @@ def test_attention_weights_are_those_of_pyg(name):
         model(X, EDGES, return_attention_weights=True) for model in (convert(layer), layer)
     )
     torch.testing.assert_close(found, wanted)
+    assert isinstance(convert(layer)(X, EDGES, return_attention_weights=False), torch.Tensor)
 
 
 def test_features_of_many_batches_are_taken_where_pyg_takes_them():
@@ -206,6 +207,8 @@ def test_pygs_data_stands_for_a_graph():
     layer = convert(pyg.GCNConv(WIDTH, 3))
     data = Data(edge_index=EDGES, edge_weight=torch.rand(7), num_nodes=6)
     torch.testing.assert_close(layer(X, data), layer(X, EDGES, data.edge_weight))
+    weighed = data.edge_index, data.edge_weight
+    assert layer.reading.graph(data, None, 6) is layer.reading.graph(*weighed, 6)
 
 
 def test_weights_beside_a_graph_that_has_its_own_are_refused():

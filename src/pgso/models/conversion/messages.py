@@ -140,8 +140,7 @@ class _Attention(_Weighed):
             out = out + self.res(x)
         if self.bias is not None:
             out = out + self.bias
-        # PyG asks for a bool, whichever.
-        return (out, (pairs, alpha)) if isinstance(with_attention, bool) else out
+        return (out, (pairs, alpha)) if with_attention else out
 
 
 @converts(pyg.GATConv)

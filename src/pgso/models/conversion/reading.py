@@ -80,6 +80,8 @@ class Reading:
 
     def graph(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Graph:
         """The same as a prepared graph, remembered as long as ``edge_index`` lives."""
+        if hasattr(edge_index, "edge_index") and not isinstance(edge_index, Graph):
+            edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
         version, weight_version = _version(edge_index), _version(edge_weight)
         lasting = version is not None and weight_version is not None
         lasting &= isinstance(edge_index, (Tensor, Graph))  # anything else is refused further on
