@@ -126,6 +126,7 @@ def test_what_was_changed_is_trained_again(pgso, tmp_path):
         (("--save", "."), "--save must name a file"),
         (("--save", "/dev/null/best.safetensors"), "--save /dev/null/best.safetensors cannot be"),
         (("--out", "/dev/null/runs"), "--out /dev/null/runs cannot be written to"),
+        (("--out", "/proc"), "--out /proc cannot be written to"),  # which is there
     ],
 )
 def test_what_cannot_be_is_said_before_training(pgso, tmp_path, arguments, message):

@@ -38,6 +38,14 @@ def test_two_processes_train_as_one_does(tmp_path):
                 assert (mine - theirs).abs().max() < slack, (name, curve)
 
 
+def own_word():
+    return ranks.text_of_first(f"process {ranks.rank()}"), ranks.text_of_first(None)
+
+
+def test_all_take_the_word_of_the_first(tmp_path):
+    assert run(2, own_word, folder=tmp_path) == [("process 0", None)] * 2
+
+
 SAMPLED = minesweeper(sample=(4, 3), batch_size=8, norm="batch", epochs=4)
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from pgso import fit
+from pgso.data import load_task
 from pgso.records import RunSpec, Store
 from pgso.training import threads
 from pgso.training.engines import run_all
@@ -46,3 +47,9 @@ def test_the_callers_random_numbers_are_left_alone():
     torch.manual_seed(5)
     fit(SPEC)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_neighbours_at_the_same_distance_are_chosen_alike_by_any_number_of_threads():
+    by_two = load_task("digits").graph.edge_index
+    with threads.one_thread():
+        assert torch.equal(load_task("digits").graph.edge_index, by_two)
