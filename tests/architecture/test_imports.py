@@ -59,3 +59,33 @@ def test_a_worker_that_trains_waits_for_neither_scikit_learn_nor_matplotlib():
     found = imported_by("import pgso.training.fit")
     assert "torch" in found
     assert found & {"sklearn", "matplotlib"} == set()
+
+
+EARLY = """
+from pgso.cli import choices
+from pgso.cli.main import app
+
+def stop():
+    print(*[m for m in {heavy} if m in sys.modules], file=sys.stderr)
+    sys.exit()
+
+choices.start_loading = stop
+app(["{command}", "{what}", "--workers", "2", "--engine", "local"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [("compare", "karate"), ("sweep", "karate"), ("run", "initialisations")],
+)
+def test_workers_begin_to_load_before_their_command_does(command, what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert imported_by(EARLY.format(heavy=HEAVY, command=command, what=what)) == set()
+
+
+def test_what_is_loaded_once_and_for_all_is_not_searched_for_garbage():
+    imported_by(
+        "import gc, pgso.training.preload\n"
+        "assert gc.isenabled() and gc.get_freeze_count() > 100_000\n"
+        "assert 'pgso.training.fit' in sys.modules"
+    )

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from glob import escape, glob
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -80,9 +81,10 @@ CORES = os.cpu_count() or 1
 
 
 def start_early(engine: str, workers: int) -> None:
-    """Workers load torch while this process does: to be called before it does."""
+    """Load torch, here and where workers are forked from at the same time."""
     if engine == "local" and workers > 1:
         start_loading()
+    import_module("pgso.training.preload")
 
 
 def make_spec(

@@ -40,6 +40,8 @@ def run(
     data: choices.Data = None,
 ) -> None:
     """Run a study. What is in its ledger or in --out is not run again."""
+    choices.start_early(engine, workers)
+
     from pgso.experiments import EXPERIMENTS, Size, needed
     from pgso.records.ledger import read_ledger, write_ledger
     from pgso.training.engines import run_all

@@ -58,13 +58,13 @@ def sweep(
     choices.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json, markup=False)
     base = choices.make_spec(dataset, settings, options, conv=conv)
+    choices.start_early(engine, workers)
     operators = operator or ["fixed", "pgso", "mpgso"]
     for choice in (
         *({"operator": name} for name in operators),
         *({name: value} for name, values in chosen_space.items() for value in values),
     ):
         choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
-    choices.start_early(engine, workers)
 
     from pgso.data import load_task
     from pgso.training.engines import run_all

@@ -68,6 +68,7 @@ def train(
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
+        choices.start_early("local", workers=1)
         if first:
             choices.check_destination("--out", out, folder=True)
             choices.check_destination("--save", save)

@@ -18,7 +18,7 @@ from pgso.training.threads import one_thread
 RunOne = Callable[[RunSpec, str | Path | None], RunRecord]
 Records = Generator[RunRecord, None, None]
 
-PRELOADED = ["pgso.training.fit"]  # seconds of imports, torch's first of all
+PRELOADED = ["pgso.training.preload"]  # seconds of imports, torch's first of all
 
 
 def start_loading() -> bool:
