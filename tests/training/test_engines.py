@@ -227,6 +227,7 @@ def test_two_sweeps_on_one_store_do_not_collide(tmp_path):
 def test_ray_gives_the_records_of_one_process(store, tmp_path, monkeypatch, shapes_root):
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.delenv("PGSO_DATA", raising=False)
     specs = [SPECS[0], BROKEN, SPECS[3], shapes(epochs=1)]
     alone = run_all(specs, Store(tmp_path / "alone"), shapes_root)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
