@@ -159,3 +159,9 @@ def test_another_folder_is_read_as_the_one_that_was_trained_on(pgso, tmp_path):
     assert predictions(pgso, tmp_path / "other.csv", there) == expected
     undirected = predictions(pgso, tmp_path / "both.csv", there, "--option", "undirected=true")
     assert undirected != expected
+
+
+def test_one_run_is_no_mean_over_seeds(pgso):
+    shown = pgso("train", "karate", "--epochs", 2).stdout
+    assert "The learned operator S" in shown
+    assert "seeds" not in shown.partition("The nearest")[0]

@@ -99,14 +99,13 @@ def learned_grid(records: Iterable[RunRecord]) -> Grid:
             name = "start" if shared else f"{entry.name}: start"
             rows.append(_operator_row(name, entry.start, entry.interval_start))
         rows.append(_operator_row(entry.name, entry.mean, entry.interval_learned))
+    several = any(entry.n > 1 for entry in entries)
+    means = "; shown is the mean of each end over the seeds" if several else ""
     return Grid(
-        title="The learned operator S, mean over the seeds",
+        title=f"The learned operator S{', mean over the seeds' if several else ''}",
         header=("operator", *NAMES, "certified interval"),
         rows=tuple(rows),
-        caption=(
-            "A run's certified interval holds all its eigenvalues (Theorem 2); shown is the mean "
-            "of each end over the seeds."
-        ),
+        caption=f"A run's certified interval holds all its eigenvalues (Theorem 2){means}.",
     )
 
 
