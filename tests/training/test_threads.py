@@ -15,11 +15,8 @@ DIGITS = RunSpec(dataset="digits", epochs=2)  # whose neighbours are found by th
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
-    before = torch.get_num_threads()
+def _two_threads(_one_thread):  # which brings back what there were
     torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("spec", [SPEC, DIGITS], ids=["karate", "digits"])

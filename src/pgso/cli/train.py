@@ -68,10 +68,11 @@ def train(
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
-        choices.start_early("local", workers=1)
         if first:
             choices.check_destination("--out", out, folder=True)
             choices.check_destination("--save", save)
+        choices.start_early("local", workers=1)
+
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
         from pgso.training.fit import fit

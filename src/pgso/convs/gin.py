@@ -40,8 +40,8 @@ class GINConv(Conv):
         H^{(l+1)} = \operatorname{MLP}\big(\gamma(A, \mathcal{S}) H^{(l)}\big)
 
     With the preset ``"gin"`` (A + I) and ``learn=False`` this is PyG's ``GINConv`` with eps 0, but
-    that a node which receives nothing sends nothing: its power of d + a = 0 is 0. Undirected graphs
-    have no such nodes; on others ``PGSO((0, 1, 0, 0, 0, 0, 1), learn=False)`` is PyG's.
+    that a node which receives nothing sends nothing: its power of d + a = 0 is 0. It has nobody to
+    send to on undirected graphs; on others ``PGSO((0, 1, 0, 0, 0, 0, 1), learn=False)`` is PyG's.
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
