@@ -40,8 +40,6 @@ def run(
     data: choices.Data = None,
 ) -> None:
     """Run a study. What is in its ledger or in --out is not run again."""
-    choices.start_early(engine, workers)
-
     from pgso.experiments import EXPERIMENTS, Size, needed
     from pgso.records.ledger import read_ledger, write_ledger
     from pgso.training.engines import run_all
@@ -63,6 +61,7 @@ def run(
         ]
         if not missing:
             break
+        choices.start_early(engine, min(workers, len(missing)))
         with progress(console, experiment, len(missing)) as advance:
 
             def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
