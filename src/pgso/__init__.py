@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
     from pgso.graph import Graph as Graph
+    from pgso.gso.algebra import polynomial as polynomial
     from pgso.gso.dense import dense_pgso as dense_pgso
-    from pgso.gso.message_passing import apply_pgso as apply_pgso
     from pgso.gso.module import PGSO as PGSO
+    from pgso.gso.operator import ShiftOperator as ShiftOperator
     from pgso.gso.parameters import PGSOParameters as PGSOParameters
     from pgso.gso.presets import PRESETS as PRESETS
+    from pgso.gso.shift import apply_pgso as apply_pgso
+    from pgso.gso.shift import shift as shift
     from pgso.models.conversion import convert as convert
     from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
@@ -50,14 +53,17 @@ _HOMES = {
     "RunRecord": "pgso.records",
     "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",
+    "ShiftOperator": "pgso.gso.operator",
     "bases": "pgso.bases",
-    "apply_pgso": "pgso.gso.message_passing",
+    "apply_pgso": "pgso.gso.shift",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
     "fit": "pgso.training.fit",
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",
     "param_groups": "pgso.models.optimisation",
+    "polynomial": "pgso.gso.algebra",
+    "shift": "pgso.gso.shift",
     "spectrum": "pgso.spectrum",
 }
 

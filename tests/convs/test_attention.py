@@ -6,7 +6,7 @@ from hypothesis import given
 from torch.autograd import gradcheck, gradgradcheck
 
 from pgso import PGSO, GATConv, Graph
-from pgso.convs import attention, gat
+from pgso.convs import attention
 from tests.strategies import edge_lists
 
 CYCLE = torch.tensor([[0, 1, 2, 3, 0, 2, 2], [1, 2, 3, 0, 2, 0, 2]])  # and a self-loop
@@ -75,7 +75,7 @@ def test_large_logits_neither_overflow_nor_vanish():
 
 @pytest.mark.parametrize("shape", ["scalar", ("node", 4), ("head", 2), "structural"])
 def test_a_layer_that_may_drop_attention_agrees_when_it_drops_nothing(shape, monkeypatch):
-    monkeypatch.setattr(gat, "IN_CACHE", 0)
+    monkeypatch.setattr(attention, "IN_CACHE", 0)
     torch.manual_seed(0)
     layer = GATConv(3, 2, PGSO("gat", shape=shape), heads=2)
     layer.gso.a.data.fill_(0.3)

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from pgso import GNN, PGSO, GATConv
 from pgso.errors import InputError
-from pgso.gso.dense import positive_power
+from pgso.gso.formula import positive_power
 from tests.strategies import edge_lists, parameters
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from torch.autograd import gradcheck
 
 from pgso import dense_pgso
-from pgso.gso.dense import positive_power
+from pgso.gso.formula import positive_power
 from tests.strategies import edge_lists, parameters, smooth_parameters
 
 
@@ -17,7 +17,7 @@ def test_every_entry_is_that_of_equation_1(edges, S):
     d_a = [sum(row) + a for row in A]
 
     def power(i, exponent):
-        return d_a[i] ** exponent if d_a[i] > 0 else 0.0
+        return d_a[i] ** exponent if d_a[i] > 0 else float(exponent == 0)
 
     wanted = [
         [
@@ -54,11 +54,12 @@ def test_an_empty_matrix_has_an_empty_operator():
 
 
 @pytest.mark.parametrize("exponent", [-2.0, -0.5, 0.0, 0.5, 1.0])
-def test_the_power_of_nothing_is_zero_and_so_is_its_gradient(exponent):
+def test_the_power_of_nothing_is_zero_or_one_and_has_no_gradient(exponent):
     base = torch.tensor([0.0, -1.0, 4.0], requires_grad=True)
     learned = torch.tensor(exponent, requires_grad=True)
     power = positive_power(base, learned)
-    assert power.tolist() == [0, 0, 4**exponent]
+    nothing = float(exponent == 0)  # x⁰ = 1
+    assert power.tolist() == [nothing, nothing, 4**exponent]
     for_base, for_exponent = torch.autograd.grad(power.sum(), (base, learned))
     assert for_base.tolist() == pytest.approx([0, 0, exponent * 4 ** (exponent - 1)])
     assert for_exponent.item() == pytest.approx(4**exponent * 1.3862944)

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 
 from pgso import PGSO, PRESETS, Graph, PGSOParameters, apply_pgso, dense_pgso
-from pgso.gso.one_pass import one_pass
 from pgso.gso.parameters import NAMES
 from tests.strategies import edge_lists, parameters, random_features
 
@@ -162,24 +161,14 @@ def test_the_types_of_module_and_features_need_not_agree(dtype, module_dtype):
     assert gso.m2.grad.dtype == module_dtype
 
 
-def test_within_one_pass_the_scalars_are_put_together_once_for_each_grad_mode():
+def test_an_operator_keeps_the_S_it_was_made_with():
     gso = PGSO("gcn")
-    with one_pass():
-        first = gso.S
-        assert gso.S is first
-        with torch.no_grad():
-            assert not gso.S.requires_grad
-        assert gso.S is first
-    assert gso.S is not first
-
-
-def test_after_one_pass_changed_scalars_are_seen():
-    gso = PGSO("gcn")
-    for value in (2.0, 3.0):
-        with torch.no_grad():
-            gso.m2.fill_(value)
-        with one_pass():
-            assert gso.S[1] == value
+    before = gso.on(EDGES)
+    wanted = before @ X
+    with torch.no_grad():
+        gso.m2.fill_(3.0)
+    torch.testing.assert_close(before @ X, wanted)
+    torch.testing.assert_close(gso.on(EDGES) @ X, 3 * wanted)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 4)])

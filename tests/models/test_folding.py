@@ -9,9 +9,8 @@ import torch_geometric.nn as pyg
 from hypothesis import given
 from torch import nn
 
-from pgso import CONVS, GNN, PGSO, apply_pgso, convert, fold
+from pgso import CONVS, GNN, PGSO, Graph, convert, fold
 from pgso.errors import InputError
-from pgso.models.folding import FoldedOperator
 from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
 from tests.strategies import edge_lists, parameters, random_features
 
@@ -32,7 +31,7 @@ def learned(model):
 def assert_folded(model, *inputs):
     folded = fold(model)
     torch.testing.assert_close(folded(*inputs), model(*inputs), atol=1e-5, rtol=1e-5)
-    assert not any(isinstance(module, PGSO) for module in folded.modules())
+    assert not any(gso.learned for gso in folded.modules() if isinstance(gso, PGSO))
     scalars = sum(p.numel() for g in model.modules() if isinstance(g, PGSO) for p in g.parameters())
     count = sum(parameter.numel() for parameter in model.parameters())
     assert sum(parameter.numel() for parameter in folded.parameters()) == count - scalars
@@ -40,15 +39,9 @@ def assert_folded(model, *inputs):
 
 @given(edges=edge_lists(), S=parameters())
 def test_a_folded_operator_is_the_operator(edges, S):
-    x = random_features(edges.num_nodes)
-    found = FoldedOperator(torch.tensor(S, dtype=torch.float64)).double()
-    found.S.copy_(torch.tensor(S))
-    torch.testing.assert_close(
-        found(x, edges.edge_index, edges.edge_weight),
-        apply_pgso(x, edges.graph, found.S),
-        rtol=1e-6,
-        atol=1e-6,
-    )
+    x, gso = random_features(edges.num_nodes), PGSO(S).double()
+    inputs = x, edges.edge_index, edges.edge_weight
+    torch.testing.assert_close(fold(gso)(*inputs), gso(*inputs))
 
 
 @pytest.mark.parametrize("operator", ["pgso", "mpgso"])
@@ -78,7 +71,7 @@ def test_the_given_model_keeps_learning():
 
 def test_shared_operators_stay_shared():
     folded = fold(convert(pyg.GCN(WIDTH, 8, 3, 2)))
-    assert sum(isinstance(module, FoldedOperator) for module in folded.modules()) == 1
+    assert sum(isinstance(module, PGSO) for module in folded.modules()) == 1
 
 
 def test_nothing_to_fold_is_an_error():
@@ -88,10 +81,10 @@ def test_nothing_to_fold_is_an_error():
         fold("model")
 
 
-def test_a_prepared_graph_is_refused_in_words():
-    model = fold(GNN("gcn", WIDTH, 8, 2))
-    with pytest.raises(InputError, match="takes an edge_index"):
-        model(X, torch.eye(6).to_sparse_csr())
+def test_a_prepared_graph_serves_as_well():
+    model = learned(GNN("gcn", WIDTH, 8, 2))
+    graph = Graph.from_edge_index(EDGES, num_nodes=6)
+    torch.testing.assert_close(fold(model)(X, graph), model(X, EDGES))
 
 
 SERVE = """

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from torch.autograd import gradcheck
 
-from pgso import Graph
+from pgso import Graph, shift
 from pgso.errors import InputError
 from pgso.spectrum import gershgorin_interval
 from pgso.spectrum.interval import centres_and_radii
@@ -36,19 +36,19 @@ def test_without_loops_and_signs_it_is_the_printed_theorem(edges, S):
 
 def test_self_loops_move_the_centre_and_leave_the_radius():
     graph = Graph.from_dense([[3.0, 1.0], [1.0, 0.0]])
-    C, R = centres_and_radii(graph, "adjacency")
+    C, R = centres_and_radii(shift(graph, "adjacency"))
     assert C.tolist() == [3, 0]
     assert R.tolist() == [1, 1]
 
 
 def test_signed_weights_count_by_their_size():
     graph = Graph.from_dense([[0.0, -2.0, 3.0], [-2.0, 0.0, 4.0], [3.0, 4.0, 0.0]])
-    _, R = centres_and_radii(graph, (0, 1, 0, 0, 0, 0, 0))
+    _, R = centres_and_radii(shift(graph, (0, 1, 0, 0, 0, 0, 0)))
     assert R.tolist() == [5, 6, 7]
 
 
 def test_a_node_that_decouples_has_the_eigenvalue_m3():
-    C, R = centres_and_radii(Graph.from_dense(torch.zeros(1, 1)), (1, 1, 0.25, 0, 0, 0, 0))
+    C, R = centres_and_radii(shift(Graph.from_dense(torch.zeros(1, 1)), (1, 1, 0.25, 0, 0, 0, 0)))
     assert (C.tolist(), R.tolist()) == ([0.25], [0])
 
 
@@ -58,7 +58,7 @@ def test_each_disc_is_differentiable_in_S(edges, S):
     m1, m2, *others = S
     vector = torch.tensor((m1, m2 or 0.5, *others), dtype=torch.float64, requires_grad=True)
     graph = edges.graph
-    assert gradcheck(lambda S: centres_and_radii(graph, S), (vector,), rtol=1e-3, atol=1e-4)
+    assert gradcheck(lambda S: centres_and_radii(shift(graph, S)), (vector,), rtol=1e-3, atol=1e-4)
 
 
 def test_the_ends_pass_gradients_to_S():
@@ -94,7 +94,7 @@ def test_a_raw_edge_index_will_do():
 @given(edges=edge_lists(undirected=True), S=parameters())
 def test_a_kind_of_node_stands_for_all_that_are_alike(edges, S):
     graph = edges.graph
-    C, R = centres_and_radii(graph, S)
+    C, R = centres_and_radii(shift(graph, S))
     low, high = gershgorin_interval(graph, S)
     assert (low, high) == ((C - R).min(), (C + R).max())
 
@@ -108,7 +108,7 @@ def test_nodes_of_one_degree_with_and_without_a_loop_are_told_apart():
 def test_degrees_that_are_not_the_numbers_of_neighbours_count():
     # As of a block of rows of a larger graph, whose nodes keep their degrees.
     graph = replace(PATH, degree=torch.tensor([5.0, 4.0, 3.0]))
-    C, R = centres_and_radii(graph, "mean")
+    C, R = centres_and_radii(shift(graph, "mean"))
     low, high = gershgorin_interval(graph, "mean")
     assert (low, high) == ((C - R).min(), (C + R).max())
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pgso import GNN, PGSO, Graph
 from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, gershgorin_interval
-from tests.gso.test_vector_products import dense_by_node, graphs_with
+from tests.gso.test_channels import dense_by_node, graphs_with
 from tests.strategies import parameters
 
 KARATE = Graph.from_networkx(nx.karate_club_graph(), weight=None)

@@ -1,18 +1,114 @@
 """Attention on the edges of the operator, one head after another."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
-from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, weighted_product
+from pgso.errors import InputError
+from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn, weighted_product
 from pgso.graph.edges import softmax_over_edges, source_values, target_values
+from pgso.gso.channels import ChannelShift
+from pgso.gso.operator import EntryShift, NodeShift, OnPattern, ShiftOperator
+
+IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
+
+Change = Callable[[Tensor], Tensor]
+
+
+class AttendedShift(OnPattern):
+    r"""γ with attention on its edges, head by head (docs/conventions.md, GAT-PGSO).
+
+    .. math::
+        \gamma_{att} = \operatorname{Diag}(\alpha) + m_2 \operatorname{Diag}(l)\,
+        (att \circ (A + aI))\, \operatorname{Diag}(r), \qquad
+        att_{ij} = \frac{e_{ij}}{\sum_{k \in \mathcal{N}(i) \cup \{i\}} e_{ik}}, \quad
+        e_{ij} = \exp \operatorname{leaky}(t_i + s_j)
+
+    It multiplies features of shape (n, H, C).
+
+    Args:
+        operator: γ, with one S, an S per node or an S per head.
+        target: t of each head, (H, n).
+        source: s of each head, (H, n).
+        slope: Of the leaky ReLU.
+        changes: What is done to the attention coefficients, (nnz, H), such as dropout.
+    """
+
+    operator: ShiftOperator
+    target: Tensor
+    source: Tensor
+    slope: float
+    changes: tuple[Change, ...]
+
+    def __init__(
+        self,
+        operator: ShiftOperator,
+        target: Tensor,
+        source: Tensor,
+        slope: float,
+        changes: tuple[Change, ...] = (),
+    ) -> None:
+        if not isinstance(operator, (NodeShift, ChannelShift)):
+            raise InputError(f"attention needs γ itself, not a {type(operator).__name__}")
+        heads = target.size(0)
+        if isinstance(operator, ChannelShift) and operator.S.size(-1) not in (1, heads):
+            raise InputError(f"attention has {heads} heads, the operator {operator.S.size(-1)}")
+        self._set(operator=operator, graph=operator.graph, shape=operator.shape)
+        self._set(device=operator.device, target=target, source=source, slope=slope)
+        self._set(changes=changes)
+
+    def changed(self, change: Change) -> "AttendedShift":
+        """The same with one more change to its coefficients."""
+        changes = (*self.changes, change)
+        return AttendedShift(self.operator, self.target, self.source, self.slope, changes)
+
+    def times(self, x: Any) -> Tensor:  # (n, H, C) -> (n, H, C)
+        """γ_att x of every head; differentiable in all but A."""
+        self._check(x.transpose(0, 1), self.shape[1])
+        scales, graph = self._scales(x.dtype), self.graph
+        if not self.changes and _pays_by_head(graph, x):
+            return attend(x, self.target, self.source, scales, graph, self.slope)
+        return modulated(x, self._attended(scales.a), scales, graph)
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return self.times(x)
+
+    def _scales(self, dtype: torch.dtype) -> "Scales":
+        """α, m2 l, r and a of every head."""
+        found = self.operator.factors(torch.promote_types(dtype, torch.float32))  # type: ignore[attr-defined]
+        size = (self.target.size(0), self.graph.num_nodes)
+        parts = (found.outer, found.right, found.alpha, found.a)
+        by_head = (part.t() if part.dim() == 2 else part for part in parts)
+        return Scales(*(part.to(dtype).expand(size) for part in by_head))
+
+    def _attended(self, a: Tensor) -> Tensor:  # (nnz, H)
+        """Att ∘ (A + aI) with the a of each head."""
+        coefficients = attention(self.target, self.source, self.graph, self.slope)
+        for change in self.changes:
+            coefficients = change(coefficients)
+        diagonal, A = self.graph.pattern.diagonal, self.graph.entries.to(a.dtype)
+        A = A.unsqueeze(1).expand(-1, a.size(0))
+        return coefficients * A.index_add(0, diagonal, a.t())
+
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, H)
+        """The entries of each head's matrix."""
+        left, right, own, a = self._scales(self.target.dtype)
+        pattern = self.graph.pattern
+        entries = left.t().index_select(0, pattern.row) * self._attended(a)
+        entries = entries * right.t().index_select(0, pattern.col)
+        return entries.index_add(0, pattern.diagonal, own.t()).to(self._dtype(dtype))
+
+    @property
+    def T(self) -> EntryShift:
+        """The transpose of each head's matrix."""
+        return EntryShift(self._graph().T, turn(self.entries(), self._graph()))
 
 
 class Scales(NamedTuple):
-    """The vectors in γ_att x = own ∘ x + left ∘ (α ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
+    """The vectors in γ_att x = own ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
 
     left: Tensor  # m2 D_a^e2
     right: Tensor  # D_a^e3
@@ -28,11 +124,7 @@ def attend(
     graph: Graph,
     slope: float,
 ) -> Tensor:  # (n, H, C)
-    r"""γ_att x of every head; differentiable in all but A.
-
-    .. math::
-        \alpha_{ij} = \frac{e_{ij}}{\sum_{k \in \mathcal{N}(i) \cup \{i\}} e_{ik}}, \qquad
-        e_{ij} = \exp \operatorname{leaky}(t_i + s_j)
+    """γ_att x of every head; differentiable in all but A.
 
     The fast form of :func:`attention` and :func:`modulated`, for a constant A. Edges hold numbers
     of one head at a time, which are read from a vector over nodes that stays in the cache. No
@@ -45,6 +137,15 @@ def attend(
         a = a - 1 if graph.loops is None else a - 1 + graph.loops.to(a.dtype)
     out: Tensor = _Attend.apply(x, target, source, left, right, own, a, graph, slope)
     return out
+
+
+def _pays_by_head(graph: Graph | EdgeList, heads: Tensor) -> TypeGuard[Graph]:
+    """Whether one head after another is possible (whole, constant edges), and worth its calls."""
+    if torch.compiler.is_compiling() or heads.dtype not in (torch.float32, torch.float64):
+        return False
+    constant = graph.weight is None or not graph.weight.requires_grad
+    whole = isinstance(graph, Graph) and graph.sample is None
+    return whole and constant and graph.pattern.row.numel() * heads.size(1) > IN_CACHE
 
 
 def attention(
@@ -184,4 +285,4 @@ def _copies(edges: EdgeList) -> Tensor:  # (E + n,)
     pair = edges.pattern.row * edges.num_nodes + edges.pattern.col
     ordered = pair.sort().values
     first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
-    return (after - first).to(edges.degree.dtype)
+    return (after - first).to(edges.dtype)

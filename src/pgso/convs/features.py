@@ -51,10 +51,8 @@ class SparseFeatures:
         colptr[1:] = torch.bincount(column, minlength=width).cumsum(0)
         none = col.new_empty(0)
         return cls(
-            rows=Pattern(rowptr.int(), none, col.int(), torch.arange(n, device=x.device)),
-            columns=Pattern(
-                colptr.int(), none, row[order].int(), torch.arange(width, device=x.device)
-            ),
+            rows=Pattern(rowptr.int(), none, col.int(), None, (n, width)),
+            columns=Pattern(colptr.int(), none, row[order].int(), None, (width, n)),
             order=order,
             values=values,
             shape=(n, width),

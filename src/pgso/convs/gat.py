@@ -1,21 +1,16 @@
 """GAT-PGSO: attention modulates the edges of the operator (DESIGN decision 5)."""
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
-from pgso.convs.attention import Scales, attend, attention, modulated
+from pgso.convs.attention import AttendedShift
 from pgso.convs.features import Features, Linear, as_features, check_dropout, dense_dropout
-from pgso.convs.registry import CONVS, Conv
+from pgso.convs.registry import CONVS, Conv, OnGraph
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph
-from pgso.gso.dense import factors
-from pgso.gso.message_passing import graph_for
 from pgso.gso.module import PGSO
-
-IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
 
 
 @CONVS.register("gat")
@@ -104,30 +99,26 @@ class GATConv(Conv):
     def forward(
         self,
         x: Features,  # (n, in_channels)
-        edge_index: Graph | Tensor,
+        edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, heads * out_channels), or (n, out_channels) if heads are averaged
         """Transform, attend, propagate each head with its own weights on the operator's edges."""
-        hidden = self.lin(as_features(x))
-        graph = graph_for(hidden, edge_index, edge_weight)
-        heads = hidden.view(-1, self.heads, self.out_channels)
-        target, source = self.scores(hidden)
-        scales = self.scales(graph, hidden.dtype)
-        if not self.explain and not self.drops and _pays_by_head(graph, heads):
-            out = attend(heads, target, source, scales, graph, self.negative_slope)
+        x = as_features(x)
+        if self.explain:  # the mask belongs on the attended edges, once
+            operator = self.gso.on(edge_index, edge_weight, masked=False)  # type: ignore[arg-type]
         else:
-            alpha = attention(target, source, graph, self.negative_slope)
-            entries = dense_dropout(alpha, self.dropout, self.training) * _A_a(graph, scales.a)
-            if self.explain:
-                entries = self.masked(entries, graph, edge_index)
-            out = modulated(heads, entries, scales, graph)
+            (operator,) = self.on(x, edge_index, edge_weight)
+        hidden = self.lin(x)
+        attended = AttendedShift(operator, *self.scores(hidden), self.negative_slope)
+        if self.training and self.dropout > 0:
+            attended = attended.changed(lambda alpha: dense_dropout(alpha, self.dropout, True))
+        if self.explain:
+            attended = attended.changed(
+                lambda alpha: self.masked(alpha, attended.graph, edge_index)
+            )
+        out = attended.times(hidden.view(-1, self.heads, self.out_channels))
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return out if self.bias is None else out + self.bias
-
-    @property
-    def drops(self) -> bool:
-        """Whether attention coefficients are dropped now."""
-        return self.training and self.dropout > 0
 
     def scores(self, hidden: Tensor) -> tuple[Tensor, Tensor]:  # (n, H * C) -> (H, n), (H, n)
         """What each node contributes to the logits of its edges, as their target and source."""
@@ -135,34 +126,3 @@ class GATConv(Conv):
         weight = torch.cat([torch.block_diag(*part) for part in by_head])
         target, source = (weight @ hidden.t()).view(2, self.heads, -1).unbind()
         return target, source
-
-    def scales(self, graph: Graph | EdgeList, dtype: torch.dtype) -> Scales:
-        """The vectors around the attention, of S per node and head or of any shape within."""
-        S = self.gso.S_on(graph)
-        S = S.double() if dtype == torch.float64 else S.float()  # degrees need the digits
-        S = S.view(-1, 1, 1) if S.dim() == 1 else S.transpose(1, 2)  # (7, H or 1, n or 1)
-        if S.size(1) not in (1, self.heads):
-            raise InputError(f"attention has {self.heads} heads, the operator {S.size(1)}")
-        *_, a = values = S.unbind()
-        left, right, own = factors(values, graph.degree.to(S.dtype) + a)
-        size = (self.heads, graph.num_nodes)
-        return Scales(*(part.to(dtype).expand(size) for part in (left, right, own, a)))
-
-
-def _pays_by_head(graph: Graph | EdgeList, heads: Tensor) -> TypeGuard[Graph]:
-    """Whether one head after another is possible (whole, constant edges), and worth its calls."""
-    if torch.compiler.is_compiling() or heads.dtype not in (torch.float32, torch.float64):
-        return False
-    constant = graph.weight is None or not graph.weight.requires_grad
-    whole = isinstance(graph, Graph) and graph.sample is None
-    return whole and constant and graph.pattern.row.numel() * heads.size(1) > IN_CACHE
-
-
-def _A_a(graph: Graph | EdgeList, a: Tensor) -> Tensor:  # (H, n) -> (nnz, H)
-    """The entries of A + aI, with the a of each head."""
-    pattern, A = graph.pattern, graph.weight
-    if A is None:
-        A = torch.ones_like(pattern.row, dtype=a.dtype)
-    loops = 0 if graph.loops is None else graph.loops.to(a.dtype)
-    A = A.to(a.dtype).unsqueeze(1).expand(-1, a.size(0))
-    return A.index_copy(0, pattern.diagonal, (a + loops).t())

@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear
-from pgso.convs.registry import CONVS, Conv, transform_and_propagate
-from pgso.graph import Graph
+from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.registry import CONVS, Conv, OnGraph, transform_and_propagate
 from pgso.gso.module import PGSO
 
 
@@ -47,9 +46,10 @@ class GCNConv(Conv):
     def forward(
         self,
         x: Features,  # (n, in_channels)
-        edge_index: Graph | Tensor,
+        edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Transform and propagate, on whichever side is narrower."""
-        out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        x = as_features(x)
+        out = transform_and_propagate(x, self.on(x, edge_index, edge_weight), self, self.lin)
         return out if self.bias is None else out + self.bias

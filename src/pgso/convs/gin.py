@@ -3,8 +3,7 @@
 from torch import Tensor, nn
 
 from pgso.convs.features import Features, Linear, SparseFeatures, as_features
-from pgso.convs.registry import CONVS, Conv, transform_and_propagate
-from pgso.graph import Graph
+from pgso.convs.registry import CONVS, Conv, OnGraph, transform_and_propagate
 from pgso.gso.module import PGSO
 
 
@@ -39,9 +38,7 @@ class GINConv(Conv):
     .. math::
         H^{(l+1)} = \operatorname{MLP}\big(\gamma(A, \mathcal{S}) H^{(l)}\big)
 
-    With the preset ``"gin"`` (A + I) and ``learn=False`` this is PyG's ``GINConv`` with eps 0, but
-    that a node which receives nothing sends nothing: its power of d + a = 0 is 0. It has nobody to
-    send to on undirected graphs; on others ``PGSO((0, 1, 0, 0, 0, 0, 1), learn=False)`` is PyG's.
+    With the preset ``"gin"`` (A + I) and ``learn=False`` this is PyG's ``GINConv`` with eps 0.
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
@@ -67,16 +64,15 @@ class GINConv(Conv):
     def forward(
         self,
         x: Features,  # (n, in_channels)
-        edge_index: Graph | Tensor,
+        edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Propagate, then the perceptron; its first linear map may come before."""
-        if isinstance(self.nn, MLP):
-            hidden = transform_and_propagate(
-                x, edge_index, edge_weight, self.operators, self.nn.first
-            )
-            return self.nn.after_first(hidden)
         x = as_features(x)
+        operators = self.on(x, edge_index, edge_weight)
+        if isinstance(self.nn, MLP):
+            hidden = transform_and_propagate(x, operators, self, self.nn.first)
+            return self.nn.after_first(hidden)
         dense = x.to_dense() if isinstance(x, SparseFeatures) else x
-        out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
+        out: Tensor = self.nn(self.gso(dense, *operators))
         return out

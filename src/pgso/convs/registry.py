@@ -5,15 +5,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch_geometric.nn.inits import reset
 
-from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.features import Features, Linear
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.explanation import EdgeMasking
-from pgso.gso.module import PGSO
+from pgso.gso.module import PGSO, operators_on
+from pgso.gso.operator import ShiftOperator
 from pgso.registry import Registry
+
+OnGraph = Graph | Tensor | ShiftOperator | tuple[ShiftOperator, ...]  # where a conv is applied
 
 
 class Conv(EdgeMasking):
@@ -29,6 +33,8 @@ class Conv(EdgeMasking):
     collapses = False
     attends = False
     reads_out = False
+
+    gso: PGSO
 
     def __init__(
         self, in_channels: int, out_channels: int, gso: "PGSO | str | None" = None
@@ -50,6 +56,19 @@ class Conv(EdgeMasking):
     def operators(self) -> tuple[PGSO, ...]:
         """The operators of this layer, in the order of their use."""
         return (self.gso,)
+
+    def on(
+        self, x: Features, graph: Any, edge_weight: Tensor | None = None
+    ) -> tuple[ShiftOperator, ...]:
+        """The operator of each hop: those that were handed over, or made now on this graph."""
+        if isinstance(graph, ShiftOperator):
+            return (graph,) * len(self.operators)
+        if isinstance(graph, tuple):
+            return graph
+        if torch.compiler.is_compiling() or self.explain:  # a mask is for the edges as given
+            return tuple(gso.on_nodes(x.size(0), graph, edge_weight) for gso in self.operators)
+        made = operators_on(self.operators, graph, edge_weight, x.size(0))
+        return tuple(made[gso] for gso in self.operators)
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
@@ -83,9 +102,8 @@ def check_channels(in_channels: int, out_channels: int) -> None:
 
 def transform_and_propagate(
     x: Features,  # (n, in_channels)
-    graph: Graph | Tensor,
-    edge_weight: Tensor | None,
-    operators: Sequence[PGSO],
+    operators: Sequence[ShiftOperator],
+    conv: Conv,
     linear: Linear,
 ) -> Tensor:  # (n, out_channels)
     """γ_K … γ_1 X Wᵀ + b: products commute with W, so they are taken on the narrower side.
@@ -94,16 +112,16 @@ def transform_and_propagate(
     features need no product backwards. With an operator per channel they do not commute, and W
     comes first.
     """
-    x = as_features(x)
     narrower = 0 < linear.in_channels <= linear.out_channels
-    if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in operators):
-        for gso in operators:
-            x = gso(x, graph, edge_weight)
+    hops = list(zip(conv.operators, operators, strict=True))
+    if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in conv.operators):
+        for gso, operator in hops:
+            x = gso(x, operator)
         out: Tensor = linear(x)
         return out
     out = linear.times_weight(x)
-    for gso in operators:
-        out = gso(out, graph, edge_weight)
+    for gso, operator in hops:
+        out = gso(out, operator)
     return out if linear.bias is None else out + linear.bias
 
 

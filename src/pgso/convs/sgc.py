@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear
-from pgso.convs.registry import CONVS, Conv, as_operator, transform_and_propagate
+from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.registry import CONVS, Conv, OnGraph, as_operator, transform_and_propagate
 from pgso.errors import InputError
-from pgso.graph import Graph
 from pgso.gso.module import PGSO
 
 
@@ -64,8 +63,9 @@ class SGConv(Conv):
     def forward(
         self,
         x: Features,  # (n, in_channels)
-        edge_index: Graph | Tensor,
+        edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """All hops on the narrower side of the linear map."""
-        return transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        x = as_features(x)
+        return transform_and_propagate(x, self.on(x, edge_index, edge_weight), self, self.lin)

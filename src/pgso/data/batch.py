@@ -96,8 +96,9 @@ class Slices:
                 is_undirected=one_way_edges == one_way_weights == 0,
                 weight=None if graph.weight is None else graph.weight.index_select(0, entries),
                 loops=None if loops is None else loops.index_select(0, nodes),
-                degree=graph.degree.index_select(0, nodes),
+                row_sums=graph.row_sums.index_select(0, nodes),
                 num_edges=nnz - n + num_loops,
+                dtype=graph.dtype,
             ),
             batch=torch.from_numpy(np.arange(len(indices)).repeat(counts[0])),
             y=self.y.index_select(0, indices),
@@ -137,7 +138,9 @@ class _PatternArrays:
         col += places.end_shift
         diagonal = self.diagonal.take(places.nodes)
         diagonal += places.row_shift
-        return Pattern(*map(torch.from_numpy, (rowptr, row, col, diagonal)))
+        n = len(places.nodes)
+        arrays = [torch.from_numpy(part) for part in (rowptr, row, col, diagonal)]
+        return Pattern(arrays[0], arrays[1], arrays[2], arrays[3], (n, n))
 
 
 def _irregular(graph: Graph, owner: Tensor, num_graphs: int) -> Tensor | None:  # (3, num_graphs)

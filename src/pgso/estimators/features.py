@@ -18,9 +18,9 @@ from pgso.estimators.inputs import (
     remember_columns,
 )
 from pgso.graph import Graph
-from pgso.gso.message_passing import apply_pgso
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import resolve
+from pgso.gso.shift import apply_pgso
 
 
 class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]

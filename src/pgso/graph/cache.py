@@ -1,61 +1,72 @@
 """A raw ``edge_index`` passed again and again is prepared once, as long as it lives."""
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.checks import check_edge_index
-from pgso.graph.graph import Graph
-from pgso.graph.memo import Memo, for_any_mode
+from pgso.graph.graph import Graph, NumNodes
+from pgso.graph.memo import Memo, for_any_mode, state_of
 from pgso.graph.readers import edges_of_data
 from pgso.graph.structure import Structure
 
 
-@dataclass
-class _Prepared:
-    """An edge_index on n nodes: its structure, and the graph of the last weights on it."""
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """The graph of some weights on a structure; replaced as a whole when the weights change."""
 
     structure: Structure
     graph: Graph | None = None
     weight: "weakref.ref[Tensor] | None" = None
-    weight_version: int = -1
+    state: tuple[Any, ...] | None = None
 
-    def graph_with(self, edge_weight: Tensor | None) -> Graph:
+    def with_weight(self, edge_weight: Tensor | None) -> "_Weighted":
+        """This entry if these are its weights, or else the entry of these weights."""
+        if edge_weight is None:
+            if self.graph is not None and self.weight is None:
+                return self
+            return _Weighted(self.structure, Graph.from_structure(self.structure))
+        state = state_of(edge_weight)
+        same = self.weight is not None and self.weight() is edge_weight and state == self.state
+        if self.graph is not None and same:
+            return self
+        graph = Graph.from_structure(self.structure, edge_weight)
+        return _Weighted(self.structure, graph, weakref.ref(edge_weight), state)
+
+
+class _Sizes:
+    """What was made of an edge_index, by the num_nodes it was asked with."""
+
+    def __init__(self) -> None:
+        self.entries: dict[NumNodes | None, _Weighted] = {}
+
+    def graph(
+        self, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: NumNodes | None
+    ) -> Graph:
+        entry = self.entries.get(num_nodes)
+        if entry is None:
+            shape = check_edge_index(edge_index, num_nodes)
+            with for_any_mode():
+                source, target = edge_index.long()
+                square = not isinstance(num_nodes, tuple)
+                entry = _Weighted(Structure.of(source, target, shape, square))
         if edge_weight is not None and (
             not isinstance(edge_weight, Tensor)  # refused there
             or edge_weight.requires_grad
             or edge_weight.is_inference()
         ):
             # The graph then holds an autograd history that one backward pass uses up.
-            return Graph.from_structure(self.structure, edge_weight)
-        known = None if self.weight is None else self.weight()
-        version = -1 if edge_weight is None else edge_weight._version
-        if self.graph is None or known is not edge_weight or version != self.weight_version:
-            with for_any_mode():
-                self.graph = Graph.from_structure(self.structure, edge_weight)
-            self.weight = None if edge_weight is None else weakref.ref(edge_weight)
-            self.weight_version = version
-        return self.graph
-
-
-@dataclass
-class _Sizes:
-    """What was made of an edge_index, by the num_nodes it was asked with."""
-
-    sizes: dict[int | None, _Prepared] = field(default_factory=dict)
-
-    def prepared(self, edge_index: Tensor, num_nodes: int | None) -> _Prepared:
-        if num_nodes not in self.sizes:
-            count = check_edge_index(edge_index, num_nodes)
-            if count not in self.sizes:
-                with for_any_mode():
-                    source, target = edge_index.long()
-                    self.sizes[count] = _Prepared(Structure.of(source, target, count))
-            self.sizes[num_nodes] = self.sizes[count]
-        return self.sizes[num_nodes]
+            self.entries[num_nodes] = entry
+            return Graph.from_structure(entry.structure, edge_weight)
+        with for_any_mode():
+            entry = entry.with_weight(edge_weight)
+        self.entries[num_nodes] = entry
+        assert entry.graph is not None
+        return entry.graph
 
 
 _edges: Memo[_Sizes] = Memo()  # by edge_index
@@ -65,15 +76,15 @@ _matrices: Memo[Graph] = Memo()  # by sparse A
 def as_graph(
     graph: Graph | Tensor,
     edge_weight: Tensor | None = None,
-    num_nodes: int | None = None,
+    num_nodes: NumNodes | None = None,
 ) -> Graph:
     """The prepared graph of whatever stands for one: a ``Graph``, an ``edge_index``, a sparse A.
 
-    An ``edge_index`` or sparse A is recognised by identity and version (in-place changes count),
-    and forgotten with the tensor.
+    An ``edge_index`` or sparse A is recognised by identity and state (see
+    :func:`pgso.graph.memo.state_of`), and forgotten with the tensor.
     """
     if isinstance(graph, Tensor) and graph.layout == torch.strided and not graph.is_inference():
-        return _edges.of(graph, _Sizes).prepared(graph, num_nodes).graph_with(edge_weight)
+        return _edges.of(graph, _Sizes).graph(graph, edge_weight, num_nodes)
     sparse = isinstance(graph, Tensor) and graph.layout != torch.strided
     if not (sparse or isinstance(graph, Graph) or hasattr(graph, "edge_index")):
         return Graph.from_edge_index(graph, edge_weight, num_nodes)

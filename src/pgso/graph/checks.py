@@ -16,8 +16,10 @@ def weight_type() -> torch.dtype:
     return torch.promote_types(torch.get_default_dtype(), torch.float32)
 
 
-def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
-    """Refuse anything but a (2, E) tensor of node ids below ``num_nodes``; return n."""
+def check_edge_index(
+    edge_index: Tensor, num_nodes: int | tuple[int, int] | None
+) -> tuple[int, int]:  # targets, sources
+    """Refuse anything but a (2, E) tensor of node ids below ``num_nodes``; return A's shape."""
     if not isinstance(edge_index, Tensor):
         raise InputError(
             f"edge_index must be a tensor of shape (2, E), got {type(edge_index).__name__}; "
@@ -27,19 +29,35 @@ def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
         raise InputError(f"edge_index must have shape (2, E), got {tuple(edge_index.shape)}")
     if edge_index.dtype not in INDEX_TYPES and edge_index.numel():
         raise InputError(f"edge_index must hold integers (torch.long), got {edge_index.dtype}")
-    if num_nodes is not None and (not isinstance(num_nodes, Integral) or num_nodes < 0):
-        raise InputError(f"num_nodes must be an integer, 0 or more, got {num_nodes!r}")
-    if edge_index.numel() == 0:
-        return num_nodes or 0
-    low, high = (int(bound) for bound in edge_index.aminmax())
-    if low < 0:
-        raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
-    if num_nodes is not None and high >= num_nodes:
-        raise InputError(
-            f"edge_index names node {high}, but there are only {num_nodes} nodes "
-            f"(ids 0 to {num_nodes - 1}); check num_nodes, or the number of rows of x"
-        )
-    return high + 1 if num_nodes is None else num_nodes
+    _check_num_nodes(num_nodes)
+    if edge_index.numel():
+        low = int(edge_index.min())
+        if low < 0:
+            raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
+    highest = (edge_index.amax(1) + 1).tolist() if edge_index.numel() else [0, 0]
+    if num_nodes is None:
+        return max(highest), max(highest)
+    shape = num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
+    whats = ("source", "target") if isinstance(num_nodes, tuple) else ("node", "node")
+    for what, needed, there in zip(whats, highest, reversed(shape), strict=True):
+        if needed > there:
+            raise InputError(
+                f"edge_index names {what} {needed - 1}, but there are only {there} {what}s "
+                f"(ids 0 to {there - 1}); check num_nodes, or the number of rows of x"
+            )
+    return shape
+
+
+def _check_num_nodes(num_nodes: int | tuple[int, int] | None) -> None:
+    pair = isinstance(num_nodes, tuple)
+    counts = num_nodes if pair else (num_nodes,)
+    if pair and len(counts) != 2:  # type: ignore[arg-type]
+        raise InputError(f"num_nodes must be n or (targets, sources), got {num_nodes!r}")
+    for count in counts:  # type: ignore[union-attr]
+        if count is None and not pair:
+            continue
+        if not isinstance(count, Integral) or count < 0:
+            raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
 
 
 def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
@@ -95,13 +113,17 @@ def check_features(x: Tensor) -> int:
         )
     if x.dim() == 0:
         raise InputError("x must have one row per node, shape (n, F), got a single number")
+    return num_rows(x)
+
+
+def num_rows(x: Tensor) -> int:
+    """How many nodes features of shape (n,), (n, F) or (..., n, F) have."""
     return x.size(0) if x.dim() == 1 else x.size(-2)
 
 
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
     """Refuse x unless it has one row per node of the graph, and is where the graph is."""
-    rows = x.size(0) if x.dim() == 1 else x.size(-2)
-    if rows != num_nodes:
+    if num_rows(x) != num_nodes:
         raise InputError(
             f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
         )

@@ -17,35 +17,99 @@ class EdgeList:
     """The edges as they come, followed by one diagonal entry per node: nothing sorted or merged.
 
     It needs no look at the data, so this is what ``torch.compile`` and ``torch.export`` see of a
-    raw ``edge_index``. Sums over edges are scatters: a message per edge and feature.
+    raw ``edge_index``. Sums over edges are scatters: a message per edge and feature. Between two
+    sets of nodes there is no diagonal.
     """
 
     pattern: Pattern
     weight: Tensor | None  # (E + n,)
-    degree: Tensor  # (n,)
-    loops: None = None  # self-loops are among the edges
+    row_sums: Tensor  # (n,) in double precision
+    loops: Tensor | None = None  # on top of the self-loops among the edges
+    columns: Tensor | None = None  # the column sums, if they are not A's
 
     @classmethod
-    def of(cls, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> "EdgeList":
+    def of(
+        cls,
+        edge_index: Tensor,
+        edge_weight: Tensor | None,
+        num_nodes: int | tuple[int, int],
+    ) -> "EdgeList":
         """Append the diagonal and sum the degrees."""
         source, target = edge_index.unbind()
-        nodes = torch.arange(num_nodes, device=edge_index.device)
-        row, col = torch.cat([target, nodes]), torch.cat([source, nodes])
-        pattern = Pattern(rowptr=None, row=row, col=col, diagonal=nodes + source.size(0))
+        row, col, diagonal = target, source, None
+        if isinstance(num_nodes, tuple):
+            shape = num_nodes
+        else:
+            shape = (num_nodes, num_nodes)
+            nodes = torch.arange(num_nodes, device=edge_index.device)
+            row, col = torch.cat([target, nodes]), torch.cat([source, nodes])
+            diagonal = nodes + source.size(0)
+        pattern = Pattern(None, row, col, diagonal, shape)
         if edge_weight is None:
-            ones = torch.ones_like(source, dtype=weight_type())
-            return cls(pattern, None, ones.new_zeros(num_nodes).index_add(0, target, ones))
+            ones = torch.ones_like(source, dtype=torch.float64)
+            sums = ones.new_zeros(shape[0]).index_add(0, target, ones)
+            return cls(pattern, None, sums)
         # A column will do, and sums of many small weights need the digits: as in a Graph.
         edge_weight = edge_weight.flatten()
         edge_weight = edge_weight.to(torch.promote_types(edge_weight.dtype, torch.float32))
-        no_weight = edge_weight.new_zeros(num_nodes)
-        degree = no_weight.index_add(0, target, edge_weight)
-        return cls(pattern, torch.cat([edge_weight, no_weight]), degree)
+        wide = edge_weight.double()
+        sums = wide.new_zeros(shape[0]).index_add(0, target, wide)
+        if diagonal is not None:
+            edge_weight = torch.cat([edge_weight, edge_weight.new_zeros(shape[0])])
+        return cls(pattern, edge_weight, sums)
 
     @property
     def num_nodes(self) -> int:
-        """The number n of nodes."""
-        return self.degree.size(0)
+        """The number n of nodes; between two sets of them, of targets."""
+        return self.row_sums.size(0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of A: (targets, sources)."""
+        return self.pattern.shape
+
+    @property
+    def is_bipartite(self) -> bool:
+        """Whether targets and sources are two sets of nodes."""
+        return not self.pattern.is_square
+
+    @property
+    def device(self) -> torch.device:
+        """Where the edges live."""
+        return self.row_sums.device
+
+    @property
+    def degree(self) -> Tensor:  # (n,)
+        """A's row sums: weighted in-degrees, self-loops included."""
+        return self.row_sums.to(self.dtype)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of weights."""
+        return weight_type() if self.weight is None else self.weight.dtype
+
+    @property
+    def column_sums(self) -> Tensor:  # (n,)
+        """A's column sums in double precision: weighted out-degrees."""
+        if self.columns is not None:
+            return self.columns
+        entries = self.entries.double()
+        sums = entries.new_zeros(self.shape[1])
+        return sums.index_add(0, self.pattern.col, entries)
+
+    @property
+    def entries(self) -> Tensor:  # (E + n,)
+        """A's entries: zero on the appended diagonal, but for ``loops``."""
+        if self.weight is not None:
+            entries = self.weight
+        else:
+            entries = torch.ones_like(self.pattern.row, dtype=weight_type())
+            if self.pattern.is_square:
+                entries = entries.index_fill(0, self.pattern.diagonal, 0)
+        if self.loops is not None and self.pattern.is_square:
+            loops = self.loops.to(entries.dtype)
+            entries = entries.index_copy(0, self.pattern.diagonal, loops)
+        return entries
 
 
 def target_values(
@@ -154,7 +218,7 @@ class _Collect(torch.autograd.Function):
         pattern = graph.transposed if sources else graph.pattern
         assert pattern.rowptr is not None
         if values.numel() == 0:
-            return values.new_zeros(graph.num_nodes, values.size(1))
+            return values.new_zeros(pattern.num_nodes, values.size(1))
         order = (
             graph.transposition
             if sources

@@ -1,7 +1,8 @@
 """The graph: A in compressed sparse rows, its degrees and its transpose, immutable."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import weakref
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -11,14 +12,17 @@ from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type, weight_type
 from pgso.graph.memo import for_any_mode
 from pgso.graph.sample import Sample
-from pgso.graph.structure import Pattern, Structure
+from pgso.graph.structure import Pattern, Structure, inverse
 
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
     from torch_geometric.data import Data
 
-T = TypeVar("T")
+V = TypeVar("V")
+
+MANY_NODES = 1024  # below this many, telling degrees apart costs more than it saves
+NumNodes = int | tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +32,8 @@ class Graph:
     ``A[i, j]`` is the weight of the edge from source j to target i (PyTorch Geometric's direction).
     Duplicate edges are summed, self-loops stay in A. Build one with a ``from_...`` method.
 
+    Targets and sources may be two sets of nodes (a bipartite graph): then A is a rectangle.
+
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> path
@@ -36,34 +42,37 @@ class Graph:
         tensor([1., 2., 1.])
     """
 
-    pattern: Pattern  # of A + I
+    pattern: Pattern  # of A + I, or of A in a bipartite graph
     transposed: Pattern  # of its transpose; the same object if every edge has its reverse
     transposition: Tensor  # (nnz,) where the transpose's entries stand in the pattern
     is_undirected: bool  # whether A is symmetric
     weight: Tensor | None  # (nnz,) A on the pattern; None: every edge weighs 1
     loops: Tensor | None  # (n,) A's diagonal; None if there are no self-loops
-    degree: Tensor  # (n,) A's row sums: weighted in-degrees, self-loops included
+    row_sums: Tensor  # (n,) A's row sums in double precision: what powers are taken of
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
+    dtype: torch.dtype  # of weights and degrees
     sample: Sample | None = None  # where it comes from, if it holds some neighbours only
-    _found: dict[str, Any] = field(default_factory=dict, init=False)  # what is computed once
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)  # see ``memo``
 
     @classmethod
     def from_edge_index(
         cls,
         edge_index: Tensor,  # (2, E)
         edge_weight: Tensor | None = None,  # (E,)
-        num_nodes: int | None = None,
+        num_nodes: NumNodes | None = None,
     ) -> "Graph":
         """Prepare PyTorch Geometric's ``edge_index``: row 0 holds sources, row 1 targets.
 
         Args:
             edge_index: Integer node ids; duplicates are summed.
             edge_weight: A weight for each edge; gradients flow through it if it asks for them.
-            num_nodes: n; by default one more than the largest id.
+            num_nodes: n; by default one more than the largest id. A pair (targets, sources) makes
+                a bipartite graph: its targets and sources are different nodes.
         """
-        num_nodes = check_edge_index(edge_index, num_nodes)
+        shape = check_edge_index(edge_index, num_nodes)
         source, target = edge_index.long()
-        return cls.from_structure(Structure.of(source, target, num_nodes), edge_weight)
+        square = not isinstance(num_nodes, tuple)
+        return cls.from_structure(Structure.of(source, target, shape, square), edge_weight)
 
     @classmethod
     def from_data(cls, data: "Data") -> "Graph":
@@ -99,30 +108,34 @@ class Graph:
     def from_structure(cls, structure: Structure, edge_weight: Tensor | None = None) -> "Graph":
         """Put weights on a structure: O(E), differentiable in ``edge_weight``."""
         pattern, position = structure.pattern, structure.position
-        n, nnz = pattern.num_nodes, pattern.row.numel()
+        nnz, diagonal = pattern.row.numel(), pattern.places
         if edge_weight is None:
             entries = torch.bincount(position, minlength=nnz).to(weight_type())
         else:
             edge_weight = check_edge_weight(edge_weight, position)
             entries = edge_weight.new_zeros(nnz).index_add(0, position, edge_weight)
-        loops = entries[pattern.diagonal]
-        num_loops = int(torch.count_nonzero(loops.detach()))
-        degree = entries.new_zeros(n).index_add(0, pattern.row, entries)
 
         plain = entries.detach() == 1
-        plain[pattern.diagonal] |= loops.detach() == 0  # no self-loop, an entry of I alone
+        loops, num_loops = None, 0
+        if diagonal is not None:
+            loops = entries[diagonal]
+            num_loops = int(torch.count_nonzero(loops.detach()))
+            plain[diagonal] |= loops.detach() == 0  # no self-loop, an entry of I alone
+            if not num_loops and not loops.requires_grad:  # a 0 may learn
+                loops = None
         unweighted = not entries.requires_grad and bool(plain.all())
         weight = None if unweighted else entries
 
         undirected = structure.is_symmetric and (
             weight is None or _nearly_equal(weight, weight.index_select(0, structure.transposition))
         )
-        if not structure.is_symmetric and weight is not None and not weight.requires_grad:
+        may_be_symmetric = diagonal is not None and not structure.is_symmetric
+        if may_be_symmetric and weight is not None and not weight.requires_grad:
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
             kept = weight != 0
             if not bool((kept | (pattern.row == pattern.col)).all()):
                 pairs = torch.stack([pattern.col, pattern.row])[:, kept]
-                without = cls.from_edge_index(pairs, weight[kept], n)
+                without = cls.from_edge_index(pairs, weight[kept], pattern.num_nodes)
                 if without.is_undirected:
                     return without
         return cls(
@@ -131,46 +144,112 @@ class Graph:
             transposition=structure.transposition,
             is_undirected=undirected,
             weight=weight,
-            loops=loops if num_loops or loops.requires_grad else None,  # a 0 may learn
-            degree=degree,
-            num_edges=nnz - n + num_loops,
+            loops=loops,
+            row_sums=_row_sums(pattern, entries),
+            num_edges=nnz if diagonal is None else nnz - diagonal.numel() + num_loops,
+            dtype=entries.dtype,
         )
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of A: (targets, sources)."""
+        return self.pattern.shape
+
+    @property
+    def is_bipartite(self) -> bool:
+        """Whether targets and sources are two sets of nodes."""
+        return not self.pattern.is_square
+
+    @property
     def num_nodes(self) -> int:
-        """The number n of nodes."""
+        """The number n of nodes; in a bipartite graph, of targets."""
         return self.pattern.num_nodes
 
     @property
     def device(self) -> torch.device:
         """Where the graph lives."""
-        return self.degree.device
+        return self.row_sums.device
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The type of weights and degrees."""
-        return self.degree.dtype
+    def degree(self) -> Tensor:  # (n,)
+        """A's row sums: weighted in-degrees, self-loops included."""
+        return self.memo("degree", lambda: self.row_sums.to(self.dtype))
+
+    @property
+    def T(self) -> "Graph":
+        """The graph with all edges reversed, whose matrix is Aᵀ.
+
+        Nothing is sorted again: it is made once, in O(E), from the patterns that are there.
+        """
+        if self.is_undirected:
+            return self
+        reverse: Graph | None = self._memo["T"]() if "T" in self._memo else None
+        return self._reversed() if reverse is None else reverse
+
+    def _reversed(self) -> "Graph":
+        weight = self.weight
+        with for_any_mode() if weight is None or not weight.requires_grad else torch.enable_grad():
+            weight = None if weight is None else weight.index_select(0, self.transposition)
+            reverse = Graph(
+                pattern=self.transposed,
+                transposed=self.pattern,
+                transposition=inverse(self.transposition),
+                is_undirected=False,
+                weight=weight,
+                loops=self.loops,
+                row_sums=self.column_sums,
+                num_edges=self.num_edges,
+                dtype=self.dtype,
+            )
+        reverse._memo["column_sums"] = self.row_sums
+        reverse._memo["T"] = weakref.ref(self)  # a circle would outlive both
+        if weight is None or not weight.requires_grad:
+            self._memo["T"] = lambda: reverse
+        return reverse
+
+    @property
+    def column_sums(self) -> Tensor:  # (n,)
+        """A's column sums in double precision: weighted out-degrees."""
+        if self.is_undirected:
+            return self.row_sums
+        if self.sample is not None:  # degrees are those of the whole graph
+            return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]
+        return self.memo("column_sums", self._column_sums)
+
+    def _column_sums(self) -> Tensor:
+        if self.is_bipartite and self.weight is None:
+            assert self.transposed.rowptr is not None
+            return self.transposed.rowptr.diff().double()
+        entries = self.entries.double()
+        sums = entries.new_zeros(self.shape[1])
+        return sums.index_add(0, self.pattern.col, entries)
 
     @property
     def entries(self) -> Tensor:  # (nnz,)
         """A's entries on the pattern of A + I: zero where only I has one."""
-        if self.weight is not None:
-            return self.weight
-        entries = self.degree.new_ones(self.pattern.row.numel())
-        loops = torch.zeros_like(self.degree) if self.loops is None else self.loops
+        return self.memo("entries", self._entries) if self.weight is None else self.weight
+
+    def _entries(self) -> Tensor:
+        entries = torch.ones(self.pattern.row.numel(), dtype=self.dtype, device=self.device)
+        if not self.pattern.is_square:
+            return entries
+        loops = entries.new_zeros(self.num_nodes) if self.loops is None else self.loops
         return entries.index_copy(0, self.pattern.diagonal, loops)
 
     @property
     def neighbour_weight(self) -> Tensor:  # (n,)
-        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs."""
-        return self._kept("neighbour_weight", self._neighbour_weight)
+        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs; in double precision."""
+        return self.memo("neighbour_weight", self._neighbour_weight)
 
     def _neighbour_weight(self) -> Tensor:
+        own = 0 if self.is_bipartite else 1
         if self.weight is None:
             assert self.pattern.rowptr is not None
-            return (self.pattern.rowptr.diff() - 1).to(self.dtype)
-        size = self.weight.abs().index_fill(0, self.pattern.diagonal, 0)
-        return torch.zeros_like(self.degree).index_add(0, self.pattern.row, size)
+            return (self.pattern.rowptr.diff() - own).double()
+        size = self.weight.double().abs()
+        if self.pattern.is_square:
+            size = size.index_fill(0, self.pattern.diagonal, 0)
+        return torch.zeros_like(self.row_sums).index_add(0, self.pattern.row, size)
 
     @property
     def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
@@ -178,14 +257,39 @@ class Graph:
 
         Where more than the number of neighbours tells nodes apart, there is a kind per node.
         """
-        return self._kept("kinds_of_nodes", self._kinds_of_nodes)
+        return self.memo("kinds_of_nodes", self._kinds_of_nodes)
 
     def _kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        degree, neighbours = self.degree.double(), self.neighbour_weight.double()
+        degree, neighbours = self.row_sums, self.neighbour_weight
         if self.weight is None and self.loops is None and torch.equal(degree, neighbours):
             kinds = degree.unique()
             return kinds, kinds, None
         return degree, neighbours, None if self.loops is None else self.loops.double()
+
+    @property
+    def receives(self) -> Tensor | None:  # (n,)
+        """Which nodes have an edge to them, self-loops included; None if all have."""
+        return self.memo("receives", lambda: _has_entries(self.pattern, self.loops))
+
+    @property
+    def sends(self) -> Tensor | None:  # (n,)
+        """Which nodes have an edge from them, self-loops included; None if all have."""
+        return self.memo("sends", lambda: _has_entries(self.transposed, self.loops))
+
+    @property
+    def degree_classes(self) -> tuple[Tensor, Tensor, Tensor] | None:  # (U,), (n,), (U,)
+        """The distinct degrees in double precision, the place of each node's, and their counts.
+
+        There are few in an unweighted graph: a power is taken once for each of them, not for each
+        node. None where there are too many.
+        """
+        return self.memo("degree_classes", self._degree_classes)
+
+    def _degree_classes(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        if self.num_nodes < MANY_NODES or self.sample is not None or self.weight is not None:
+            return None
+        classes = self.row_sums.unique(return_inverse=True, return_counts=True)
+        return classes if classes[0].numel() <= self.num_nodes / 8 else None
 
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)
@@ -205,8 +309,8 @@ class Graph:
     ) -> "Graph":
         """The same graph on another device or with weights of another type, as a tensor's ``to``.
 
-        Weights and degrees are kept in 32 or 64 bits: sums of many weights need the digits. The
-        features may be of any floating-point type, whatever the graph's.
+        Weights are kept in 32 or 64 bits: sums of many weights need the digits. The features may
+        be of any floating-point type, whatever the graph's.
         """
         if isinstance(device, torch.dtype):
             device, dtype = None, device
@@ -224,42 +328,82 @@ class Graph:
             is_undirected=self.is_undirected,
             weight=move(self.weight),
             loops=move(self.loops),
-            degree=self.degree.to(device=device, dtype=dtype),
+            row_sums=self.row_sums.to(device=device),
             num_edges=self.num_edges,
+            dtype=self.dtype if dtype is None else dtype,
             sample=None if self.sample is None else self.sample.to(device),
         )
 
     def to_torch_sparse(self) -> Tensor:
         """A as a torch.sparse COO tensor, coalesced."""
         edges, weight = self.edge_index, self.edge_weight
-        values = self.degree.new_ones(edges.size(1)) if weight is None else weight
-        size = (self.num_nodes, self.num_nodes)
-        return torch.sparse_coo_tensor(edges.flip(0), values, size, is_coalesced=True)
+        if weight is None:
+            weight = torch.ones(edges.size(1), dtype=self.dtype, device=self.device)
+        return sparse_matrix(edges.flip(0), weight, self.shape)
 
-    def _kept(self, name: str, find: Callable[[], T]) -> T:
-        """What is found once for a graph; with learned weights it has a history and is not kept."""
+    def reread(
+        self, row_sums: Tensor, loops: Tensor | None = None, column_sums: Tensor | None = None
+    ) -> "Graph":
+        """The same edges with other degrees (n,), and other self-loops (n,) if given."""
+        weight = self.weight
+        if loops is not None and weight is not None:
+            weight = weight.index_copy(0, self.pattern.diagonal, loops.to(weight.dtype))
+        loops = self.loops if loops is None else loops
+        other = replace(self, row_sums=row_sums.double(), loops=loops, weight=weight)
+        if column_sums is not None:
+            other._memo["column_sums"] = column_sums.double()
+        return other
+
+    def memo(self, name: Hashable, make: Callable[[], V]) -> V:
+        """What is computed once for a graph and lives as long as it does.
+
+        With learned weights the result has a history of its own, and nothing is kept.
+        """
         if self.weight is not None and self.weight.requires_grad:
-            return find()
-        if name not in self._found:
+            return make()
+        if torch.compiler.is_compiling():  # a traced program keeps nothing
+            return self._memo[name] if name in self._memo else make()
+        if name not in self._memo:
             with for_any_mode():
-                self._found[name] = find()
-        found: T = self._found[name]
-        return found
+                self._memo[name] = make()
+        value: V = self._memo[name]
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memo": {}}  # a copy remembers nothing
 
     def _is_edge(self) -> Tensor:  # (nnz,)
         keep = torch.ones_like(self.pattern.row, dtype=torch.bool)
-        if self.loops is None:
-            keep[self.pattern.diagonal] = False
-        else:
-            keep[self.pattern.diagonal] = self.loops.detach() != 0
+        if self.pattern.is_square:
+            keep[self.pattern.diagonal] = False if self.loops is None else self.loops.detach() != 0
         return keep
 
     def __repr__(self) -> str:
         direction = "undirected" if self.is_undirected else "directed"
         weights = "unweighted" if self.weight is None else "weighted"
-        return (
-            f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, {direction}, {weights})"
-        )
+        nodes: NumNodes = self.num_nodes
+        if self.is_bipartite:
+            direction, nodes = "bipartite", self.shape
+        return f"Graph(num_nodes={nodes}, num_edges={self.num_edges}, {direction}, {weights})"
+
+
+def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """A torch.sparse COO tensor of entries that are sorted and distinct already."""
+    return torch.sparse_coo_tensor(index, values, shape, is_coalesced=True, check_invariants=False)
+
+
+def _row_sums(pattern: Pattern, entries: Tensor) -> Tensor:  # (n,)
+    """In double precision: powers of degrees need the digits, and sums of many weights do."""
+    sums = torch.zeros(pattern.num_nodes, dtype=torch.float64, device=entries.device)
+    return sums.index_add(0, pattern.row, entries.double())
+
+
+def _has_entries(pattern: Pattern, loops: Tensor | None) -> Tensor | None:  # (rows,)
+    assert pattern.rowptr is not None
+    present = pattern.rowptr.diff() > (1 if pattern.is_square else 0)
+    if loops is not None:
+        present |= loops.detach() != 0
+    return None if bool(present.all()) else present
 
 
 def _nearly_equal(left: Tensor, right: Tensor) -> bool:

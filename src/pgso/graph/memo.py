@@ -1,14 +1,16 @@
-"""What is computed once and kept, and is then of use in training, whoever asked for it first."""
+"""What was made of a tensor is kept while the tensor lives and does not change."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 T = TypeVar("T")
+
+LANES = 61  # sums that a checksum holds: a prime, so that rows of a matrix do not line up
 
 
 @contextmanager
@@ -18,8 +20,49 @@ def for_any_mode() -> Iterator[None]:
         yield
 
 
+def version_of(x: Tensor) -> tuple[Any, ...]:
+    """What counts the changes that torch sees."""
+    return (x._version,)
+
+
+def state_of(x: Tensor) -> tuple[Any, ...]:
+    """What tells whether a tensor has changed: its version, and on the CPU a checksum.
+
+    The version counts changes that torch sees. A change through numpy's memory, ``.data``, DLPack
+    or shared memory leaves it alone, and moves the checksum: it is read in one pass over the
+    data, a few percent of a product with the graph. Elsewhere reading it would make the device
+    wait, and the version has to do.
+    """
+    if x.device.type != "cpu":
+        return (x._version,)
+    if x.layout != torch.strided:
+        return x._version, *(state_of(part) for part in _parts(x))
+    words = x.detach().contiguous().view(-1)
+    if words.element_size() > 1 and words.is_floating_point():
+        words = words.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[words.element_size()])
+    whole = words.numel() // LANES * LANES
+    sums = words[:whole].view(-1, LANES).sum(0, dtype=torch.int64)
+    return x._version, words.numel(), *sums.tolist(), *words[whole:].tolist()
+
+
+def _parts(x: Tensor) -> tuple[Tensor, ...]:
+    """The tensors that a sparse one is made of."""
+    if x.layout == torch.sparse_coo:
+        return x._indices(), x._values()
+    if x.layout == torch.sparse_csr:
+        return x.crow_indices(), x.col_indices(), x.values()
+    if x.layout == torch.sparse_csc:
+        return x.ccol_indices(), x.row_indices(), x.values()
+    return ()
+
+
 class Memo(Generic[T]):
-    """What was made of a tensor, for as long as that lives and is not changed in place.
+    """What was made of a tensor, for as long as that lives and is not changed.
+
+    Entries are replaced, never changed, so that threads may share a memo.
+
+    Args:
+        state: What tells whether a tensor has changed.
 
     Example:
         >>> lengths, word = Memo(), torch.zeros(3)
@@ -30,19 +73,21 @@ class Memo(Generic[T]):
         4
     """
 
-    def __init__(self) -> None:
-        self._made = WeakIdKeyDictionary()  # by tensor: its version, and what was made of it
+    def __init__(self, state: Callable[[Tensor], tuple[Any, ...]] = state_of) -> None:
+        self._state = state
+        self._made = WeakIdKeyDictionary()  # by tensor: its state, and what was made of it
 
     def of(self, x: Tensor, make: Callable[[], T]) -> T:
-        """What was made of this version of x, made now if need be."""
+        """What was made of this state of x, made now if need be."""
         if x.is_inference():  # such a tensor has no version
             return make()
-        version, known = self._made.get(x, (None, None))
-        if version != x._version:
+        state = self._state(x)
+        before, value = self._made.get(x, (None, None))
+        if before != state:
             with for_any_mode():
-                known = make()
-            self._made[x] = x._version, known
-        return known  # type: ignore[no-any-return]
+                value = make()
+            self._made[x] = state, value
+        return value  # type: ignore[no-any-return]
 
-    def __reduce__(self) -> tuple[type["Memo[T]"], tuple[()]]:
-        return Memo, ()  # a copy begins empty: it would not know its tensors by identity
+    def __reduce__(self) -> tuple[type["Memo[T]"], tuple[Any]]:
+        return Memo, (self._state,)  # a copy begins empty: it would not know its tensors

@@ -13,19 +13,14 @@ if TYPE_CHECKING:
     from pgso.graph.edges import EdgeList
     from pgso.graph.graph import Graph
 
-with warnings.catch_warnings():  # torch says once per process that its CSR layout is in beta
-    warnings.simplefilter("ignore")
-    torch.sparse_csr_tensor([0], [], [], size=(0, 0))
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")  # we know
 
 
 def _multiply(rowptr: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
     if x.dtype == torch.float64 and x.device.type == "cpu":
         # embedding_bag has no vectorised kernel for doubles.
-        n = rowptr.numel() - 1
-        matrix = torch.sparse_csr_tensor(
-            rowptr, col, values, (n, x.size(0)), check_invariants=False
-        )
-        return matrix @ x
+        size = (rowptr.numel() - 1, x.size(0))
+        return torch.sparse_csr_tensor(rowptr, col, values, size, check_invariants=False) @ x
     with torch.no_grad():
         out: Tensor = embedding_bag(
             col,
@@ -72,14 +67,12 @@ class _WeightedProduct(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(values: Tensor, x: Tensor, graph: "Graph", transposed: bool) -> Tensor:
-        pattern = graph.transposed if transposed else graph.pattern
-        by_head = zip(values.t().contiguous(), x.unbind(1), strict=True)
-        return torch.stack([product(pattern, head, part) for head, part in by_head], dim=1)
+    def forward(values: Tensor, x: Tensor, graph: "Graph") -> Tensor:
+        return _by_head(graph.pattern, values, x)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        values, x, ctx.graph, ctx.transposed = inputs
+        values, x, ctx.graph = inputs
         ctx.save_for_backward(values, x)
 
     @staticmethod
@@ -88,19 +81,27 @@ class _WeightedProduct(torch.autograd.Function):
         values, x = ctx.saved_tensors
         grad_values = grad_x = None
         if ctx.needs_input_grad[0]:
-            grad_values = _EdgeDots.apply(g, x, ctx.graph, ctx.transposed).to(values.dtype)
+            grad_values = _EdgeDots.apply(g, x, ctx.graph).to(values.dtype)
         if ctx.needs_input_grad[1]:
-            turned = turn(values, ctx.graph, ctx.transposed)
-            grad_x = _WeightedProduct.apply(turned, g, ctx.graph, not ctx.transposed)
-        return grad_values, grad_x, None, None
+            turned = turn(values, ctx.graph)
+            if torch.is_grad_enabled():
+                grad_x = _WeightedProduct.apply(turned, g, ctx.graph.T)
+            else:  # no need for the reversed graph but its pattern
+                grad_x = _by_head(ctx.graph.transposed, turned, g)
+        return grad_values, grad_x, None
+
+
+def _by_head(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
+    heads = zip(values.t().contiguous(), x.unbind(1), strict=True)
+    return torch.stack([product(pattern, head, part) for head, part in heads], dim=1)
 
 
 class _EdgeDots(torch.autograd.Function):
     """``left[row] · right[col]`` of every entry and head: the gradient of a product's values."""
 
     @staticmethod
-    def forward(left: Tensor, right: Tensor, graph: "Graph", transposed: bool) -> Tensor:
-        pattern = graph.transposed if transposed else graph.pattern
+    def forward(left: Tensor, right: Tensor, graph: "Graph") -> Tensor:
+        pattern = graph.pattern
         _, heads, width = left.shape
         left, right = left.flatten(1), right.flatten(1)
         dots = left.new_empty(pattern.row.numel(), heads)
@@ -117,23 +118,20 @@ class _EdgeDots(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        left, right, ctx.graph, ctx.transposed = inputs
+        left, right, ctx.graph = inputs
         ctx.save_for_backward(left, right)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,) = grads
         left, right = ctx.saved_tensors
-        grad_left = _WeightedProduct.apply(g, right, ctx.graph, ctx.transposed)
-        turned = turn(g, ctx.graph, ctx.transposed)
-        grad_right = _WeightedProduct.apply(turned, left, ctx.graph, not ctx.transposed)
-        return grad_left, grad_right, None, None
+        grad_left = _WeightedProduct.apply(g, right, ctx.graph)
+        grad_right = _WeightedProduct.apply(turn(g, ctx.graph), left, ctx.graph.T)
+        return grad_left, grad_right, None
 
 
-def turn(values: Tensor, graph: "Graph", transposed: bool) -> Tensor:
-    """Values in the order of the transpose's entries, or back."""
-    if transposed:
-        return values.new_empty(values.shape).index_copy(0, graph.transposition.long(), values)
+def turn(values: Tensor, graph: "Graph") -> Tensor:
+    """The values of a graph's entries in the order of the transpose's."""
     return values.index_select(0, graph.transposition)
 
 
@@ -146,16 +144,16 @@ def weighted_product(
 
     With heads, head h of x is multiplied by the matrix of head h of the values. The gradient of
     every single value costs O(nnz F): use it where edges learn (attention, edge weights), and
-    ``apply_pgso`` where only the seven scalars do.
+    an operator where only the seven scalars do.
     """
     pattern = graph.pattern
     if pattern.rowptr is None:
         messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
         return x.new_zeros(pattern.num_nodes, *x.shape[1:]).index_add(0, pattern.row, messages)
     if x.dim() == 3:
-        heads: Tensor = _WeightedProduct.apply(values, x, graph, False)
+        heads: Tensor = _WeightedProduct.apply(values, x, graph)
         return heads
-    out: Tensor = _WeightedProduct.apply(values.unsqueeze(1), x.unsqueeze(1), graph, False)
+    out: Tensor = _WeightedProduct.apply(values.unsqueeze(1), x.unsqueeze(1), graph)
     return out.squeeze(1)
 
 

@@ -1,4 +1,4 @@
-"""Which entries a graph's matrices have: the sparsity pattern of A + I, and its transpose."""
+"""Which entries a graph's matrices have: a sparsity pattern, and its transpose."""
 
 from dataclasses import dataclass
 
@@ -8,30 +8,45 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The entries of an n x n matrix in compressed sparse rows, every diagonal entry among them.
+    """The entries of a sparse matrix in compressed rows.
 
-    Row i is the target of an edge and column j its source, as in ``A[i, j]``.
+    Row i is the target of an edge and column j its source, as in ``A[i, j]``. A square pattern
+    holds every diagonal entry. A rectangular one has no diagonal.
     """
 
-    rowptr: Tensor | None  # (n + 1,) where each row's entries start; None if they are not sorted
+    rowptr: Tensor | None  # (rows + 1,) where each row's entries start; None if they are not sorted
     row: Tensor  # (nnz,) the row of each entry
     col: Tensor  # (nnz,) the column of each entry, ascending within a row
-    diagonal: Tensor  # (n,) where the entry (i, i) stands; int64
+    places: Tensor | None  # (n,) where the entry (i, i) stands, int64; None in a rectangle
+    shape: tuple[int, int]  # rows, columns
+
+    @property
+    def is_square(self) -> bool:
+        """Whether rows and columns are the same nodes."""
+        return self.places is not None
+
+    @property
+    def diagonal(self) -> Tensor:  # (n,)
+        """Where the diagonal entries stand; only a square pattern has them."""
+        assert self.places is not None, "a rectangle has no diagonal"
+        return self.places
 
     @property
     def num_nodes(self) -> int:
-        """The number n of rows."""
-        return self.diagonal.numel()
+        """The number of rows."""
+        return self.shape[0]
 
     @classmethod
-    def of(cls, row: Tensor, col: Tensor, diagonal: Tensor) -> "Pattern":
+    def of(
+        cls, row: Tensor, col: Tensor, diagonal: Tensor | None, shape: tuple[int, int]
+    ) -> "Pattern":
         """Compress sorted entries; indices are stored in 32 bits where they fit."""
-        n = diagonal.numel()
-        fits = max(row.numel(), n) < torch.iinfo(torch.int32).max
+        rows, columns = shape
+        fits = max(row.numel(), rows, columns) < torch.iinfo(torch.int32).max
         dtype = torch.int32 if fits else torch.int64
-        rowptr = torch.zeros(n + 1, dtype=dtype, device=row.device)
-        rowptr[1:] = torch.bincount(row, minlength=n).cumsum(0)
-        return cls(rowptr, row.to(dtype), col.to(dtype), diagonal)
+        rowptr = torch.zeros(rows + 1, dtype=dtype, device=row.device)
+        rowptr[1:] = torch.bincount(row, minlength=rows).cumsum(0)
+        return cls(rowptr, row.to(dtype), col.to(dtype), diagonal, shape)
 
     def to(self, device: torch.device | str | None) -> "Pattern":
         """The same pattern on another device."""
@@ -39,7 +54,8 @@ class Pattern:
             None if self.rowptr is None else self.rowptr.to(device),
             self.row.to(device),
             self.col.to(device),
-            self.diagonal.to(device),
+            None if self.places is None else self.places.to(device),
+            self.shape,
         )
 
 
@@ -61,34 +77,51 @@ class Structure:
         return self.transposed is self.pattern
 
     @classmethod
-    def of(cls, source: Tensor, target: Tensor, num_nodes: int) -> "Structure":
+    def of(
+        cls, source: Tensor, target: Tensor, shape: tuple[int, int], square: bool
+    ) -> "Structure":
         """Sort the edges by target, then source, merging duplicates: O(E log E).
 
         Args:
             source: j of each edge, int64, checked to be in range by the caller.
             target: i of each edge.
-            num_nodes: n.
+            shape: How many targets and how many sources there are.
+            square: Whether these are the same nodes; then the diagonal is part of the pattern.
         """
-        n = num_nodes
-        nodes = torch.arange(n, device=source.device)
-        key = torch.cat([target * n + source, nodes * (n + 1)])  # the diagonal comes last
+        rows, columns = shape
+        key = target * columns + source
+        if square:  # the diagonal comes last
+            key = torch.cat([key, torch.arange(rows, device=source.device) * (columns + 1)])
         key, order = torch.sort(key)
         key, slot = torch.unique_consecutive(key, return_inverse=True)
         position = torch.empty_like(order)
         position[order] = slot
-        row = torch.div(key, max(n, 1), rounding_mode="floor")
-        col = key - row * n
-        pattern = Pattern.of(row, col, position[source.numel() :])
+        row = torch.div(key, max(columns, 1), rounding_mode="floor")
+        col = key - row * columns
+        diagonal = position[source.numel() :] if square else None
+        pattern = Pattern.of(row, col, diagonal, shape)
 
         # Entries sorted by (row, col) become sorted by (col, row) by one stable sort on col.
         row_t, transposition = torch.sort(pattern.col, stable=True)
         col_t = pattern.row.index_select(0, transposition)
-        if torch.equal(row_t, pattern.row) and torch.equal(col_t, pattern.col):
+        same = diagonal is not None and torch.equal(row_t, pattern.row)
+        if same and torch.equal(col_t, pattern.col):
             transposed = pattern
         else:
-            place = torch.empty_like(transposition)
-            place[transposition] = torch.arange(place.numel(), device=place.device)
-            transposed = Pattern.of(row_t, col_t, place[pattern.diagonal])
+            if diagonal is not None:
+                diagonal = inverse(transposition)[diagonal]
+            transposed = Pattern.of(row_t, col_t, diagonal, (columns, rows))
         return cls(
             pattern, transposed, transposition.to(pattern.row.dtype), position[: source.numel()]
         )
+
+
+def inverse(permutation: Tensor) -> Tensor:
+    """Where each number stands in a permutation.
+
+    Example:
+        >>> inverse(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
+    places = torch.arange(permutation.numel(), dtype=permutation.dtype, device=permutation.device)
+    return torch.empty_like(permutation).index_copy(0, permutation.long(), places)

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pgso.errors import InputError
+from pgso.errors import InputError, UnknownNameError
 from pgso.graph.checks import weight_type
+from pgso.gso.formula import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
+
+DEGREES = ("row", "both")
 
 
 def dense_pgso(
@@ -35,46 +38,32 @@ def dense_pgso(
                 [-1.,  2., -1.],
                 [ 0., -1.,  1.]])
     """
+    return dense_shift(adjacency, S, "row")
+
+
+def dense_shift(
+    adjacency: Tensor,  # (n, n)
+    S: str | Sequence[Scalar] | Tensor,
+    degrees: str,
+) -> Tensor:  # (n, n)
+    """As :func:`dense_pgso`; with ``degrees="both"``, e3 acts on column sums."""
     if not isinstance(adjacency, Tensor) or adjacency.layout != torch.strided:
         raise InputError("dense_pgso takes a dense n x n tensor; for a Graph use apply_pgso")
     if adjacency.dim() != 2 or adjacency.size(0) != adjacency.size(1):
         raise InputError(f"an adjacency matrix must be square, got {tuple(adjacency.shape)}")
     if adjacency.is_complex() or not bool(adjacency.detach().isfinite().all()):
         raise InputError("an adjacency matrix must hold real, finite numbers")
+    if degrees not in DEGREES:
+        raise UnknownNameError("degrees", degrees, DEGREES)
     if not adjacency.is_floating_point():
         adjacency = adjacency.to(weight_type())
     m1, m2, m3, e1, e2, e3, a = resolve(S)
     identity = torch.eye(adjacency.size(0), dtype=adjacency.dtype, device=adjacency.device)
     A_a = adjacency + a * identity
-    d_a = A_a.sum(dim=1)
+    d_in = A_a.sum(dim=1)
+    d_out = A_a.sum(dim=0) if degrees == "both" else d_in
 
-    def D_a(exponent: Scalar) -> Tensor:
-        return positive_power(d_a, exponent).diag()
+    def power(d: Tensor, exponent: Scalar) -> Tensor:
+        return positive_power(d, exponent).diag()
 
-    return m1 * D_a(e1) + m2 * D_a(e2) @ A_a @ D_a(e3) + m3 * identity
-
-
-def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
-    """``base ** exponent`` where base > 0, and 0 (with zero gradient) elsewhere.
-
-    The base is replaced *before* the power, not the result after it: the gradient of
-    ``0 ** e`` in a learned negative ``e`` is NaN, and a mask on the result keeps the NaN.
-
-    Example:
-        >>> positive_power(torch.tensor([4., 0., -4.]), -0.5)
-        tensor([0.5000, 0.0000, 0.0000])
-    """
-    positive = base > 0
-    safe = torch.where(positive, base, 1.0)
-    return torch.where(positive, safe**exponent, 0.0)
-
-
-def factors(S: Sequence[Scalar], d_a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    r"""The vectors of :math:`\gamma = own + left \circ A_a \circ right`, whatever A is.
-
-    .. math::
-        left = m_2 D_a^{e_2}, \quad right = D_a^{e_3}, \quad own = m_1 D_a^{e_1} + m_3
-    """
-    m1, m2, m3, e1, e2, e3, _ = S
-    left, right = m2 * positive_power(d_a, e2), positive_power(d_a, e3)
-    return left, right, m1 * positive_power(d_a, e1) + m3
+    return m1 * power(d_in, e1) + m2 * power(d_in, e2) @ A_a @ power(d_out, e3) + m3 * identity

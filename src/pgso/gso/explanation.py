@@ -15,13 +15,22 @@ class EdgeMasking(MessagePassing):
 
     They find layers by this base class and set ``explain`` and ``_edge_mask`` on them. We do not
     send messages, so the mask multiplies γ's off-diagonal entries instead; degrees stay those of
-    the whole graph.
+    the whole graph. PyG's own ``__init__`` is not called: it would write a generated module to the
+    temporary folder, for messages that are never sent.
     """
 
     __repr__ = nn.Module.__repr__
+    __setstate__ = nn.Module.__setstate__
+    explain: bool | None = None  # in PyG a property that looks at signatures of messages
 
     def __init__(self) -> None:
-        super().__init__(aggr=None)  # nothing is sent, nothing aggregated
+        nn.Module.__init__(self)
+        self.aggr, self.aggr_module = None, None  # nothing is sent, nothing aggregated
+        self.flow, self.node_dim = "source_to_target", -2
+        self._decomposed_layers = 1
+        self._edge_mask: Tensor | None = None
+        self._loop_mask: Tensor | None = None
+        self._apply_sigmoid = True
 
     def masked(
         self,
@@ -38,13 +47,16 @@ class EdgeMasking(MessagePassing):
             raise InputError(
                 f"the explainer masks {mask.numel()} edges, the graph has {edge_index.size(1)}"
             )
-        pattern, n = graph.pattern, graph.num_nodes
+        pattern, columns = graph.pattern, graph.shape[1]
         source, target = edge_index
         place = torch.searchsorted(
-            pattern.row.long() * n + pattern.col.long(), target.long() * n + source.long()
+            pattern.row.long() * columns + pattern.col.long(),
+            target.long() * columns + source.long(),
         )
         # Entries hold merged edges: their mask is the mean of those of the duplicates.
-        mask = torch.where(source == target, 1, mask).to(entries.dtype)
+        if not graph.is_bipartite:
+            mask = torch.where(source == target, 1, mask)
+        mask = mask.to(entries.dtype)
         none = torch.zeros_like(pattern.row, dtype=entries.dtype)
         count = none.index_add(0, place, torch.ones_like(mask))
         whole = torch.where(count > 0, none.index_add(0, place, mask) / count.clamp(min=1), 1)

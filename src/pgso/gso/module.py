@@ -1,18 +1,20 @@
 """Section 3.3: the operator as a module whose seven scalars are trained with the network."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, as_graph
+from pgso.gso.dense import DEGREES
 from pgso.gso.explanation import EdgeMasking
-from pgso.gso.message_passing import graph_for, pgso_entries, propagate, times_entries
-from pgso.gso.one_pass import shared
+from pgso.gso.operator import EntryShift, Features, OnPattern, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
-from pgso.gso.shapes import Shape, parse_shape, spread_heads
+from pgso.gso.shapes import Shape, parse_shape
+from pgso.gso.shift import graph_for, num_nodes_of, unchecked_shift
 from pgso.gso.structural import StructuralNetwork
 
 
@@ -27,13 +29,15 @@ class PGSO(EdgeMasking):
         shape: ``"scalar"``; a value per node, ``("node", n)``, channel, ``("channel", F)``, or
             head, ``("head", H)``, all of which start equal; or ``"structural"``: a value per node
             that a small network finds from the node's place, on any graph.
+        degrees: ``"row"``: powers of row sums, as in the paper; ``"both"``: e2 acts on row sums, e3
+            on column sums. They are the same on undirected graphs.
 
     Example:
         >>> PGSO("gcn", learn=("m2", "a"))
         PGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1, learn=m2,a)
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> PGSO("adjacency")(torch.tensor([[1.], [2.], [4.]]), path).flatten()
-        tensor([2., 5., 2.], grad_fn=<ViewBackward0>)
+        >>> PGSO("adjacency", learn=False)(torch.tensor([[1.], [2.], [4.]]), path).flatten()
+        tensor([2., 5., 2.])
     """
 
     m1: Tensor
@@ -50,8 +54,12 @@ class PGSO(EdgeMasking):
         S: str | Sequence[Scalar] | Tensor = "gcn",
         learn: bool | Collection[str] = True,
         shape: Shape = "scalar",
+        degrees: str = "row",
     ) -> None:
         super().__init__()
+        if degrees not in DEGREES:
+            raise UnknownNameError("degrees", degrees, DEGREES)
+        self.degrees = degrees
         self.start = resolve(S).as_floats()
         self.learned = _learned_names(learn)
         self.kind, size = parse_shape(shape)
@@ -84,9 +92,6 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
-        return shared(self, self._stack)
-
-    def _stack(self) -> Tensor:
         return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
 
     def S_on(self, graph: Graph | EdgeList) -> Tensor:
@@ -101,49 +106,89 @@ class PGSO(EdgeMasking):
         S = self.S.detach()
         return PGSOParameters(*(S if S.dim() == 1 else S.flatten(1).mean(1)).tolist())
 
+    def on(
+        self,
+        graph: Graph | EdgeList | Tensor,
+        edge_weight: Tensor | None = None,  # (E,), with an edge_index only
+        masked: bool = True,
+    ) -> ShiftOperator:
+        """γ(A, S) on this graph, as a value.
+
+        It has the S of this moment: what S becomes later does not change it. Layers that share S
+        are handed the same operator, so that what depends on S and the graph is computed once.
+
+        Args:
+            graph: A :class:`pgso.Graph`, an ``edge_index`` or a sparse A.
+            edge_weight: Weights of the edges of an ``edge_index``.
+            masked: Whether an explainer's mask, if there is one, is on its edges.
+        """
+        if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
+            part: ShiftOperator = graph.operator_of(self)
+            return part
+        given = graph
+        if not isinstance(graph, EdgeList):
+            graph = as_graph(graph, edge_weight)
+        S = self.S_on(graph)
+        operator = unchecked_shift(graph, S, self.degrees, per_head=self.kind == "head")
+        if not self.explain or not masked:
+            return operator
+        return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
+
+    def on_nodes(
+        self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
+    ) -> ShiftOperator:
+        """As ``on``, where the number of nodes is that of the features."""
+        if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
+            return self.on(graph, edge_weight)
+        return self.on(graph_for(num_nodes, graph, edge_weight))
+
     def forward(
         self,
-        x: Tensor,  # (n, F), (n,) or (..., n, F)
-        graph: Graph | Tensor,
+        x: Features,  # (n, F), (n,) or (..., n, F), or a pair (x_source, x_target)
+        graph: Graph | ShiftOperator | Tensor,
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
     ) -> Tensor:  # of x's shape
-        """γ(A, S) x: see :func:`pgso.apply_pgso`."""
-        prepared = graph_for(x, graph, edge_weight)
-        S = self.S_on(prepared)
-        S = S.double() if x.dtype == torch.float64 else S.float()
-        if self.kind == "head":
-            S = spread_heads(S, x.size(-1))
-        if self.explain:
-            S = self._of_one_matrix(S)
-            entries = self.masked(pgso_entries(prepared, S), prepared, graph)
-            return times_entries(entries.to(x.dtype), prepared, x)
-        return propagate(x, prepared, S)
+        """γ(A, S) x: see :func:`pgso.apply_pgso`. An operator from ``on`` is applied as it is."""
+        if not isinstance(graph, ShiftOperator):
+            graph = self.on_nodes(num_nodes_of(x), graph, edge_weight)
+        return graph.times(x)
 
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
-        graph = as_graph(graph, edge_weight)
-        S = self._of_one_matrix(self.S_on(graph)).to(graph.dtype)
-        index = torch.stack([graph.pattern.row, graph.pattern.col]).long()
-        size = (graph.num_nodes, graph.num_nodes)
-        return torch.sparse_coo_tensor(index, pgso_entries(graph, S), size, is_coalesced=True)
+        return self._matrix(self.on(graph, edge_weight)).to_torch_sparse()
 
-    def _of_one_matrix(self, S: Tensor) -> Tensor:  # (7,) or (7, n)
+    def _matrix(self, operator: ShiftOperator) -> OnPattern:
         """Refuse to see one matrix where every channel has its own."""
-        if not self.commutes:
+        if not self.commutes or not isinstance(operator, OnPattern):
             raise InputError(
                 f"an operator of shape {self.shape} is one matrix per {self.kind}; "
                 "take one with PGSO(gso.S[:, 0, c])"
             )
-        return S if S.dim() == 1 else S.squeeze(-1)
+        return operator
 
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""
         values = ", ".join(f"{k}={v:.4g}" for k, v in self.parameters_tuple()._asdict().items())
         if self.kind != "scalar":
             values = f"{values}, shape={self.shape!r}"
+        if self.degrees != "row":
+            values = f"{values}, degrees={self.degrees!r}"
         if len(self.learned) == len(NAMES):
             return values
         return f"{values}, learn={','.join(self.learned) or False}"
+
+
+def operators_on(
+    gsos: Iterable[PGSO],
+    graph: Any,
+    edge_weight: Tensor | None,  # (E,), with an edge_index only
+    num_nodes: int,
+) -> dict[PGSO, ShiftOperator]:
+    """One operator for each distinct S on a graph that is prepared once."""
+    distinct = dict.fromkeys(gsos)
+    if not hasattr(graph, "operator_of"):
+        graph, edge_weight = graph_for(num_nodes, graph, edge_weight), None
+    return {gso: gso.on(graph, edge_weight) for gso in distinct}
 
 
 def _learned_names(learn: bool | Collection[str]) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
-from pgso.gso.message_passing import pgso_entries
+from pgso.gso.operator import OnPattern
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import PRESETS, resolve
+from pgso.gso.shift import shift
 
 
 def nearest_preset(
@@ -44,5 +45,6 @@ def nearest_preset(
 
 
 def _entries(graph: Graph, S: str | Sequence[Scalar] | Tensor) -> Tensor:
-    values = torch.tensor(resolve(S).as_floats(), dtype=torch.float64, device=graph.device)
-    return pgso_entries(graph, values)
+    operator = shift(graph, resolve(S).as_floats())
+    assert isinstance(operator, OnPattern)
+    return operator.entries(torch.float64)

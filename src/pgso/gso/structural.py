@@ -1,20 +1,16 @@
 """Values per node that carry over to unseen graphs: a small network on what a node's place says."""
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor, nn
 
-from pgso.graph import EdgeList, Graph, for_any_mode
+from pgso.graph import EdgeList, Graph
 from pgso.gso.parameters import NAMES
 
 FEATURES = ("log-degree", "clustering coefficient", "PageRank")
 HIDDEN = 16
 DAMPING, STEPS = 0.85, 50  # of PageRank: 0.85^50 of the start is left
-
-_KNOWN: "WeakKeyDictionary[Graph, Tensor]" = WeakKeyDictionary()
 
 
 class StructuralNetwork(nn.Module):
@@ -59,14 +55,11 @@ def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
                 [1.0986, 1.0000, 1.0000]])
     """
     if not isinstance(graph, Graph):
-        return _features(graph).to(graph.degree.device)
+        return _features(graph).to(graph.device)
     if graph.sample is not None:  # a node's place is that in the whole graph
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
-    if graph not in _KNOWN:
-        with for_any_mode():
-            _KNOWN[graph] = _features(graph).to(graph.device)
-    return _KNOWN[graph]
+    return graph.memo("structural_features", lambda: _features(graph).to(graph.device))
 
 
 def _features(graph: Graph | EdgeList) -> Tensor:

@@ -1,7 +1,6 @@
 """GNN, GNN-PGSO and GNN-mPGSO: one class, three operator modes (Section 3.3)."""
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
 from typing import Any, Literal, get_args
 
 import torch
@@ -15,10 +14,11 @@ from torch_geometric.nn import (
 
 from pgso.convs import CONVS
 from pgso.convs.features import Features, Linear, as_features, check_dropout, dropout
+from pgso.convs.registry import OnGraph
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
-from pgso.gso.module import PGSO
-from pgso.gso.one_pass import one_pass
+from pgso.gso.module import PGSO, operators_on
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
 from pgso.gso.shapes import Shape
 from pgso.models.encoder import CategoryEncoder
@@ -168,12 +168,19 @@ class GNN(nn.Module):
         x = as_features(x)
         if self.encoder is not None:
             x = self.encoder(x)
+        operators: dict[PGSO, ShiftOperator] = {}  # one for each S, whoever shares it
+        as_given = torch.compiler.is_compiling() or any(gso.explain for gso in self.operators)
+        if not as_given:
+            operators = operators_on(self.operators, graph, edge_weight, x.size(0))
         outputs: list[Tensor] = []
-        with nullcontext() if torch.compiler.is_compiling() else one_pass():
-            for place, layer in enumerate(self.layers):
-                x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+        for place, layer in enumerate(self.layers):
+            x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+            if operators:
+                handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]
+                outputs.append(layer(x, handed[0] if len(handed) == 1 else handed, None))
+            else:
                 outputs.append(layer(x, graph, edge_weight))
-                x = outputs[-1]
+            x = outputs[-1]
         out = outputs[-1] if self.jump is None else self.jump(outputs)
         if self.task == "graph":
             if batch is None:
@@ -215,7 +222,7 @@ class Layer(nn.Module):
             if module is not None:
                 module.reset_parameters()  # type: ignore[operator]
 
-    def forward(self, x: Features, graph: Graph | Tensor, edge_weight: Tensor | None) -> Tensor:
+    def forward(self, x: Features, graph: OnGraph, edge_weight: Tensor | None = None) -> Tensor:
         """σ(norm(conv(x) + x Wᵣ)); the output layer has neither norm nor σ."""
         return self.after(self.conv(x, graph, edge_weight), x)
 

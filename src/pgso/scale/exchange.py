@@ -10,6 +10,7 @@ from pgso.convs.features import SparseFeatures, as_features
 from pgso.convs.registry import Conv
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
+from pgso.gso.operator import ShiftOperator
 from pgso.scale.partition import Partition
 
 M = TypeVar("M", bound=nn.Module)
@@ -34,7 +35,7 @@ def distribute(model: M) -> M:
                 "sample neighbours instead (--sample 15,10)"
             )
         # Attention looks at the rows of both ends of an edge; the others leave it to the operator.
-        if isinstance(module, PGSO) or (isinstance(module, Conv) and module.attends):
+        if isinstance(module, Conv) and module.attends:
             module.register_forward_pre_hook(_fetch_halo)
             module.register_forward_hook(_drop_halo)
         elif type(module) is nn.BatchNorm1d:
@@ -44,18 +45,55 @@ def distribute(model: M) -> M:
 
 def _fetch_halo(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     x, graph, *more = args
-    if not isinstance(graph, Partition):
+    inner: Any
+    if isinstance(graph, Partition):
+        partition, inner = graph, graph.graph
+    elif isinstance(graph, BlockShift):
+        partition, inner = graph.partition, graph.whole
+    else:
         return None
     x = as_features(x)
     if isinstance(x, SparseFeatures):
         x = x.to_dense()
-    module._num_own = graph.num_own  # type: ignore[assignment]
-    return with_halo(x, graph), graph.graph, *more
+    module._num_own = partition.num_own  # type: ignore[assignment]
+    return with_halo(x, partition), inner, *more
 
 
 def _drop_halo(module: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
     num_own = module.__dict__.pop("_num_own", None)
     return out if num_own is None else own_rows(out, num_own)
+
+
+class BlockShift(ShiftOperator):
+    """A block of rows of γ: what one process computes of γ x from its own rows of x.
+
+    Args:
+        whole: γ on the block's graph, halo included.
+        partition: The block.
+    """
+
+    whole: ShiftOperator
+    partition: Partition
+
+    def __init__(self, whole: ShiftOperator, partition: Partition) -> None:
+        self._set(whole=whole, partition=partition, device=whole.device)
+        self._set(shape=(partition.num_own, partition.num_own))
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return own_rows(self.whole @ with_halo(x, self.partition), self.partition.num_own)
+
+    @property
+    def T(self) -> ShiftOperator:
+        """Not to be had: a process has rows of γ, not columns."""
+        raise InputError("a block of rows has no transpose; use the whole graph")
+
+    def to_dense(self) -> Tensor:
+        """Not to be had: the columns belong to several processes."""
+        raise InputError("a block of rows is no square matrix; use the whole graph")
+
+    def diagonal(self) -> Tensor:
+        """The diagonal entries of the block's own nodes."""
+        return self.whole.diagonal()[: self.partition.num_own]
 
 
 def with_halo(

@@ -100,7 +100,7 @@ def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator
     """A layer of one hop at once; several hops of one linear map one after the other."""
     conv = layer.conv
     if not conv.collapses:
-        return walk.hop(lambda x, part: layer(as_features(x), part, None), rows)
+        return walk.hop(lambda x, part: layer(as_features(x), part), rows)
     hidden: Rows = lambda nodes: conv.lin.times_weight(as_features(rows(nodes)))  # noqa: E731
     for gso in conv.operators:
         hidden = _looked_up(keep(walk.hop(gso, hidden)), walk.device)

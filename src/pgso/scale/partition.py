@@ -9,6 +9,9 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph, Memo
+from pgso.graph.memo import version_of
+from pgso.gso.module import PGSO
+from pgso.gso.operator import ShiftOperator
 from pgso.scale.sampler import ALL, NeighborSampler
 
 
@@ -26,7 +29,17 @@ class Partition:
     wanted: tuple[int, ...]  # (blocks,) how many halo nodes each process owns
     sent: tuple[int, ...]  # (blocks,) how many of our nodes are in each process's halo
     to_send: Tensor  # (sum of sent,) which they are, by process, counted from our first node
-    fetched: Memo[Tensor] = field(default_factory=Memo, init=False, repr=False)  # with their halo
+    fetched: Memo[Tensor] = (
+        field(  # rows with their halo; a checksum would cost as much as fetching
+            default_factory=lambda: Memo(version_of), init=False, repr=False
+        )
+    )
+
+    def operator_of(self, gso: PGSO) -> ShiftOperator:
+        """γ on the block, which fetches the halo's rows before it multiplies."""
+        from pgso.scale.exchange import BlockShift
+
+        return BlockShift(gso.on(self.graph), self)
 
     @property
     def start(self) -> int:

@@ -158,8 +158,9 @@ class NeighborSampler:
             is_undirected=False,
             weight=weight,
             loops=loops,
-            degree=whole.degree.index_select(0, ids),
+            row_sums=whole.row_sums.index_select(0, ids),
             num_edges=drawn.entries.size + num_loops,
+            dtype=whole.dtype,
             sample=Sample(whole, ids, importance),
         )
 
@@ -172,7 +173,8 @@ def _take(values: Tensor, index: Array) -> Array:
 
 def _pattern(rowptr: Array, row: Array, col: Array) -> Pattern:
     diagonal = np.flatnonzero(row == col)
-    return Pattern(*map(torch.from_numpy, (rowptr, row, col, diagonal)))
+    parts = [torch.from_numpy(part) for part in (rowptr, row, col, diagonal)]
+    return Pattern(parts[0], parts[1], parts[2], parts[3], (diagonal.size, diagonal.size))
 
 
 def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (size, rows)

@@ -1,22 +1,21 @@
 """Theorem 2: an interval that contains every eigenvalue of γ(A, S), from degrees alone."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.dense import positive_power
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
-from pgso.gso.shapes import check_vector, is_vector
-from pgso.spectrum.undirected import undirected
+from pgso.gso.channels import ChannelShift
+from pgso.gso.formula import Factors, factors
+from pgso.gso.operator import NodeShift
+from pgso.spectrum.certified import OnGraph, Parameters, certified
+from pgso.spectrum.expressions import expression_interval
+
+ROUNDING = 16 * torch.finfo(torch.float64).eps  # of the few operations behind an end
 
 
 def gershgorin_interval(
-    graph: Graph | Tensor,
-    S: str | Sequence[Scalar] | Tensor,
+    graph: OnGraph,
+    S: Parameters = None,
 ) -> tuple[Tensor, Tensor]:  # 0-d each, or (F,) each
     r"""Bounds on the spectrum of an undirected graph's PGSO, Theorem 2: O(n).
 
@@ -29,14 +28,15 @@ def gershgorin_interval(
     decouples: its row and column vanish but for m3, which is then an eigenvalue.
 
     Args:
-        graph: Undirected; a directed one is refused with an offending edge.
+        graph: An operator on an undirected graph (another is refused with an offending edge),
+            or an expression of such; or a graph, followed by S.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset. With a
             value per channel, (7, 1, F), there is an interval per channel. With a value per node,
             (7, n, 1), there is one interval if no edge joins an m2 below 0 with one above: else
             the eigenvalues need not be real, and it is refused.
 
     Returns:
-        The two ends in double precision, differentiable in S.
+        The two ends in double precision, rounded outwards, differentiable in S.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
@@ -44,68 +44,53 @@ def gershgorin_interval(
         >>> round(float(low), 4), round(float(high), 4)
         (-0.3333, 1.0)
     """
-    graph = undirected(graph)
-    if is_vector(S):
-        check_vector(S, graph.num_nodes, S.size(-1))  # type: ignore[arg-type, union-attr]
-    per_node = is_vector(S) and S.shape[1:] == (graph.num_nodes, 1)  # type: ignore[union-attr]
-    if per_node:
-        check_real(graph, S[1].flatten())  # type: ignore[union-attr]
-        C, R = centres_and_radii(graph, S)
-    else:  # an epoch's curve asks for this: 40 degrees are quicker than 2708 nodes
-        C, R = _discs(S, *graph.kinds_of_nodes)
+    op = certified(graph, S)
+    if isinstance(op, ChannelShift):
+        return _by_channel(op)
+    if not isinstance(op, NodeShift):
+        return expression_interval(op, gershgorin_interval)
+    return ends(*centres_and_radii(op))
+
+
+def ends(C: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    """The ends of all discs together, rounded outwards: a bound may be wide, not wrong.
+
+    An end of 24 bits or less, such as 0 or 4.5, comes from numbers as short and has no rounding
+    error: it stays.
+    """
     low, high = (C - R).amin(0), (C + R).amax(0)
-    return (low.squeeze(0), high.squeeze(0)) if per_node else (low, high)
+    slack = ROUNDING * (C.detach().abs() + R.detach()).amax(0)
+    return low - slack * _is_long(low), high + slack * _is_long(high)
 
 
-def centres_and_radii(
-    graph: Graph, S: str | Sequence[Scalar] | Tensor
-) -> tuple[Tensor, Tensor]:  # (n,) each, or (n, F) with an S per channel
+def _is_long(end: Tensor) -> Tensor:
+    return end.detach() != end.detach().float().double()
+
+
+def centres_and_radii(op: NodeShift) -> tuple[Tensor, Tensor]:  # (n,) each
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
+    graph: Graph = op.graph  # type: ignore[assignment]
+    if op.index is not None and graph.loops is None:  # one disc for nodes of one degree
+        return discs(op.tables, graph.degree_classes[0], None)  # type: ignore[index]
     loops = None if graph.loops is None else graph.loops.double()
-    return _discs(S, graph.degree.double(), graph.neighbour_weight.double(), loops)
+    return discs(op.factors(), graph.neighbour_weight, loops)
 
 
-def _discs(
-    S: str | Sequence[Scalar] | Tensor,
-    degree: Tensor,  # (n,)
-    neighbours: Tensor,  # (n,)
-    loops: Tensor | None,  # (n,)
+def discs(
+    found: Factors,
+    neighbours: Tensor,  # Σ_{j≠i} |A_ij|
+    loops: Tensor | None,  # A_ii
 ) -> tuple[Tensor, Tensor]:
-    """The discs of nodes with these d_i, Σ_{j≠i} |A_ij| and A_ii."""
-    if is_vector(S):
-        values = S.unbind()  # type: ignore[union-attr]
-        degree, neighbours = degree.unsqueeze(1), neighbours.unsqueeze(1)
-        loops = None if loops is None else loops.unsqueeze(1)
-    else:
-        values = resolve(S)
-    m1, m2, m3, e1, e2, e3, a = (
-        value.to(degree.device, torch.float64) if isinstance(value, Tensor) else float(value)
-        for value in values
-    )
-    d_a = degree + a
-    scale = m2 * positive_power(d_a, e2 + e3)
-    C = m1 * positive_power(d_a, e1) + scale * (a if loops is None else loops + a) + m3
+    """The discs of nodes with these factors."""
+    scale = found.outer * found.right
+    C = found.own if loops is None else found.own + scale * loops
     return C, scale.abs() * neighbours
 
 
-def check_real(
-    graph: Graph,
-    m2: Tensor,  # (n,)
-) -> None:
-    r"""Refuse an m2 per node under which eigenvalues need not be real.
-
-    With left = m2 D^e2 and right = D^e3, γ is similar to a symmetric matrix by
-    :math:`T = (left / right)^{1/2}` wherever all m2 have one sign. Rows with m2 = 0 hold nothing
-    but their diagonal entry, an eigenvalue; the rest falls apart there. So it is enough that no
-    edge joins two signs; where one does, two nodes with m2 = 1 and -1 already give ±i.
-    """
-    row, col = graph.pattern.row, graph.pattern.col
-    signs = m2.detach().sign()
-    opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
-    if bool(opposed.any()):
-        place = int(opposed.to(torch.int8).argmax())
-        i, j = int(row[place]), int(col[place])
-        raise InputError(
-            f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
-            f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"
-        )
+def _by_channel(op: ChannelShift) -> tuple[Tensor, Tensor]:  # (F,) each
+    """An interval per channel: 40 degrees are quicker than 2708 nodes."""
+    graph: Graph = op.graph  # type: ignore[assignment]
+    degree, neighbours, loops = graph.kinds_of_nodes
+    found = factors(op.S.double().unbind(), degree.unsqueeze(1))
+    by_row = None if loops is None else loops.unsqueeze(1)
+    return ends(*discs(found, neighbours.unsqueeze(1), by_row))

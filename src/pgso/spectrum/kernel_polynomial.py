@@ -1,6 +1,6 @@
 """The spectral density of γ(A, S) by the kernel polynomial method: no eigendecomposition."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, product
-from pgso.gso.message_passing import pgso_entries
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
+from pgso.graph import product
+from pgso.gso.operator import NodeShift, ShiftOperator
+from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.optimal_interval import interval
-from pgso.spectrum.similarity import symmetrised_parameters
-from pgso.spectrum.undirected import undirected
 
 Array = NDArray[np.float64]
 
@@ -55,8 +52,8 @@ class Density:
 
 
 def density(
-    graph: Graph | Tensor,
-    S: str | Sequence[Scalar] | Tensor,
+    graph: OnGraph,
+    S: Parameters = None,
     num_moments: int = 200,
     num_probes: int = 16,
     num_points: int = 1000,
@@ -70,7 +67,8 @@ def density(
     al., "The kernel polynomial method", 2006).
 
     Args:
-        graph: Undirected; a directed one is refused with an offending edge.
+        graph: An operator on an undirected graph (another is refused with an offending edge),
+            or an expression of such; or a graph, followed by S.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
         num_moments: Sharpness: details of π / num_moments of half the interval are seen.
         num_probes: Random vectors; the error falls with √(n num_probes).
@@ -78,6 +76,7 @@ def density(
         seed: Of the random vectors.
 
     Example:
+        >>> from pgso import Graph
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> found = density(path, "laplacian", num_probes=1000)
         >>> bool(abs(np.trapezoid(found.density, found.grid) - 1) < 1e-12)
@@ -92,13 +91,12 @@ def density(
     ):
         if value < least:
             raise InputError(f"{name} must be at least {least}, got {value}")
-    graph = undirected(graph)
-    params = symmetrised_parameters(resolve(S).as_floats())
-    low, high = (float(end.detach()) for end in interval(graph, params))
+    symmetric = twin(certified(graph, S))
+    low, high = (float(end.detach()) for end in interval(symmetric))
     centre = (low + high) / 2
     # A margin keeps rounding inside [-1, 1], and peaks away from the ends where the grid stops.
     half = max(1.02 * (high - low) / 2, 1e-3 * max(1.0, abs(centre)))
-    moments = _moments(graph, params, centre, half, num_moments, num_probes, seed)
+    moments = _moments(symmetric, centre, half, num_moments, num_probes, seed)
 
     theta = np.pi * (np.arange(num_points)[::-1] + 0.5) / num_points
     k = np.arange(num_moments)
@@ -117,8 +115,7 @@ def density(
 
 @torch.no_grad()
 def _moments(
-    graph: Graph,
-    params: Sequence[Scalar],
+    op: ShiftOperator,
     centre: float,
     half: float,
     num_moments: int,
@@ -129,24 +126,34 @@ def _moments(
 
     T_{j+k} + T_{|j-k|} = 2 T_j T_k.
     """
-    S = torch.tensor([float(value) for value in params], dtype=torch.float64, device=graph.device)
-    entries = pgso_entries(graph, S)
-    entries[graph.pattern.diagonal] -= centre
-    # The scaled entries fit into 32 bits, where the product is several times faster.
-    twice = (entries * (2 / half)).float()
-    n = graph.num_nodes
-    generator = torch.Generator(device=graph.device).manual_seed(seed)
-    signs = torch.randint(0, 2, (n, num_probes), generator=generator, device=graph.device)
+    twice = _scaled_product(op, centre, half)
+    n = op.shape[0]
+    generator = torch.Generator(device=op.device).manual_seed(seed)
+    signs = torch.randint(0, 2, (n, num_probes), generator=generator, device=op.device)
     previous = signs.float().mul_(2).sub_(1)
-    current = product(graph.pattern, twice, previous).mul_(0.5)
+    current = twice(previous).mul_(0.5)
     mu_0, mu_1 = _dots(previous, previous), _dots(previous, current)
     moments = [mu_0, mu_1]
     while len(moments) < num_moments:
         moments.append(2 * _dots(current, current) - mu_0)
-        following = product(graph.pattern, twice, current).sub_(previous)
+        following = twice(current).sub_(previous)
         moments.append(2 * _dots(following, current) - mu_1)
         previous, current = current, following
     return torch.stack(moments[:num_moments], dim=1).div_(n).numpy(force=True)
+
+
+def _scaled_product(op: ShiftOperator, centre: float, half: float) -> Callable[[Tensor], Tensor]:
+    """The product with 2 (op - centre) / half, whose spectrum is in [-2, 2].
+
+    Scaled entries fit into 32 bits, where the product is several times faster.
+    """
+    if not isinstance(op, NodeShift):
+        return lambda x: (2 / half) * (op @ x - centre * x)
+    graph, entries = op.graph, op.entries(torch.float64)
+    assert graph.pattern.diagonal is not None
+    entries = entries.index_add(0, graph.pattern.diagonal, entries.new_full(op.shape[:1], -centre))
+    values = (entries * (2 / half)).float()
+    return lambda x: product(graph.pattern, values, x)
 
 
 def _dots(left: Tensor, right: Tensor) -> Tensor:  # (n, probes), (n, probes) -> (probes,)

@@ -1,24 +1,31 @@
 """Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from torch import Tensor
 
 from pgso.errors import InputError, PGSOError, UnknownNameError
-from pgso.graph import Graph
-from pgso.gso.message_passing import pgso_entries
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
+from pgso.gso.algebra import (
+    BASES as TERMS,
+)
+from pgso.gso.algebra import (
+    Identity,
+    Polynomial,
+    Scaled,
+    Sum,
+    from_bernstein,
+    is_multiple_of_identity,
+)
+from pgso.gso.operator import NodeShift, ShiftOperator
+from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
-from pgso.spectrum.similarity import symmetrised_parameters, symmetriser
-from pgso.spectrum.undirected import undirected
+from pgso.spectrum.similarity import symmetriser
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
@@ -43,8 +50,8 @@ class Eigenpairs:
 
 
 def eigenvalues(
-    graph: Graph | Tensor,
-    S: str | Sequence[Scalar] | Tensor,
+    graph: OnGraph,
+    S: Parameters = None,
     k: int | None = 6,
     which: Which = "both",
     tol: float = 1e-6,
@@ -53,16 +60,17 @@ def eigenvalues(
     """Eigenvalues of an undirected graph's PGSO, ascending: see :func:`eigenpairs`.
 
     Example:
+        >>> from pgso import Graph
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> (eigenvalues(path, "laplacian", k=2) + 0.0).round(6)  # 0, 1 and 3 are all
         array([0., 3.])
     """
-    return _symmetric_pairs(undirected(graph), S, k, which, tol, max_iterations)[0]
+    return _symmetric_pairs(certified(graph, S), k, which, tol, max_iterations)[0]
 
 
 def eigenpairs(
-    graph: Graph | Tensor,
-    S: str | Sequence[Scalar] | Tensor,
+    graph: OnGraph,
+    S: Parameters = None,
     k: int | None = 6,
     which: Which = "both",
     tol: float = 1e-8,
@@ -76,7 +84,8 @@ def eigenpairs(
     beyond them. Up to a thousand nodes a dense ``eigh`` is used instead.
 
     Args:
-        graph: Undirected; a directed one is refused with an offending edge.
+        graph: An operator on an undirected graph (a directed one is refused with an offending
+            edge), or an expression of such; or a graph, followed by S.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
         k: How many, or ``None`` for all (up to ten thousand nodes); a graph of fewer nodes has
             no more than one for each.
@@ -89,38 +98,22 @@ def eigenpairs(
     Raises:
         NotConvergedError: If ``max_iterations`` are not enough.
     """
-    graph = undirected(graph)
-    values, w = _symmetric_pairs(graph, S, k, which, tol, max_iterations)
-    params = resolve(S).as_floats()
-    v = symmetriser(graph.to(dtype=torch.float64), params).numpy(force=True)[:, None] * w
+    op = certified(graph, S)
+    values, w = _symmetric_pairs(op, k, which, tol, max_iterations)
+    v = _symmetriser(op).numpy(force=True)[:, None] * w
     v /= np.linalg.norm(v, axis=0)
-    gamma = as_scipy(graph, params)
-    return Eigenpairs(values, v, np.linalg.norm(gamma @ v - v * values, axis=0))
-
-
-def as_scipy(graph: Graph, S: Sequence[Scalar]) -> csr_array:
-    """γ over the graph's own index arrays, in double precision: only its entries are new.
-
-    Lanczos multiplies one vector at a time, where scipy's product has less overhead than torch's.
-    """
-    vector = torch.tensor([float(value) for value in S], dtype=torch.float64, device=graph.device)
-    with torch.no_grad():
-        entries = pgso_entries(graph, vector)
-    pattern, n = graph.pattern, graph.num_nodes
-    assert pattern.rowptr is not None  # a Graph of a user is sorted
-    indices, indptr = pattern.col.numpy(force=True), pattern.rowptr.numpy(force=True)
-    return csr_array((entries.numpy(force=True), indices, indptr), shape=(n, n))
+    times = op.to_scipy() if isinstance(op, NodeShift) else op.to_linear_operator()
+    return Eigenpairs(values, v, np.linalg.norm(times @ v - v * values, axis=0))
 
 
 def _symmetric_pairs(
-    graph: Graph,
-    S: str | Sequence[Scalar] | Tensor,
+    op: ShiftOperator,
     k: int | None,
     which: str,
     tol: float,
     max_iterations: int,
 ) -> tuple[Array, Array]:  # (k,), (n, k)
-    n = graph.num_nodes
+    n = op.shape[0]
     if which not in ENDS:
         raise UnknownNameError("end of the spectrum", which, ENDS)
     if k is None and n > DENSE_LIMIT:
@@ -130,26 +123,55 @@ def _symmetric_pairs(
     k = n if k is None else min(k, n)
     if k < 1:
         raise InputError(f"k must be at least 1, for a graph of at least one node, got {k}")
-    params = symmetrised_parameters(resolve(S).as_floats())
-    matrix = as_scipy(graph, params)
+    symmetric = twin(op)
+    matrix = _formed(symmetric)
     diagonal = matrix.diagonal()
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
         return _diagonal_pairs(diagonal, k, which)  # nothing for Lanczos to iterate on
     if n > DENSE_BELOW and k <= n // 4:
-        low, high = (float(end) for end in gershgorin_interval(graph, params))
+        low, high = (float(end) for end in gershgorin_interval(symmetric))
         # Scaled into [1, 3], so that tol means the same for every S; ARPACK may lose eigenvalue 0.
         width = (high - low) / 2
         centre = low - width
-        shifted = params._replace(
-            m1=params.m1 / width, m2=params.m2 / width, m3=(params.m3 - centre) / width
-        )
-        values, w = _lanczos(as_scipy(graph, shifted), k, which, tol, max_iterations)
+        scaled = (matrix - centre * eye_array(n)).tocsr() / width
+        values, w = _lanczos(scaled, k, which, tol, max_iterations)
         return values * width + centre, w
     if n > DENSE_LIMIT:
         raise InputError(f"k = {k} of {n} eigenvalues is too many for Lanczos; ask for fewer")
     values, w = np.linalg.eigh(matrix.toarray())
     chosen = _ends(n, k, which)
     return values[chosen], w[:, chosen]
+
+
+def _formed(op: ShiftOperator) -> csr_array:
+    """An expression as a sparse matrix: its products are formed, which only small degrees allow."""
+    if isinstance(op, NodeShift):
+        return op.to_scipy()
+    if isinstance(op, Scaled):
+        return float(op.factor) * _formed(op.of)
+    if isinstance(op, Sum):
+        return (_formed(op.left) + _formed(op.right)).tocsr()
+    if isinstance(op, Identity):
+        return eye_array(op.shape[0], format="csr")
+    assert isinstance(op, Polynomial), type(op)
+    matrix, identity = _formed(op.of), eye_array(op.shape[0], format="csr")
+    terms = TERMS[op.basis](lambda x: matrix @ x, identity, len(op.coefficients) - 1, **op.options)
+    coefficients = op.coefficients.double()
+    if op.basis == "bernstein":
+        coefficients = from_bernstein(coefficients)
+    total = sum(c * term for c, term in zip(coefficients.tolist(), terms, strict=True))
+    return csr_array(total)
+
+
+def _symmetriser(op: ShiftOperator) -> Tensor:
+    """T of Theorem 1: a polynomial of γ has γ's eigenvectors."""
+    if isinstance(op, NodeShift):
+        return symmetriser(op).double()
+    if isinstance(op, (Scaled, Polynomial)):
+        return _symmetriser(op.of)
+    if isinstance(op, Sum) and not op.is_symmetric:
+        return _symmetriser(op.right if is_multiple_of_identity(op.left) else op.left)
+    return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
 
 
 def _diagonal_pairs(diagonal: Array, k: int, which: str) -> tuple[Array, Array]:

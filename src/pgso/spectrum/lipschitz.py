@@ -1,24 +1,25 @@
 """How much a stack of layers can amplify a change of its input."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.nn import Linear as PyGLinear
 
-from pgso.graph import Graph, weighted_product
-from pgso.gso.dense import factors
+from pgso.errors import InputError
+from pgso.graph import Graph
 from pgso.gso.module import PGSO
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
+from pgso.gso.operator import OnPattern, ShiftOperator
+from pgso.gso.shift import shift
+from pgso.spectrum.certified import OnGraph, Parameters
 
 LINEAR = (nn.Linear, PyGLinear)
 BATCH_NORM = (nn.BatchNorm1d,)
 
 
 @torch.no_grad()
-def operator_norm_bound(graph: Graph, S: str | Sequence[Scalar] | Tensor) -> float:
+def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
     r"""A bound on :math:`\|\gamma\|_2`, by :math:`\sqrt{\|\gamma\|_1 \|\gamma\|_\infty}`.
 
     Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. Two sparse
@@ -29,17 +30,15 @@ def operator_norm_bound(graph: Graph, S: str | Sequence[Scalar] | Tensor) -> flo
         >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
         1.414
     """
-    *_, a = values = resolve(S).as_floats()
-    d_a = graph.degree.detach().double() + a
-    loops = a if graph.loops is None else graph.loops.detach().double() + a
-    left, right, own = factors(values, d_a)
-    own, left = (own + left * right * loops).abs(), left.abs()
-    sizes = graph.entries.detach().double().abs().index_fill(0, graph.pattern.diagonal, 0)
-    by_row = weighted_product(graph, sizes, right.unsqueeze(1)).squeeze(1)
-    by_column = torch.zeros_like(d_a).index_add(
-        0, graph.pattern.col, sizes * left.index_select(0, graph.pattern.row)
-    )
-    rows, columns = own + left * by_row, own + right * by_column
+    op = graph
+    if not isinstance(op, ShiftOperator):
+        assert S is not None
+        op = shift(op, S)
+    if not isinstance(op, OnPattern):
+        raise InputError(f"this takes γ on a graph, not a {type(op).__name__} of such")
+    sizes, pattern = op.entries(torch.float64).abs(), op.graph.pattern
+    rows, columns = (sizes.new_zeros(count) for count in op.shape)
+    rows, columns = rows.index_add(0, pattern.row, sizes), columns.index_add(0, pattern.col, sizes)
     return math.sqrt(float(rows.amax()) * float(columns.amax()))
 
 
@@ -62,7 +61,7 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
         if isinstance(module, PGSO) and module.kind != "scalar":
             return math.inf
         if isinstance(module, PGSO):
-            bound *= operator_norm_bound(graph, module.parameters_tuple()) ** uses.get(name, 1)
+            bound *= operator_norm_bound(module.on(graph)) ** uses.get(name, 1)
         elif isinstance(module, LINEAR):
             bound *= float(torch.linalg.matrix_norm(module.weight.double(), 2)) ** uses.get(name, 1)
         elif isinstance(module, BATCH_NORM) and module.running_var is not None:

@@ -198,7 +198,7 @@ class SpectralMonitor:
 def _reading(operator: PGSO, graph: Graph) -> "OperatorReading":
     """What holds for all channels; nothing where the theory does not reach."""
     try:
-        low, high = gershgorin_interval(graph, operator.S_on(graph))
+        low, high = gershgorin_interval(operator.on(graph))
     except InputError:
         if not graph.is_undirected or operator.kind not in ("node", "structural"):
             raise

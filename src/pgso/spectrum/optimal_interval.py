@@ -1,6 +1,5 @@
-"""The tightest Gershgorin interval over the matrices D_a^t γ D_a^-t; Theorem 2 is one of them."""
+"""The tightest interval of the family that Theorem 2's proof opens."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -9,19 +8,19 @@ from torch import Tensor
 
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph, weighted_product
-from pgso.gso.dense import positive_power
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
-from pgso.spectrum.interval import centres_and_radii, gershgorin_interval
-from pgso.spectrum.undirected import undirected
+from pgso.gso.channels import ChannelShift
+from pgso.gso.operator import NodeShift
+from pgso.spectrum.certified import OnGraph, Parameters, certified
+from pgso.spectrum.expressions import expression_interval
+from pgso.spectrum.interval import discs, ends, gershgorin_interval
 
 METHODS = ("theorem2", "optimal")
 REACH = 4.0  # how far past the symmetric and the printed member the search goes
 
 
 def interval(
-    graph: Graph | Tensor,
-    S: str | Sequence[Scalar] | Tensor,
+    graph: OnGraph,
+    S: Parameters = None,
     method: Literal["theorem2", "optimal"] = "optimal",
 ) -> tuple[Tensor, Tensor]:  # 0-d each
     r"""An interval that contains every eigenvalue of an undirected graph's PGSO.
@@ -36,12 +35,14 @@ def interval(
     search finds the best s for either end: about a dozen sparse products each.
 
     Args:
-        graph: Undirected; a directed one is refused with an offending edge.
+        graph: An operator on an undirected graph (another is refused with an offending edge),
+            or an expression of such; or a graph, followed by S.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
         method: ``"theorem2"`` as printed, or ``"optimal"``, which is never wider.
 
     Returns:
-        The two ends in double precision, differentiable in S (with s held where it was found).
+        The two ends in double precision, rounded outwards, differentiable in S (with s held
+        where it was found).
 
     Example:
         >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
@@ -52,38 +53,53 @@ def interval(
     """
     if method not in METHODS:
         raise UnknownNameError("interval method", method, METHODS)
-    graph = undirected(graph)
-    low, high = gershgorin_interval(graph, S)
-    if method == "theorem2":
+    op = certified(graph, S)
+    if method == "theorem2" or isinstance(op, ChannelShift):
+        return gershgorin_interval(op)
+    if not isinstance(op, NodeShift):
+        return expression_interval(op, interval)
+    return _optimal(op)
+
+
+def _optimal(op: NodeShift) -> tuple[Tensor, Tensor]:
+    graph: Graph = op.graph  # type: ignore[assignment]
+    low, high = gershgorin_interval(op)
+    if op.S is None:  # an S per node is no power of degrees
         return low, high
-    C, _ = centres_and_radii(graph, S)
-    radii = _Radii(graph, S)
-    high = torch.minimum(high, (C + radii(radii.best(C, +1.0))).amax())
-    low = torch.maximum(low, (C - radii(radii.best(C, -1.0))).amin())
-    return low, high
+    loops = None if graph.loops is None else graph.loops.double()
+    C, _ = discs(op.factors(), graph.neighbour_weight, loops)
+    radii = _Radii(op)
+    _, best_high = ends(C, radii(radii.best(C, +1.0)))
+    best_low, _ = ends(C, radii(radii.best(C, -1.0)))
+    return torch.maximum(low, best_low), torch.minimum(high, best_high)
 
 
 class _Radii:
     """R_i(s) of :func:`interval` as a function of s: one sparse product a call."""
 
-    def __init__(self, graph: Graph, S: str | Sequence[Scalar] | Tensor) -> None:
-        _, m2, _, _, e2, e3, a = (
-            torch.as_tensor(value, device=graph.device).double() for value in resolve(S)
-        )
-        self.graph, self.m2, self.exponent = graph, m2, e2 + e3
-        self.d_a = graph.degree.detach().double() + a
+    def __init__(self, op: NodeShift) -> None:
+        graph: Graph = op.graph  # type: ignore[assignment]
+        found = op.factors()
+        assert op.S is not None
+        self.graph, self.scale = graph, (found.outer * found.right).abs()
+        self.exponent = float((op.S[4] + op.S[5]).detach())
+        d_a = graph.row_sums.detach() + op.S[6]
+        self.positive, self.d_a = d_a > 0, torch.where(d_a > 0, d_a, 1.0)
+        self.coupled = self.scale.detach() != 0  # the others are eigenvalues by themselves
         entries = graph.entries.detach().double().abs()
+        assert graph.pattern.diagonal is not None
         self.sizes = entries.index_fill(0, graph.pattern.diagonal, 0)
 
     def __call__(self, s: float) -> Tensor:  # (n,)
-        inward = positive_power(self.d_a, s).unsqueeze(1)
+        power = torch.where(self.positive, self.d_a**s, 1.0)
+        inward = torch.where(self.coupled, power, 0.0).unsqueeze(1)
         total = weighted_product(self.graph, self.sizes, inward).squeeze(1)
-        return self.m2.abs() * positive_power(self.d_a, self.exponent - s) * total
+        return self.scale / power * total
 
     @torch.no_grad()
     def best(self, C: Tensor, side: float) -> float:
         """The s that pulls the end on this side (+1: high, -1: low) in the furthest."""
-        p = float(self.exponent)
+        p = self.exponent
         found = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),
             bounds=(min(0.0, p) - REACH, max(0.0, p) + REACH),

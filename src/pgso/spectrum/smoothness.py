@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
-from pgso.gso.message_passing import apply_pgso
+from pgso.gso.shift import apply_pgso
 
 
 def dirichlet_energy(h: Tensor, graph: Graph) -> float:  # h: (n, F)

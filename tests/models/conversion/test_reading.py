@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 
 from pgso.graph import EdgeList
-from pgso.gso.message_passing import pgso_entries
+from pgso import shift
 from pgso.models.conversion.reading import Reading
 from tests.strategies import edge_lists, parameters
 
@@ -22,7 +22,7 @@ READINGS = [
 
 def dense(graph, S):
     """γ as a matrix, from a prepared graph or from edges in their order."""
-    values, pattern = pgso_entries(graph, torch.tensor(S)), graph.pattern
+    values, pattern = shift(graph, torch.tensor(S)).entries(), graph.pattern
     zeros = torch.zeros(graph.num_nodes, graph.num_nodes)
     return zeros.index_put((pattern.row.long(), pattern.col.long()), values, accumulate=True)
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric import nn as pyg
 
-from pgso.gso.message_passing import pgso_entries
 from pgso.gso.parameters import PGSOParameters
+from pgso.gso.shift import shift
 from pgso.models.conversion.layer import Converted, converts, one_set
 from pgso.models.conversion.reading import Reading
 
@@ -63,8 +63,11 @@ class ChebPGSO(Converted, pyg.ChebConv):
         x = one_set(x)
         scale = self.scale(x, edge_index, edge_weight, batch, lambda_max)
 
+        operator = self.on(edge_index, edge_weight, x.size(-2))
+
         def hat(x: Tensor) -> Tensor:
-            return scale * self.shift(x, edge_index, edge_weight) - x
+            out: Tensor = scale * self.gso(x, operator) - x
+            return out
 
         before, now = x, x
         out: Tensor = self.lins[0](x)
@@ -83,9 +86,9 @@ class ChebPGSO(Converted, pyg.ChebConv):
     ) -> Tensor:  # () or (n, 1)
         """2 / λ_max, for all nodes or for each."""
         if lambda_max is None:
-            edges = self.reading.edges(edge_index, edge_weight, x.size(-2))
-            L = pgso_entries(edges, torch.tensor(self.start(self), dtype=x.dtype, device=x.device))
-            lambda_max = 2 * L.max()
+            directed = self.directed(edge_index, edge_weight)
+            edges = self.reading.edges(*directed, x.size(-2))
+            lambda_max = 2 * shift(edges, self.start(self)).entries().max()  # type: ignore[attr-defined]
         lambda_max = torch.as_tensor(lambda_max, dtype=x.dtype, device=x.device)
         if batch is not None and lambda_max.numel() > 1:
             lambda_max = lambda_max[batch].unsqueeze(-1)

@@ -8,22 +8,21 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList
-from pgso.gso.message_passing import pgso_entries, times_entries
+from pgso.graph import Graph
 from pgso.gso.module import PGSO
+from pgso.gso.operator import EntryShift, OnPattern, ShiftOperator
 from pgso.gso.parameters import PGSOParameters
-from pgso.models.conversion.reading import Reading
+from pgso.gso.presets import PRESETS
+from pgso.models.conversion.reading import Reading, as_edges
 
-#                              m1   m2   m3   e1   e2   e3   a
-ADJACENCY = PGSOParameters(0.0, 1.0, -1.0, 0.0, 0.0, 0.0, 1.0)  # A + I - I: a > 0 keeps d + a > 0
-WITH_SELF = PGSOParameters(0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # A + I
-MEAN = PGSOParameters(0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0)  # D^-1 A
+ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
+ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
 HOOKS = [
     f"_{step}_forward{pre}_hooks"
     for step in ("propagate", "message", "aggregate", "message_and_aggregate")
     for pre in ("", "_pre")
 ]
-SUMS = Reading(empty=0.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
+SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(degree="count", empty=1.0)  # rows without edges are empty, whatever their degree
 
 
@@ -36,6 +35,8 @@ class Converted:
 
     aggregations: Collection[str] = ("add", "sum")  # those for which γ starts as PyG's layer
     nodes_along = -2  # the dimension of x that ``forward`` takes for the nodes
+    takes_pairs = False  # whether targets and sources may be two sets of nodes
+    flow: str
     gso: PGSO
     explain: bool | None
     _edge_mask: Tensor | None
@@ -44,11 +45,9 @@ class Converted:
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
         """Why this layer cannot be converted, if so."""
-        if layer.flow != "source_to_target":
-            return f"its flow is {layer.flow!r}; transpose the edges instead"
         if layer.aggr not in cls.aggregations:
             return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
-        if isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
+        if not cls.takes_pairs and isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
             return "it is made for two sets of nodes"
         if layer.node_dim != cls.nodes_along:
             return f"its node_dim is {layer.node_dim}, not {cls.nodes_along}"
@@ -84,28 +83,55 @@ class Converted:
 
     def shift(
         self,
-        x: Tensor,  # (..., n, F)
+        x: Any,  # (..., n, F), or a pair of source and target features
         edge_index: Any,
         edge_weight: Tensor | None = None,  # (E,)
         gso: nn.Module | None = None,
+        num_nodes: int | tuple[int, int] | None = None,
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
-        operator = self.gso if gso is None else gso
-        learned = isinstance(operator, PGSO)
-        if learned and not self.explain and not torch.compiler.is_compiling():
-            out: Tensor = operator(x, self.reading.graph(edge_index, edge_weight, x.size(-2)))
-            return out
-        edges = self.reading.edges(edge_index, edge_weight, x.size(-2))
-        return times_entries(self.entries(edges, operator, x.dtype), edges, x)
+        if num_nodes is None:
+            num_nodes = x.size(-2)
+        gso = self.gso if gso is None else gso
+        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso))
+        return out
 
-    def entries(self, edges: EdgeList, operator: Any, dtype: torch.dtype) -> Tensor:  # (E + n,)
-        """γ's entries edge by edge, then on the diagonal; an explainer's mask is on the edges."""
-        S = operator.S.double() if dtype == torch.float64 else operator.S.float()
-        entries = pgso_entries(edges, S).to(dtype)
+    def on(
+        self,
+        edge_index: Any,
+        edge_weight: Tensor | None,
+        num_nodes: int | tuple[int, int],
+        gso: Any = None,
+    ) -> ShiftOperator:
+        """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
+        gso = self.gso if gso is None else gso
+        edge_index, edge_weight = self.directed(edge_index, edge_weight)
+        if not self.explain and not torch.compiler.is_compiling():
+            graph = self.reading.graph(edge_index, edge_weight, num_nodes)
+            prepared: ShiftOperator = gso.on(graph, masked=False)
+            return prepared
+        edges = self.reading.edges(edge_index, edge_weight, num_nodes)
+        operator: OnPattern = gso.on(edges, masked=False)
         if not self.explain:
-            return entries
-        mask = self.edge_mask().to(dtype)
-        return entries * torch.cat([mask, mask.new_ones(edges.num_nodes)])
+            return operator
+        mask = self.edge_mask()
+        if not edges.is_bipartite:
+            mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
+        entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))
+        return EntryShift(edges, entries * mask.to(entries.dtype))
+
+    def directed(self, edge_index: Any, edge_weight: Tensor | None) -> tuple[Any, Tensor | None]:
+        """The edges in the direction of the layer's flow, which may change after conversion."""
+        if self.flow == "source_to_target":
+            return edge_index, edge_weight
+        if isinstance(edge_index, Graph):
+            return edge_index.T, edge_weight
+        pairs, weight, adjacency = as_edges(edge_index, edge_weight)
+        if adjacency:
+            raise InputError(
+                "the flow 'target_to_source' needs an edge_index; pass the matrix transposed"
+            )
+        return pairs.flip(0), weight
 
     def edge_mask(self) -> Tensor:  # (E,)
         """What an explainer multiplies the messages with."""
@@ -118,12 +144,31 @@ def one_set(x: Any) -> Tensor:
     if isinstance(x, (tuple, list)):
         if len(x) != 2 or x[0] is not x[1]:
             raise InputError(
-                "a converted layer takes the features of one set of nodes, a tensor of shape "
-                "(n, F), got a pair; γ is square: leave bipartite layers unconverted"
+                "this converted layer takes the features of one set of nodes, a tensor of shape "
+                "(n, F), got a pair; SAGEConv, GraphConv, GINConv, GINEConv and GATConv take pairs"
             )
         x = x[0]
     out: Tensor = x
     return out
+
+
+def two_sets(
+    x: Any, size: Any, flow: str
+) -> tuple[Tensor, Tensor | None, int | tuple[int, int]]:  # sources, targets, num_nodes
+    """Source and target features, which may be the same, and how many nodes there are."""
+    if not isinstance(x, (tuple, list)):
+        return x, x, x.size(-2)
+    source, target = x
+    if target is source:
+        return source, source, source.size(-2)
+    if flow != "source_to_target":
+        raise InputError(
+            "with the flow 'target_to_source' a converted layer takes one set of nodes"
+        )
+    count = source.size(-2) if target is None else target.size(-2)
+    if size is not None and size[1] is not None:
+        count = int(size[1])
+    return source, target, (count, source.size(-2))
 
 
 ADAPTERS: dict[type[MessagePassing], Any] = {}

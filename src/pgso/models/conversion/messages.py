@@ -9,10 +9,16 @@ from torch_geometric import nn as pyg
 from torch_geometric.utils import add_self_loops, remove_self_loops
 
 from pgso.graph import Graph
-from pgso.gso.dense import factors
+from pgso.gso.formula import factors
 from pgso.gso.parameters import PGSOParameters
-from pgso.gso.presets import PRESETS
-from pgso.models.conversion.layer import WITH_SELF, Converted, converts, one_set
+from pgso.models.conversion.layer import (
+    ADJACENCY,
+    ATTENDED,
+    WITH_SELF,
+    Converted,
+    converts,
+    two_sets,
+)
 from pgso.models.conversion.reading import as_edges
 
 
@@ -44,39 +50,47 @@ def whole_degree(graph: Graph, loops: float) -> Tensor:  # (n,)
 class _Weighed(Converted):
     """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
+    takes_pairs = True
+
     def coefficients(
         self,
-        num_nodes: int,
+        num_nodes: tuple[int, int],  # targets, sources
+        one_set: bool,  # whether these are the same nodes
         pairs: Tensor,  # (2, E)
         attended: bool,  # whether the a on γ's diagonal goes to the messages of self-loops
         loops: float,  # A's weight of a self-loop
         graph: Any,  # what the pairs were read from
-        empty: float = 0.0,  # the degree of nodes without edges, as in ``Reading``
-    ) -> tuple[Tensor, Tensor]:  # (E, 1), (n, 1)
+        empty: float = 1.0,  # the degree of nodes without edges, as in ``Reading``
+    ) -> tuple[Tensor, Tensor]:  # (E, 1), (targets, 1)
         r""":math:`m_2 D_a^{e_2} A_a D_a^{e_3}` edge by edge, and :math:`m_1 D_a^{e_1} + m_3`."""
         source, target = pairs.unbind()
-        S = self.gso.S if self.gso.S.dtype == torch.float64 else self.gso.S.float()
-        *_, a = values = S.unbind()
+        S = self.gso.S.double()
         is_loop = source == target
-        each = torch.ones_like(source, dtype=S.dtype).masked_fill(is_loop, loops)
-        degree = each.new_zeros(num_nodes).index_add(0, target, each)
+        each = torch.ones_like(source, dtype=S.dtype)
+        if one_set or attended:
+            each = each.masked_fill(is_loop, loops)
+        rows = each.new_zeros(num_nodes[0]).index_add(0, target, each)
+        columns = None
+        if not one_set:
+            columns = each.new_zeros(num_nodes[1]).index_add(0, source, each)
+            columns = torch.where(columns > 0, columns, empty)
         if is_sampled(graph):
-            degree = whole_degree(graph, loops).to(S.dtype)
+            rows = whole_degree(graph, loops).to(S.dtype)
             each = each * importance(graph, pairs).to(S.dtype)
-        d_a = torch.where(degree > 0, degree, empty) + a
-        left, right, diagonal = factors(values, d_a)
+        found = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
+        diagonal = found.alpha
         if attended:
-            each = torch.where(is_loop, each + a, each)
-        else:
-            diagonal = diagonal + left * right * a
-        entries = (left[target] * each * right[source]).unsqueeze(1)
+            each = torch.where(is_loop, each + found.a, each)
+        elif one_set:
+            diagonal = found.own
+        entries = (found.outer[target] * each * found.right[source]).unsqueeze(1)
         if self.explain:
-            entries = self.explain_message(entries, num_nodes)  # type: ignore[attr-defined]
+            entries = self.explain_message(entries, num_nodes[0])  # type: ignore[attr-defined]
         return entries, diagonal.unsqueeze(1)
 
 
 class _Attention(_Weighed):
-    r"""DESIGN decision 5: :math:`\alpha` modulates the edges of γ, head by head."""
+    r"""Attention :math:`\alpha` modulates the edges of γ, head by head (docs/conventions.md)."""
 
     nodes_along = 0
     add_self_loops: bool
@@ -91,16 +105,16 @@ class _Attention(_Weighed):
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """A + I, attended to; A if the layer adds no self-loops."""
-        return WITH_SELF if layer.add_self_loops else PRESETS["adjacency"].as_floats()
+        return ATTENDED if layer.add_self_loops else ADJACENCY
 
     def edges(
-        self, x: Any, edge_index: Any, edge_attr: Tensor | None
+        self, num_nodes: tuple[int, int], edge_index: Any, edge_attr: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The edges attended to, with fresh self-loops if the layer adds them."""
-        pairs, _, _ = as_edges(edge_index, None)
+        pairs, _, _ = as_edges(*self.directed(edge_index, None))
         if self.add_self_loops:
             pairs, edge_attr = remove_self_loops(pairs, edge_attr)
-            pairs, edge_attr = add_self_loops(pairs, edge_attr, self.fill_value, x.size(0))
+            pairs, edge_attr = add_self_loops(pairs, edge_attr, self.fill_value, min(num_nodes))
         return pairs, edge_attr
 
     def attention(self, graph: Any, pairs: Tensor, num_nodes: int, **inputs: Any) -> Tensor:
@@ -119,8 +133,10 @@ class _Attention(_Weighed):
 
     def propagate_heads(
         self,
-        x: Tensor,  # (n, in_channels)
-        heads: Tensor,  # (n, H, C)
+        x: Tensor | None,  # (targets, in_channels)
+        heads: tuple[Tensor, Tensor | None],  # (sources, H, C), (targets, H, C)
+        num_nodes: tuple[int, int],
+        one_set: bool,
         alpha: Tensor,  # (E, H)
         pairs: Tensor,  # (2, E)
         graph: Any,
@@ -128,19 +144,37 @@ class _Attention(_Weighed):
     ) -> Any:  # (n, H * C) or (n, C), and if asked for the edges with their alpha
         """γ_att of the heads, joined as the layer joins them."""
         loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
-        n = heads.size(0)
+        source, target = heads
         entries, diagonal = self.coefficients(
-            n, pairs, attended=True, loops=loops, graph=graph, empty=loops
+            num_nodes,
+            one_set,
+            pairs,
+            attended=True,
+            loops=loops,
+            graph=graph,
+            empty=loops,
         )
-        weight = (alpha * entries).to(heads.dtype).unsqueeze(-1)
-        own = heads * diagonal.to(heads.dtype).unsqueeze(-1)
-        out = own.index_add(0, pairs[1], weight * heads.index_select(0, pairs[0]))
+        weight = (alpha * entries).to(source.dtype).unsqueeze(-1)
+        own = source.new_zeros(num_nodes[0], *source.shape[1:])
+        if target is not None:
+            own = target * diagonal.to(target.dtype).unsqueeze(-1)
+        out = own.index_add(0, pairs[1], weight * source.index_select(0, pairs[0]))
         out = out.flatten(1) if self.concat else out.mean(dim=1)
-        if self.res is not None:
+        if self.res is not None and x is not None:
             out = out + self.res(x)
         if self.bias is not None:
             out = out + self.bias
-        return (out, (pairs, alpha)) if with_attention else out
+        if not with_attention:
+            return out
+        if isinstance(graph, Tensor) and graph.layout != torch.strided:  # as PyG: a matrix
+            size = (num_nodes[0], num_nodes[1], alpha.size(1))
+            return out, torch.sparse_coo_tensor(pairs.flip(0), alpha, size).coalesce()
+        return out, (pairs, alpha)
+
+
+def both(num_nodes: int | tuple[int, int]) -> tuple[int, int]:
+    """(targets, sources) of n nodes, or of two sets of them."""
+    return num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
 
 
 @converts(pyg.GATConv)
@@ -149,20 +183,36 @@ class GATPGSO(_Attention, pyg.GATConv):
 
     def forward(
         self,
-        x: Tensor,
+        x: Any,
         edge_index: Any,
         edge_attr: Tensor | None = None,
         size: Any = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATConv``; attention weights are those that γ's entries then multiply."""
-        x = one_set(x)
-        pairs, edge_attr = self.edges(x, edge_index, edge_attr)
-        heads = self.lin(x).view(-1, self.heads, self.out_channels)
-        logits = ((heads * self.att_src).sum(dim=-1), (heads * self.att_dst).sum(dim=-1))
-        inputs = {"alpha": logits, "edge_attr": edge_attr, "size": None}
-        alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
-        return self.propagate_heads(x, heads, alpha, pairs, edge_index, return_attention_weights)
+        source, target, nodes = two_sets(x, size, self.flow)
+        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
+        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
+        lin = self.lin if self.lin is not None else self.lin_src
+        heads = lin(source).view(shape)
+        other = heads
+        if target is not source or self.lin is None:
+            lin = self.lin if self.lin is not None else self.lin_dst
+            other = None if target is None else lin(target).view(shape)
+        to_target = None if other is None else (other * self.att_dst).sum(dim=-1)
+        logits = ((heads * self.att_src).sum(dim=-1), to_target)
+        inputs = {"alpha": logits, "edge_attr": edge_attr, "size": num_nodes[::-1]}
+        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
+        return self.propagate_heads(
+            target,
+            (heads, other),
+            num_nodes,
+            target is source,
+            alpha,
+            pairs,
+            edge_index,
+            return_attention_weights,
+        )
 
 
 @converts(pyg.GATv2Conv)
@@ -171,19 +221,31 @@ class GATv2PGSO(_Attention, pyg.GATv2Conv):
 
     def forward(
         self,
-        x: Tensor,
+        x: Any,
         edge_index: Any,
         edge_attr: Tensor | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATv2Conv``; attention weights as for ``GATConv``."""
-        x = one_set(x)
-        pairs, edge_attr = self.edges(x, edge_index, edge_attr)
-        left = self.lin_l(x).view(-1, self.heads, self.out_channels)
-        right = left if self.share_weights else self.lin_r(x).view_as(left)
+        source, target, nodes = two_sets(x, None, self.flow)
+        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
+        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
+        left = self.lin_l(source).view(shape)
+        right = left
+        if target is not source or not self.share_weights:
+            right = None if target is None else self.lin_r(target).view(shape)
         inputs = {"x": (left, right), "edge_attr": edge_attr}
-        alpha = self.attention(edge_index, pairs, x.size(0), **inputs)
-        return self.propagate_heads(x, left, alpha, pairs, edge_index, return_attention_weights)
+        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
+        return self.propagate_heads(
+            target,
+            (left, left if target is source else right),
+            num_nodes,
+            target is source,
+            alpha,
+            pairs,
+            edge_index,
+            return_attention_weights,
+        )
 
 
 @converts(pyg.GINEConv)
@@ -199,15 +261,20 @@ class GINEPGSO(_Weighed, pyg.GINEConv):
         return WITH_SELF
 
     def forward(
-        self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
+        self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GINEConv``."""
-        x = one_set(x)
-        pairs, _, _ = as_edges(edge_index, None)
+        source, target, nodes = two_sets(x, size, self.flow)
+        pairs, _, _ = as_edges(*self.directed(edge_index, None))
+        num_nodes = both(nodes)
         entries, diagonal = self.coefficients(
-            x.size(-2), pairs, attended=False, loops=1.0, graph=edge_index
+            num_nodes, target is source, pairs, attended=False, loops=1.0, graph=edge_index
         )
-        messages = entries.to(x.dtype) * self.message(x.index_select(-2, pairs[0]), edge_attr)
-        out = (diagonal.to(x.dtype) * x).index_add(-2, pairs[1], messages)
-        answer: Tensor = self.nn(out + self.eps * x)
+        messages = self.message(source.index_select(-2, pairs[0]), edge_attr)
+        size = (*messages.shape[:-2], num_nodes[0], messages.size(-1))
+        out = messages.new_zeros(size)
+        if target is not None:
+            out = diagonal.to(target.dtype) * target
+        out = out.index_add(-2, pairs[1], entries.to(messages.dtype) * messages)
+        answer: Tensor = self.nn(out if target is None else out + self.eps * target)
         return answer

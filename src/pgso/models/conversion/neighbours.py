@@ -18,6 +18,7 @@ from pgso.models.conversion.layer import (
     Converted,
     converts,
     one_set,
+    two_sets,
 )
 from pgso.models.conversion.reading import Reading, as_edges
 
@@ -38,6 +39,17 @@ class _SumOrMean(Converted):
         """A or D^-1 A."""
         return MEAN if _SumOrMean.averages(layer) else ADJACENCY
 
+    @staticmethod
+    def pair(source: Tensor, target: Tensor | None, nodes: int | tuple[int, int]) -> Any:
+        """What γ is applied to: targets of their own only where they are other nodes.
+
+        Targets whose width differs from the sources' have no place in γ's own terms.
+        """
+        if not isinstance(nodes, tuple):
+            return source
+        fits = target is not None and target.size(-1) == source.size(-1)
+        return source, target if fits else None
+
     @property
     def reading(self) -> Reading:
         """Weights do not count in a mean's degree, as in PyG."""
@@ -48,13 +60,17 @@ class _SumOrMean(Converted):
 class SAGEPGSO(_SumOrMean, pyg.SAGEConv):
     r""":math:`\gamma(A, \mathcal{S}) X W_l + b + X W_r`."""
 
-    def forward(self, x: Tensor, edge_index: Any, size: Any = None) -> Tensor:
+    takes_pairs = True
+
+    def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``SAGEConv``."""
-        x = one_set(x)
-        sent = self.lin(x).relu() if self.project else x
-        out: Tensor = self.lin_l(self.shift(sent, edge_index))
-        if self.root_weight:
-            out = out + self.lin_r(x)
+        source, target, nodes = two_sets(x, size, self.flow)
+        sent = self.lin(source).relu() if self.project else source
+        out: Tensor = self.lin_l(
+            self.shift(self.pair(sent, target, nodes), edge_index, num_nodes=nodes)
+        )
+        if self.root_weight and target is not None:
+            out = out + self.lin_r(target)
         return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
 
 
@@ -62,13 +78,16 @@ class SAGEPGSO(_SumOrMean, pyg.SAGEConv):
 class GraphPGSO(_SumOrMean, pyg.GraphConv):
     r""":math:`\gamma(A, \mathcal{S}) X W_{rel} + b + X W_{root}`."""
 
+    takes_pairs = True
+
     def forward(
-        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
+        self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GraphConv``."""
-        x = one_set(x)
-        out: Tensor = self.lin_rel(self.shift(x, edge_index, edge_weight)) + self.lin_root(x)
-        return out
+        source, target, nodes = two_sets(x, size, self.flow)
+        pair = self.pair(source, target, nodes)
+        out: Tensor = self.lin_rel(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
+        return out if target is None else out + self.lin_root(target)
 
 
 @converts(pyg.LEConv)
@@ -81,7 +100,7 @@ class LEPGSO(_SumOrMean, pyg.LEConv):
         """As PyG's ``LEConv``."""
         x = one_set(x)
         sent = self.shift(self.lin1(x), edge_index, edge_weight)
-        pairs, weight, _ = as_edges(edge_index, edge_weight)
+        pairs, weight, _ = as_edges(*self.directed(edge_index, edge_weight))
         each = torch.ones_like(pairs[1], dtype=x.dtype) if weight is None else weight.to(x.dtype)
         if self.explain:  # PyG masks the messages x_j W1 - x_i W2
             each = each * self.edge_mask().to(x.dtype)
@@ -95,14 +114,16 @@ class GINPGSO(_SumOrMean, pyg.GINConv):
     r""":math:`\operatorname{MLP}(\gamma(A, \mathcal{S}) X + \varepsilon X)`, with γ from A + I."""
 
     aggregations = Converted.aggregations
+    takes_pairs = True
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """A + I; eps stays where it is, so that the layer's checkpoints fit."""
         return WITH_SELF
 
-    def forward(self, x: Tensor, edge_index: Any, size: Any = None) -> Tensor:
+    def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``GINConv``."""
-        x = one_set(x)
-        out: Tensor = self.nn(self.shift(x, edge_index) + self.eps * x)
-        return out
+        source, target, nodes = two_sets(x, size, self.flow)
+        out = self.shift(self.pair(source, target, nodes), edge_index, num_nodes=nodes)
+        answer: Tensor = self.nn(out if target is None else out + self.eps * target)
+        return answer

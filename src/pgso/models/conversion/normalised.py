@@ -8,8 +8,8 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 
 from pgso.graph import EdgeList
-from pgso.gso.message_passing import times_entries
 from pgso.gso.module import PGSO
+from pgso.gso.operator import EntryShift, OnPattern
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.models.conversion.reading import Reading
@@ -88,8 +88,9 @@ class TAGPGSO(_Normalised, pyg.TAGConv):
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``TAGConv``."""
         out: Tensor = self.lins[0](one_set(x))
+        operator = self.on(edge_index, edge_weight, x.size(-2))
         for linear in self.lins[1:]:
-            x = self.shift(x, edge_index, edge_weight)
+            x = self.gso(x, operator)
             out = out + linear(x)
         return out if self.bias is None else out + self.bias
 
@@ -102,16 +103,21 @@ class APPNPPGSO(_Normalised, pyg.APPNP):
         """As PyG's ``APPNP``; its dropout acts on γ's entries, again at every hop."""
         first = one_set(x)
         if not self.training or self.dropout == 0:
+            operator = self.on(edge_index, edge_weight, x.size(-2))
             for _ in range(self.K):
-                x = self.mix(self.shift(x, edge_index, edge_weight), first)
+                x = self.mix(self.gso(x, operator), first)
             return x
-        edges = self.reading.edges(edge_index, edge_weight, x.size(-2))
-        entries = self.entries(edges, self.gso, x.dtype)
+        edges = self.reading.edges(*self.directed(edge_index, edge_weight), x.size(-2))
+        on_edges: OnPattern = self.gso.on(edges, masked=False)  # type: ignore[assignment]
+        entries = on_edges.entries(torch.promote_types(x.dtype, torch.float32))
+        if self.explain:
+            mask = self.edge_mask().to(entries.dtype)
+            entries = entries * torch.cat([mask, mask.new_ones(edges.num_nodes)])
         present = self.present(edges)
         for _ in range(self.K):
             dropped = functional.dropout(entries[present], self.dropout)
             entries = entries.index_put((present,), dropped)
-            x = self.mix(times_entries(entries, edges, x), first)
+            x = self.mix(EntryShift(edges, entries) @ x, first)
         return x
 
     def mix(self, x: Tensor, first: Tensor) -> Tensor:

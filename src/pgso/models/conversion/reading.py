@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Sample, as_graph
@@ -25,7 +24,7 @@ class Reading:
             ``"outgoing"`` edges.
         fill: The weight of a missing self-loop.
         empty: The degree of nodes that have none or less, for operators that do not depend on
-            it: the power of 0, which is 0, would silence the node (DESIGN convention 3).
+            it at the start: with 1 they have a power that does not change as exponents learn.
     """
 
     loops: Literal["keep", "drop", "fill"] = "keep"
@@ -33,12 +32,15 @@ class Reading:
     fill: float = 1.0
     empty: float | None = None
 
-    def edges(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> EdgeList:
+    def edges(
+        self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int | tuple[int, int]
+    ) -> EdgeList:
         """The edges in their order as this layer sees them; traceable, O(E)."""
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
         source, target = pairs.unbind()
         loops = None
         if self.loops != "keep":
+            assert not isinstance(num_nodes, tuple), "self-loops join nodes of one set"
             is_loop = source == target
             # PyG adds its loops on top of those of a sparse matrix, but not of an edge_index.
             if self.loops == "fill":
@@ -46,18 +48,23 @@ class Reading:
             whole = torch.ones_like(source, dtype=weight_type())
             weight = (whole if weight is None else weight).masked_fill(is_loop, 0)
         edges = EdgeList.of(pairs, weight, num_nodes)
-        degree = edges.degree if loops is None else edges.degree + loops
+        rows = edges.row_sums if loops is None else edges.row_sums + loops
+        columns = edges.column_sums if edges.is_bipartite else None
         if self.degree != "sum":
             outgoing = self.degree == "outgoing"
-            each = torch.ones_like(source, dtype=degree.dtype) if weight is None else weight
-            each = each if outgoing else torch.ones_like(each)
-            degree = torch.zeros_like(degree).index_add(0, source if outgoing else target, each)
+            each = torch.ones_like(source, dtype=rows.dtype)
+            if outgoing and weight is not None:
+                each = weight.to(rows.dtype)
+            rows = torch.zeros_like(rows).index_add(0, source if outgoing else target, each)
+            if columns is not None:
+                columns = torch.zeros_like(columns).index_add(0, source, each)
         if self.empty is not None:
-            degree = torch.where(degree > 0, degree, self.empty)
+            rows = torch.where(rows > 0, rows, self.empty)
+            columns = None if columns is None else torch.where(columns > 0, columns, self.empty)
         if isinstance(edge_index, Graph) and edge_index.sample is not None:
             part = self._sampled(edge_index, edge_index.sample)
-            degree, loops = part.degree, part.loops if self.loops == "fill" else None
-        return replace(edges, degree=degree, loops=loops)  # type: ignore[arg-type]
+            rows, loops = part.row_sums, part.loops if self.loops == "fill" else None
+        return replace(edges, row_sums=rows, loops=loops, columns=columns)
 
     def _diagonal(
         self, pairs: Tensor, weight: Tensor | None, num_nodes: int, on_top: bool
@@ -78,50 +85,43 @@ class Reading:
         padded = torch.cat([weight, weight.new_full((1,), self.fill)])  # -1 is the padding
         return padded[last] - self.fill
 
-    def graph(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Graph:
-        """The same as a prepared graph, remembered as long as ``edge_index`` lives."""
-        if hasattr(edge_index, "edge_index") and not isinstance(edge_index, Graph):
+    def graph(
+        self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int | tuple[int, int]
+    ) -> Graph:
+        """The same as a prepared graph; the graph of the plain edges remembers it."""
+        if isinstance(edge_index, Graph):
+            plain = edge_index
+        elif isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
+            plain = as_graph(edge_index, edge_weight)
+        else:
             edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
-        version, weight_version = _version(edge_index), _version(edge_weight)
-        lasting = version is not None and weight_version is not None
-        lasting &= isinstance(edge_index, (Tensor, Graph))  # anything else is refused further on
-        weighted = edge_weight is not None
-        key = (self, weighted, num_nodes, version, id(edge_weight), weight_version)
-        known = _remembered.setdefault(edge_index, {}) if lasting else {}
-        if key not in known:
-            for old in [old for old in known if old[:2] == key[:2]]:  # of earlier weights
-                del known[old]
-            # The weights are kept with their graph, so that their id stays theirs.
-            known[key] = self._prepare(edge_index, edge_weight, num_nodes), edge_weight
-        graph: Graph = known[key][0]
-        return graph
+            plain = as_graph(edge_index, edge_weight, num_nodes)  # with its checks
+        if self == Reading() and not plain.is_bipartite:
+            return plain
+        return plain.memo(self, lambda: self._prepare(plain, edge_index, edge_weight, num_nodes))
 
-    def _prepare(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Graph:
+    def _prepare(
+        self,
+        plain: Graph,
+        edge_index: Any,
+        edge_weight: Tensor | None,
+        num_nodes: int | tuple[int, int],
+    ) -> Graph:
         if isinstance(edge_index, Graph) and edge_index.sample is not None:
             return self._sampled(edge_index, edge_index.sample)
-        pairs, weight, _ = as_edges(edge_index, edge_weight)
-        plain = as_graph(pairs, weight, num_nodes)  # with its checks
-        if self == Reading():
-            return plain
         edges = self.edges(edge_index, edge_weight, num_nodes)
         if self.loops != "keep":
+            pairs, _, _ = as_edges(edge_index, edge_weight)
             each = None if edges.weight is None else edges.weight[: pairs.size(1)]
-            plain = as_graph(pairs, each, num_nodes)
-        own: Tensor | None = edges.loops
-        return replace(plain, loops=plain.loops if own is None else own, degree=edges.degree)
+            plain = Graph.from_edge_index(pairs, each, num_nodes)
+        return plain.reread(edges.row_sums, edges.loops, edges.columns)
 
     def _sampled(self, graph: Graph, sample: Sample) -> Graph:
         """Degrees and self-loops are those that the layer reads in the whole graph."""
         whole = self.graph(sample.graph, None, sample.graph.num_nodes)
+        rows = whole.row_sums.index_select(0, sample.nodes).to(graph.device)
         loops = None if whole.loops is None else whole.loops.index_select(0, sample.nodes)
-        return replace(
-            graph,
-            degree=whole.degree.index_select(0, sample.nodes).to(graph.device),
-            loops=None if loops is None else loops.to(graph.device),
-        )
-
-
-_remembered = WeakIdKeyDictionary()
+        return graph.reread(rows, None if loops is None else loops.to(graph.device))
 
 
 def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
@@ -143,12 +143,3 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
     if edge_weight is not None and not edge_weight.is_floating_point():
         edge_weight = edge_weight.to(weight_type())
     return edge_index if as_tensor is None else as_tensor(), edge_weight, False
-
-
-def _version(values: Any) -> int | None:
-    """A number that changes with the values; None if what is made of them must not be kept."""
-    if not isinstance(values, Tensor):
-        return 0
-    if values.is_inference() or values.requires_grad:
-        return None
-    return values._version

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
-from pgso import Graph, apply_pgso, dense_pgso
+from pgso import Graph, apply_pgso, dense_pgso, shift
 from pgso.errors import InputError
 from pgso.graph import EdgeList
-from pgso.gso import vector_products
-from pgso.gso.dense import positive_power
-from pgso.gso.message_passing import pgso_entries, propagate
+from pgso.gso import channels
+from pgso.gso.formula import positive_power
 from tests.strategies import edge_lists, parameters, random_features, smooth_parameters
 
 
@@ -83,7 +82,7 @@ def test_the_traceable_form_and_learned_edges_give_the_same(each, data):
     x = random_features(edges.num_nodes)
     wanted = apply_pgso(x, edges.graph, S)
     index, weight, n = edges
-    torch.testing.assert_close(propagate(x, EdgeList.of(index, weight, n), S), wanted)
+    torch.testing.assert_close(shift(EdgeList.of(index, weight, n), S) @ x, wanted)
     weight = torch.ones(index.size(1), dtype=x.dtype) if weight is None else weight
     learned = Graph.from_edge_index(index, weight.clone().requires_grad_(), n)
     torch.testing.assert_close(apply_pgso(x, learned, S), wanted)
@@ -94,7 +93,9 @@ def test_the_entries_of_the_matrix_are_those_of_the_dense_operator(drawn):
     edges, S = drawn
     graph = edges.graph
     gamma = torch.zeros(graph.num_nodes, graph.num_nodes, dtype=torch.float64)
-    gamma[graph.pattern.row.long(), graph.pattern.col.long()] = pgso_entries(graph, S.squeeze(2))
+    gamma[graph.pattern.row.long(), graph.pattern.col.long()] = shift(graph, S).entries(
+        torch.float64
+    )
     torch.testing.assert_close(gamma, dense_by_node(edges.adjacency, S))
 
 
@@ -107,11 +108,11 @@ def test_blocks_of_rows_change_nothing(monkeypatch, weights):
 
     def result():
         graph = Graph.from_edge_index(edges, weight, 50)
-        assert (vector_products.DegreeClasses.of(graph.degree) is None) == weights
+        assert (channels.DegreeClasses.of(graph.degree) is None) == weights
         return gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
 
     whole = result()
-    monkeypatch.setattr(vector_products, "ROWS", 7)
+    monkeypatch.setattr(channels, "ROWS", 7)
     for one, other in zip(result(), whole, strict=True):
         torch.testing.assert_close(one, other)
 
@@ -178,7 +179,7 @@ def gradients_of_type(dtype, graph, x, S):
 
 
 def test_columns_beyond_a_few_are_the_same(monkeypatch):
-    monkeypatch.setattr(vector_products, "COLUMNS", 2)
+    monkeypatch.setattr(channels, "COLUMNS", 2)
     graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     x, A = torch.randn(3, 5, dtype=torch.float64), graph.to_torch_sparse().to_dense().double()
     S = torch.rand(7, 1, 5, dtype=torch.float64) + 0.1

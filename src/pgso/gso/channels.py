@@ -1,0 +1,278 @@
+"""γ x where every channel, or every head of channels, has an S of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from pgso.errors import InputError
+from pgso.graph import EdgeList, Graph, Pattern, product, turn, weighted_product
+from pgso.gso.formula import Factors, factors
+from pgso.gso.gradients import entries_of
+from pgso.gso.operator import Features, OnPattern, flatten, unflatten
+
+COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
+ROWS = 8192  # of a block: what is computed from its rows stays in the cache
+MOST_CLASSES = 4096  # degrees up to which tables by degree are worth their sums
+MOST_OWN = 100.0  # own / left up to which rounding lets left be told from the sum
+
+
+class ChannelShift(OnPattern):
+    """One γ per channel: own ∘ x + left ∘ A (right ∘ x) with vectors per node and channel.
+
+    Args:
+        graph: The graph.
+        S: Shape (7, 1, C): a value for each of C channels.
+        columns: What e3 acts on, if not the row sums of A.
+        per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
+        transposed: Whether it is γᵀ; its graph is then that of γ.
+    """
+
+    S: Tensor
+    columns: Tensor | None
+    per_head: bool
+    transposed: bool
+
+    def __init__(
+        self,
+        graph: Graph | EdgeList,
+        S: Tensor,
+        columns: Tensor | None = None,
+        per_head: bool = False,
+        transposed: bool = False,
+    ) -> None:
+        if graph.is_bipartite:
+            raise InputError("an S per channel needs one set of nodes; take one S per layer")
+        self._set(graph=graph, shape=graph.shape, device=graph.device)
+        self._set(S=S, columns=columns, per_head=per_head, transposed=transposed)
+
+    def times(self, x: Features) -> Tensor:
+        """γ x, channel by channel."""
+        if not isinstance(x, Tensor):
+            return super().times(x)
+        self._check(x, self.shape[1])
+        width = 1 if x.dim() == 1 else x.size(-1)
+        flat = flatten(x)
+        S = self._spread(width).to(torch.promote_types(x.dtype, torch.float32))
+        S = S.repeat(1, 1, flat.size(1) // max(width, 1))
+        return unflatten(self._times(flat.to(S.dtype), S).to(x.dtype), x)
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return self.times(x)
+
+    def _spread(self, width: int) -> Tensor:  # (7, 1, width)
+        """The S of each channel, where C columns serve ``width / C`` neighbouring channels each."""
+        count = self.S.size(-1)
+        if not self.per_head and width != count:
+            raise InputError(
+                f"S must have shape (7,), (7, {self.shape[0]}, 1) for a value per node or "
+                f"(7, 1, {width}) for a value per channel of these features, "
+                f"got {tuple(self.S.shape)}"
+            )
+        if width % count:
+            raise InputError(f"{count} heads cannot share {width} channels: choose a multiple")
+        return self.S.repeat_interleave(width // count, dim=-1)
+
+    def _times(self, x: Tensor, S: Tensor) -> Tensor:
+        graph = self.graph
+        constant = graph.weight is None or not graph.weight.requires_grad
+        if not constant or not isinstance(graph, Graph) or _traced():
+            return self._differentiable(x, self._tables(S, None))
+        classes = None if self.columns is not None else _classes(graph)
+        tables = self._tables(S, classes)
+        if not _tell_apart(tables):
+            return self._differentiable(x, tuple(_spread(table, classes) for table in tables))
+        operator = graph.T if self.transposed else graph
+        out: Tensor = _PerChannel.apply(x, *tables, operator, classes)
+        return out
+
+    def _tables(self, S: Tensor, classes: "DegreeClasses | None") -> tuple[Tensor, Tensor, Tensor]:
+        """own, left and right by node, or by class of nodes; γᵀ has the last two exchanged."""
+        found = self._factors(S, classes)
+        pair = (found.outer, found.right)
+        left, right = reversed(pair) if self.transposed else pair
+        return found.own, left, right
+
+    def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
+        """α, m2, l, r and a by node and column of S: (n, C), or (1, C) where nodes are alike."""
+        return self._factors(self.S.to(dtype), None)
+
+    def _factors(self, S: Tensor, classes: "DegreeClasses | None") -> Factors:
+        rows = self.graph.row_sums.unsqueeze(1) if classes is None else classes.degree
+        columns = self.columns
+        if columns is not None:
+            columns = columns.unsqueeze(1).to(S.dtype)
+        return factors(S.unbind(), rows.to(S.dtype), columns)
+
+    def _differentiable(self, x: Tensor, tables: tuple[Tensor, ...]) -> Tensor:
+        """The formula by operations that torch knows: any derivative, not fast."""
+        own, left, right = tables
+        graph, A = self.graph, self.graph.entries.to(x.dtype)
+        if self.transposed:
+            graph, A = self._graph().T, turn(A, self._graph())
+        return own * x + left * weighted_product(graph, A, right * x)
+
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, C)
+        """The entries of each channel's matrix."""
+        S = self.S.to(torch.float64)
+        found = self._factors(S, None)
+        size = (self.graph.num_nodes, S.size(-1))
+        own, left, right = (part.expand(size) for part in (found.own, found.outer, found.right))
+        entries = entries_of(self.graph, own, left, right).to(self._dtype(dtype))
+        return turn(entries, self._graph()) if self.transposed else entries
+
+    def to_dense(self) -> Tensor:  # (n, n, C)
+        """The matrix of each channel, along the last dimension."""
+        if self.transposed:
+            return self.T.to_dense().transpose(0, 1)
+        return super().to_dense()
+
+    @property
+    def T(self) -> "ChannelShift":
+        """The transposed operator of every channel."""
+        return ChannelShift(self.graph, self.S, self.columns, self.per_head, not self.transposed)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether every channel's matrix is symmetric."""
+        graph = self.graph
+        undirected = isinstance(graph, Graph) and graph.is_undirected
+        return undirected and bool((self.S[4] == self.S[5]).all())
+
+
+def _traced() -> bool:
+    """A traced or transformed program cannot look at numbers."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def _tell_apart(tables: tuple[Tensor, Tensor, Tensor]) -> bool:
+    """Whether left ∘ A (right ∘ x) can be had back from γ x, whose gradients then need no more.
+
+    It is a difference to own ∘ x, which would be a rounding error where left or right is small.
+    """
+    own, left, right = (table.detach().abs() for table in tables)
+    smaller = torch.minimum(left, right)
+    return bool(((smaller > 0) & (own <= MOST_OWN * smaller)).all())
+
+
+def _spread(table: Tensor, classes: "DegreeClasses | None") -> Tensor:
+    """The values of each node, from those of each class."""
+    return table if classes is None else table.index_select(0, classes.index)
+
+
+class _PerChannel(torch.autograd.Function):
+    """own ∘ x + left ∘ A (right ∘ x) with tables (U, F) by degree, or (n, F) without classes.
+
+    Gradients as in :mod:`pgso.gso.gradients`. A pass over n x F numbers costs a third of a product
+    if its result is a new array, and little if it is not: there is one new array each way, and the
+    rest happens in parts of arrays.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        own: Tensor,
+        left: Tensor,
+        right: Tensor,
+        graph: Graph,
+        classes: "DegreeClasses | None",
+    ) -> Tensor:
+        out = _around(graph.entries, graph.pattern, x, own, left, right, classes)
+        ctx.graph, ctx.classes = graph, classes
+        ctx.save_for_backward(x, out, own, left, right)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,), graph, classes = grads, ctx.graph, ctx.classes
+        x, y, own, left, right = ctx.saved_tensors
+        if torch.is_grad_enabled():  # in a form that can be differentiated again
+            o, outer, inner = (_spread(table, classes) for table in (own, left, right))
+            A = graph.entries.to(x.dtype)
+            out = o * x + outer * weighted_product(graph, A, inner * x)
+            inputs = (x, own, left, right)
+            return *torch.autograd.grad(out, inputs, g, create_graph=True), None, None
+        A = graph.entries if graph.is_undirected else turn(graph.entries, graph)
+        z = _around(A, graph.transposed, g, own, right, left, classes)
+        to_y, to_z, to_own = (torch.zeros_like(table) for table in (left, right, own))
+        for block, _ in _blocks(g, classes):
+            _collect(to_y, g[block], y[block], block, classes)
+            _collect(to_z, x[block], z[block], block, classes)
+            _collect(to_own, g[block], x[block], block, classes)
+        kept = own * to_own
+        return z, to_own, (to_y - kept) / left, (to_z - kept) / right, None, None
+
+
+def _around(
+    A: Tensor,  # (nnz,)
+    pattern: Pattern,
+    x: Tensor,  # (n, F)
+    own: Tensor,  # (U, F), or (n, F) without classes
+    left: Tensor,
+    right: Tensor,
+    classes: "DegreeClasses | None",
+) -> Tensor:  # (n, F)
+    """Own ∘ x + left ∘ A (right ∘ x), a few columns at a time, in blocks of rows."""
+    A = A.to(x.dtype)
+    out, scaled = torch.empty_like(x), x.new_empty(x.size(0), min(COLUMNS, x.size(1)))
+    by_columns = (array.split(COLUMNS, dim=1) for array in (x, out, own, left, right))
+    for x_c, out_c, own_c, left_c, right_c in zip(*by_columns, strict=True):
+        scaled = scaled[:, : x_c.size(1)]
+        for block, rows in _blocks(x, classes):
+            torch.mul(rows(right_c), x_c[block], out=scaled[block])
+        v = product(pattern, A, scaled)
+        for block, rows in _blocks(x, classes):
+            out_c[block] = v[block].mul_(rows(left_c)).addcmul_(rows(own_c), x_c[block])
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeClasses:
+    """Nodes by degree: of an unweighted graph there are few, so powers are taken once for each."""
+
+    degree: Tensor  # (U, 1) ascending
+    index: Tensor  # (n,) the class of each node
+    order: tuple[Tensor, ...]  # of each block of rows: its rows by class
+    start: tuple[Tensor, ...]  # (U,) of each block: where each class starts in that order
+
+    @classmethod
+    def of(cls, degree: Tensor) -> "DegreeClasses | None":
+        """None if there are too many of them for sums by class to pay."""
+        values, index = degree.unique(return_inverse=True)
+        if values.numel() > min(MOST_CLASSES, degree.numel() / 2):
+            return None
+        order, start = [], []
+        for block in index.split(ROWS):
+            count = torch.bincount(block, minlength=values.numel())
+            order.append(block.argsort(stable=True))
+            start.append(count.cumsum(0) - count)
+        return cls(values.unsqueeze(1), index, tuple(order), tuple(start))
+
+
+def _classes(graph: Graph) -> DegreeClasses | None:
+    return graph.memo("channel_classes", lambda: DegreeClasses.of(graph.row_sums))
+
+
+def _blocks(x: Tensor, classes: DegreeClasses | None) -> Iterator[tuple[slice, Any]]:
+    """Slices of rows, each with the function that cuts them out of a table."""
+    for first in range(0, x.size(0), ROWS):
+        block = slice(first, first + ROWS)
+        if classes is None:
+            yield block, lambda table, block=block: table[block]
+        else:
+            yield block, lambda table, at=classes.index[block]: table.index_select(0, at)
+
+
+def _collect(
+    table: Tensor, one: Tensor, other: Tensor, block: slice, classes: DegreeClasses | None
+) -> None:
+    """Add the products of a block's rows to the rows of a table, by class."""
+    if classes is None:
+        torch.mul(one, other, out=table[block])
+        return
+    number = block.start // ROWS
+    table += embedding_bag(classes.order[number], one * other, classes.start[number], mode="sum")

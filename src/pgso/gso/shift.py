@@ -1,0 +1,157 @@
+"""``pgso.shift`` and ``pgso.apply_pgso``: γ(A, S) from a graph and seven numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.graph import EdgeList, Graph, as_graph
+from pgso.graph.checks import check_features, num_rows
+from pgso.gso.channels import ChannelShift
+from pgso.gso.dense import DEGREES
+from pgso.gso.formula import factors
+from pgso.gso.operator import Features, NodeShift, ShiftOperator, as_tensor
+from pgso.gso.parameters import NAMES, Scalar
+from pgso.gso.presets import resolve
+
+
+def shift(
+    graph: Any,
+    S: str | Sequence[Scalar] | Tensor,
+    edge_weight: Tensor | None = None,  # (E,), with an edge_index only
+    degrees: str = "row",
+) -> ShiftOperator:
+    r"""γ(A, S) on one graph: an immutable value with ``@``, ``.T`` and more.
+
+    Args:
+        graph: A :class:`Graph`, an ``edge_index`` of shape (2, E) or a sparse A.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset; or a tensor
+            of shape (7, n, 1) for a value per node, (7, 1, F) for a value per channel.
+        edge_weight: Weights of the edges of an ``edge_index``.
+        degrees: ``"row"``: both powers are of row sums, as in the paper; ``"both"``: e2 acts on row
+            sums and e3 on column sums. They are the same on undirected graphs. Between two sets of
+            nodes e3 always acts on column sums: the sources have no rows.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> laplacian = shift(path, "laplacian")
+        >>> laplacian @ torch.tensor([1., 2., 4.])
+        tensor([-1., -1.,  2.])
+        >>> (laplacian @ laplacian).diagonal()
+        tensor([2., 6., 2.])
+    """
+    if degrees not in DEGREES:
+        raise UnknownNameError("degrees", degrees, DEGREES)
+    prepared = graph if isinstance(graph, EdgeList) else as_graph(graph, edge_weight)
+    if isinstance(S, Tensor) and S.dim() == 3:
+        _check_vector(S, prepared.num_nodes)
+    elif not torch.compiler.is_compiling() and not _transformed(S):
+        S = resolve(S)
+    return unchecked_shift(prepared, S, degrees)
+
+
+def unchecked_shift(
+    graph: Graph | EdgeList, S: Sequence[Any] | Tensor, degrees: str, per_head: bool = False
+) -> ShiftOperator:
+    """As :func:`shift`, for a prepared graph and an S that is known to be right."""
+    columns = _columns(graph, degrees)
+    if isinstance(S, Tensor) and S.dim() == 3:
+        S = S.to(graph.device)
+        if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
+            return ChannelShift(graph, S, columns, per_head=per_head)
+        by_node = S.double().squeeze(-1).unbind()
+        return NodeShift(graph, factors(by_node, graph.row_sums, columns))
+    S = as_tensor(S, graph.device)
+    classes = None
+    if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
+        classes = graph.degree_classes
+    if classes is None:
+        return NodeShift(graph, factors(S.unbind(), graph.row_sums, columns), S=S)
+    degree, index, _ = classes  # powers are taken once for each degree that occurs
+    return NodeShift(graph, factors(S.unbind(), degree), index, S)
+
+
+def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
+    """What e3 acts on, if it is not the row sums."""
+    if graph.is_bipartite:
+        return graph.column_sums
+    undirected = isinstance(graph, Graph) and graph.is_undirected
+    return None if degrees == "row" or undirected else graph.column_sums
+
+
+def _transformed(S: Any) -> bool:
+    """Whether S is being batched or differentiated by torch.func, which hides its numbers."""
+    return isinstance(S, Tensor) and bool(torch._C._are_functorch_transforms_active())
+
+
+def apply_pgso(
+    x: Features,  # (n, F), (n,) or (..., n, F), or a pair (x_source, x_target)
+    graph: Graph | Tensor,
+    S: str | Sequence[Scalar] | Tensor,
+    edge_weight: Tensor | None = None,  # (E,), with an edge_index only
+    degrees: str = "row",
+) -> Tensor:  # of x's shape
+    r"""The PGSO times features, Equation (2).
+
+    .. math::
+        (\gamma(A, \mathcal{S}) x)_i = m_1 (D_a)_i^{e_1} x_i
+        + m_2 \sum_j (D_a)_i^{e_2} (A_a)_{ij} (D_a)_j^{e_3} x_j + m_3 x_i
+
+    Costs O(E F) time and no buffer per edge and feature. Where d_i + a ≤ 0 the power is 0 (1 if
+    the exponent is 0), and its gradient is 0. Differentiable in x, in S, and in the edge weights if
+    they ask for it.
+
+    Args:
+        x: Node features.
+        graph: A :class:`Graph`, an ``edge_index`` of shape (2, E) or a sparse A.
+        S: As in :func:`pgso.shift`.
+        edge_weight: Weights of the edges of an ``edge_index``.
+        degrees: As in :func:`pgso.shift`.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
+        tensor([-1., -1.,  2.])
+    """
+    graph = graph_for(num_nodes_of(x), graph, edge_weight)
+    return shift(graph, S, degrees=degrees).times(x)
+
+
+def graph_for(
+    num_nodes: int | tuple[int, int] | None,
+    graph: Graph | EdgeList | Tensor,
+    edge_weight: Tensor | None = None,
+) -> Any:  # Graph | EdgeList
+    """The prepared graph of this many nodes; while tracing, the edges as they are."""
+    if isinstance(graph, (Graph, EdgeList)) and edge_weight is None:
+        return graph
+    if torch.compiler.is_compiling():
+        return EdgeList.of(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
+    return as_graph(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
+
+
+def num_nodes_of(x: Features) -> int | tuple[int, int] | None:
+    """N of features; (targets, sources) of a pair of them, None where one is missing."""
+    count = num_rows if torch.compiler.is_compiling() else check_features
+    if not isinstance(x, (tuple, list)):
+        return count(x)
+    if len(x) != 2:
+        raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
+    source, target = x
+    if target is source:
+        return count(source)
+    return None if target is None else (count(target), count(source))
+
+
+def _check_vector(S: Tensor, num_nodes: int) -> None:
+    """Refuse S unless S[k] broadcasts against features (n, F) along one of the two."""
+    if S.size(0) != len(NAMES) or (S.size(1) not in (1, num_nodes)) or 1 not in S.shape[1:]:
+        raise InputError(
+            f"S must have shape (7,), (7, {num_nodes}, 1) for a value per node or "
+            f"(7, 1, F) for a value per channel of these features, got {tuple(S.shape)}"
+        )
+    visible = not torch.compiler.is_compiling() and not _transformed(S)
+    if visible and not bool(S.detach().isfinite().all()):
+        raise InputError("S must be finite, got a value that is not")
