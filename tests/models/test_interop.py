@@ -23,7 +23,7 @@ MODELS = {
     "GCN": lambda: convert(pyg.GCN(4, 8, 2, 3, norm="batch", jk="cat")),
     "GAT": lambda: convert(pyg.GAT(4, 8, 2, 3, heads=2)),
     "GATv2": lambda: convert(pyg.GAT(4, 8, 2, 3, v2=True)),
-    "GIN": lambda: convert(pyg.GIN(4, 8, 2, 3)),
+    "GIN": lambda: convert(pyg.GIN(4, 32, 2, 3)),
     "GraphSAGE": lambda: convert(pyg.GraphSAGE(4, 8, 2, 3)),
 }
 

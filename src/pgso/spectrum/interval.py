@@ -10,7 +10,7 @@ from pgso.gso.operator import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
 from pgso.spectrum.expressions import expression_interval
 
-ROUNDING = 16 * torch.finfo(torch.float64).eps  # of the few operations behind an end
+ROUNDING = 4 * torch.finfo(torch.float64).eps  # of the few operations behind an end
 
 
 def gershgorin_interval(

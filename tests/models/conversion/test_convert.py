@@ -188,8 +188,7 @@ def hooked(layer):
     [
         (pyg.PNAConv(4, 4, ["mean"], ["identity"], torch.tensor([1, 2])), "no adapter"),
         (pyg.SAGEConv(4, 4, aggr="max"), "aggregation 'max'"),
-        (pyg.SAGEConv((4, 4), 4), "two sets of nodes"),
-        (pyg.GCNConv(4, 4, flow="target_to_source"), "transpose"),
+        (pyg.LEConv((4, 4), 4), "two sets of nodes"),
         (pyg.GINConv(mlp(), aggr="mean"), "aggregation 'mean'"),
         (pyg.ChebConv(4, 4, K=1), "K=1"),
         (pyg.SGConv(4, 4, K=0), "K=0"),

@@ -6,8 +6,8 @@ import weakref
 import torch
 from hypothesis import given
 
-from pgso.graph import EdgeList
 from pgso import shift
+from pgso.graph import EdgeList
 from pgso.models.conversion.reading import Reading
 from tests.strategies import edge_lists, parameters
 

@@ -119,12 +119,13 @@ class _Attention(_Weighed):
 
     def attention(self, graph: Any, pairs: Tensor, num_nodes: int, **inputs: Any) -> Tensor:
         """PyG's coefficients (E, H); in a sampled graph they estimate those of all neighbours."""
+        given = pairs if self.flow == "source_to_target" else pairs.flip(0)  # PyG turns them
         if not is_sampled(graph):
-            alpha: Tensor = self.edge_updater(pairs, **inputs)
+            alpha: Tensor = self.edge_updater(given, **inputs)
             return alpha
         dropout, self.dropout = self.dropout, 0.0  # it comes after the softmax, here too
         try:
-            alpha = self.edge_updater(pairs, **inputs)
+            alpha = self.edge_updater(given, **inputs)
         finally:
             self.dropout = dropout
         counted = alpha * importance(graph, pairs).to(alpha.dtype).unsqueeze(1)

@@ -1,0 +1,155 @@
+"""Sums, products and polynomials of operators against dense matrices."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+from scipy.special import comb, eval_jacobi
+
+from pgso import Graph, ShiftOperator, polynomial, shift
+from pgso.errors import InputError
+from pgso.gso.dense import dense_shift
+from pgso.spectrum import gershgorin_interval, interval
+from tests.strategies import edge_lists, parameters, random_features
+
+BASES = ["monomial", "chebyshev", "bernstein", "jacobi"]
+
+
+def scalar_values(basis, c, t):
+    """Σ c_k p_k(t) by numpy and scipy."""
+    K = len(c) - 1
+    if basis == "monomial":
+        return sum(c[k] * t**k for k in range(K + 1))
+    if basis == "chebyshev":
+        return chebyshev.chebval(t, c)
+    if basis == "jacobi":
+        return sum(c[k] * eval_jacobi(k, 1.0, 1.0, t) for k in range(K + 1))
+    half = (1 + t) / 2
+    return sum(c[k] * comb(K, k) * (1 - half) ** (K - k) * half**k for k in range(K + 1))
+
+
+def expressions(depth=3):
+    """Random trees: functions from (leaf operators, leaf matrices) to (operator, matrix)."""
+    leaf = st.integers(0, 1).map(lambda k: lambda ops, mats: (ops[k], mats[k]))
+
+    def join(children):
+        pair = st.tuples(children, children)
+        number = st.sampled_from([-1.5, 0.5, 2.0])
+        coefficients = st.lists(number, min_size=1, max_size=3)
+        return st.one_of(
+            pair.map(lambda two: lambda *leaves: tuple(x + y for x, y in both(two, leaves))),
+            pair.map(lambda two: lambda *leaves: tuple(x - y for x, y in both(two, leaves))),
+            pair.map(lambda two: lambda *leaves: tuple(x @ y for x, y in both(two, leaves))),
+            st.tuples(number, children).map(
+                lambda two: lambda *leaves: tuple(two[0] * x for x in two[1](*leaves))
+            ),
+            children.map(lambda one: lambda *leaves: tuple(x.T for x in one(*leaves))),
+            children.map(lambda one: lambda *leaves: squared(*one(*leaves))),
+            st.tuples(coefficients, children).map(
+                lambda two: lambda *leaves: of_polynomial(two[0], *two[1](*leaves))
+            ),
+        )
+
+    return st.recursive(leaf, join, max_leaves=depth)
+
+
+def both(two, leaves):
+    return zip(two[0](*leaves), two[1](*leaves), strict=True)
+
+
+def squared(op, matrix):
+    return op**2, matrix @ matrix
+
+
+def of_polynomial(c, op, matrix):
+    powers = [torch.linalg.matrix_power(matrix, k) for k in range(len(c))]
+    return polynomial(op, c), sum(value * power for value, power in zip(c, powers, strict=True))
+
+
+@settings(max_examples=60)
+@given(edges=edge_lists(max_nodes=4), S=st.tuples(parameters(), parameters()), tree=expressions())
+def test_random_expressions_are_their_dense_matrices_in_values_and_gradients(edges, S, tree):
+    x = random_features(edges.num_nodes).requires_grad_()
+    vectors = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in S]
+    graph = Graph.from_edge_index(edges.edge_index, edges.edge_weight, edges.num_nodes)
+    ops = [shift(graph.to(torch.float64), vector) for vector in vectors]
+    op, matrix = tree(ops, [dense_shift(edges.adjacency, vector, "row") for vector in vectors])
+    assert isinstance(op, ShiftOperator)
+    size = 1 + float(matrix.detach().abs().max())
+    close = {"rtol": 1e-6, "atol": 1e-7 * size}
+    torch.testing.assert_close(op @ x, matrix @ x, **close)
+    torch.testing.assert_close(op.T @ x, matrix.t() @ x, **close)
+    torch.testing.assert_close(op.to_dense(), matrix, **close)
+    torch.testing.assert_close(op.diagonal(), matrix.diagonal(), **close)
+    leaves = (x, *vectors)
+    found, wanted = (
+        torch.autograd.grad((each @ x).sum(), leaves, allow_unused=True, retain_graph=True)
+        for each in (op, matrix)
+    )
+    for one, other in zip(found, wanted, strict=True):
+        if other is not None:
+            one = torch.zeros_like(other) if one is None else one
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6 * size * size)
+
+
+@pytest.mark.parametrize("basis", BASES)
+@given(edges=edge_lists(undirected=True, weights="positive"), seed=st.integers(0, 5))
+def test_a_polynomial_acts_on_the_eigenvalues(basis, edges, seed):
+    c = np.random.default_rng(seed).normal(size=5)
+    matrix = dense_shift(edges.adjacency, "gcn", "row")
+    values, vectors = torch.linalg.eigh(matrix)
+    of_values = torch.from_numpy(np.asarray(scalar_values(basis, c, values.numpy())))
+    wanted = vectors @ of_values.diag() @ vectors.t()
+    op = polynomial(shift(edges.graph, "gcn"), c, basis)
+    x = random_features(edges.num_nodes)
+    torch.testing.assert_close(op @ x, wanted @ x)
+    for bound in (gershgorin_interval, interval):
+        low, high = bound(op)
+        assert low - 1e-9 <= of_values.min()
+        assert of_values.max() <= high + 1e-9
+
+
+@given(edges=edge_lists(undirected=True), S=parameters(), c=st.sampled_from([-2.0, 0.5]))
+def test_bounds_of_multiples_shifts_and_symmetric_sums_hold(edges, S, c):
+    m1, m2, m3, e1, e2, _, a = S
+    op = shift(edges.graph, (m1, m2, m3, e1, e2, e2, a))
+    other = shift(edges.graph, (m3, m1, m2, e1, e1, e1, a))
+    for expression in (c * op, op - 3 * op**0, op + c * other):
+        low, high = interval(expression)
+        values = torch.linalg.eigvalsh(expression.to_dense().double())
+        slack = 1e-5 * (1 + float(values.abs().max()))
+        assert low - slack <= values.min()
+        assert values.max() <= high + slack
+        assert expression.is_certifiable
+
+
+def test_coefficients_may_learn_and_may_differ_by_channel():
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    c = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+    x = random_features(3, 2)
+    op = shift(path, "gcn")
+    assert torch.autograd.gradcheck(lambda c: polynomial(op, c, "chebyshev") @ x, (c,))
+    by_channel = [polynomial(op, c[:, k], "jacobi") @ x[:, k] for k in range(2)]
+    torch.testing.assert_close(polynomial(op, c, "jacobi") @ x, torch.stack(by_channel, 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda op: polynomial(op, [1.0], "fourier"), "no basis is called 'fourier'"),
+        (lambda op: polynomial(op, []), "coefficients must have shape"),
+        (lambda op: polynomial(3, [1.0]), "takes an operator, got int"),
+        (lambda op: polynomial(op, [1.0], "chebyshev", alpha=1.0), "option of basis"),
+        (lambda op: op**-1, "exponent must be 0, 1, 2"),
+        (lambda op: op * op, "multiplied by @"),
+        (lambda op: op * torch.ones(3), "multiplied by a number"),
+        (lambda op: op + shift(torch.tensor([[0], [1]]), "gcn"), "cannot be added"),
+        (lambda op: op @ shift(torch.tensor([[0], [1]]), "gcn"), "cannot follow"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_in_a_sentence(make, sentence):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with pytest.raises(InputError, match=sentence):
+        make(shift(path, "gcn"))
