@@ -4,7 +4,7 @@ import torch
 
 from benchmarks.graphs import S0, F, arxiv_step
 from benchmarks.measure import Row, at_most, take_turns
-from pgso.gso.message_passing import propagate
+from pgso.gso.shift import apply_pgso
 
 
 def run() -> list[Row]:
@@ -16,7 +16,7 @@ def run() -> list[Row]:
 
         def call() -> None:
             x.grad = S.grad = None
-            propagate(x, graph, S).backward(g)
+            apply_pgso(x, graph, S).backward(g)
 
         return call
 

@@ -6,23 +6,23 @@ from torch import Tensor
 from benchmarks.graphs import S0, F, arxiv_step, power_law_edges
 from benchmarks.measure import Row, at_most, faster, peak_memory, take_turns
 from pgso.graph import EdgeList, Graph, product
-from pgso.gso.message_passing import pgso_entries, propagate
+from pgso.gso.shift import apply_pgso, shift
 
 
 def run() -> list[Row]:
     edge_index, graph, x, g = arxiv_step()
     n = graph.num_nodes
     S = torch.tensor(S0, requires_grad=True)
-    entries = pgso_entries(graph, S.detach())
+    entries = shift(graph, S.detach()).entries()
     assert graph.pattern.rowptr is not None
     fixed = torch.sparse_csr_tensor(graph.pattern.rowptr, graph.pattern.col, entries, (n, n))
 
     def learned() -> None:
-        propagate(x, graph, S).backward(g)
+        apply_pgso(x, graph, S).backward(g)
         x.grad = S.grad = None  # so that the next call's gradients are new memory
 
     def messages() -> None:
-        propagate(x, EdgeList.of(edge_index, None, n), S).backward(g)
+        apply_pgso(x, EdgeList.of(edge_index, None, n), S).backward(g)
         x.grad = S.grad = None
 
     def fixed_csr() -> None:
@@ -60,7 +60,7 @@ def _cost_per_edge(small_edges: Tensor, small_n: int) -> Row:
 
         def step(graph: Graph = graph, x: Tensor = x, g: Tensor = g, S: Tensor = S) -> None:
             x.grad = S.grad = None
-            propagate(x, graph, S).backward(g)
+            apply_pgso(x, graph, S).backward(g)
 
         (time,) = take_turns(step, rounds=3)
         costs.append(time / graph.num_edges * 1e6)

@@ -11,7 +11,7 @@ from benchmarks.graphs import power_law_edges
 from benchmarks.measure import Row, peak_memory_of_process, reset_peak
 from pgso.data import Task
 from pgso.graph import Graph
-from pgso.gso.message_passing import propagate
+from pgso.gso.shift import apply_pgso
 from pgso.models.gnn import GNN
 from pgso.scale import NeighborLoader
 
@@ -38,7 +38,7 @@ def run(num_edges: int) -> Row:
 
     def step() -> None:
         x.grad = S.grad = None
-        propagate(x, graph, S).backward(g)
+        apply_pgso(x, graph, S).backward(g)
 
     reset_peak()
     seconds, wall = best(step, 3 if num_edges > 10**7 else 10)

@@ -10,6 +10,7 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
+from pgso.graph.memo import version_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ class SparseFeatures:
         return product(self.rows, self.values, identity)
 
 
-_prepared: Memo[SparseFeatures] = Memo()
+_prepared: Memo[SparseFeatures] = Memo(version_of)  # a checksum would cost as much as a product
 
 Features = Tensor | SparseFeatures
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 Features = Tensor | tuple[Tensor, Tensor | None]
-MOST_OWN = 4.0  # own x over the rest of γ x up to which their sum keeps the digits of both
+MOST_OWN = 4.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
+MOST_OF_ONE = 64.0  # the same for a single node
 
 
 class ShiftOperator(ABC):
@@ -353,17 +354,18 @@ class NodeShift(OnPattern):
         graph = self._graph()
         with torch.no_grad():
             tables = Factors(*(part.detach() for part in self.tables))
-            received = weight = graph.neighbour_weight
+            received, count = graph.neighbour_weight, torch.ones_like(graph.neighbour_weight)
             if self.index is not None:
                 assert graph.degree_classes is not None
                 received, _, count = graph.degree_classes
-                weight = received * count
+            weight = received * count
             typical = (weight @ tables.right) / weight.sum().clamp(min=1e-300)
-            rest = tables.outer.abs() * received * typical
             # Nodes without edges or without a power have no gradient to lose.
-            decoupled = (received == 0) | (tables.left == 0)
-            fits = (tables.own.abs() <= MOST_OWN * rest) | decoupled
-            return bool((fits & (tables.m2 != 0)).all())
+            coupled = (received > 0) & (tables.left != 0)
+            own = torch.where(coupled, tables.own.abs(), 0.0)
+            rest = tables.outer.abs() * received * typical
+            fits = (own <= MOST_OF_ONE * rest).all() & (tables.m2 != 0).all()
+            return bool(fits & ((own * count).sum() <= MOST_OWN * (rest * count).sum()))
 
     def _held(self, dtype: torch.dtype) -> Held | None:
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():

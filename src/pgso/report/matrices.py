@@ -26,7 +26,7 @@ def gershgorin(adjacency: Matrix, S: Sequence[Any]) -> tuple[float, float]:
     """The interval of Theorem 2; tested against :func:`pgso.spectrum.gershgorin_interval`."""
     m1, m2, m3, e1, e2, e3, a = S
     d_a = adjacency.sum(axis=1) + a
-    scale = m2 * _positive_power(d_a, e2 + e3)
+    scale = m2 * _positive_power(d_a, e2) * _positive_power(d_a, e3)
     loops = np.diag(adjacency)
     C = m1 * _positive_power(d_a, e1) + scale * (loops + a) + m3
     R = np.abs(scale) * (np.abs(adjacency).sum(axis=1) - np.abs(loops))
@@ -34,5 +34,6 @@ def gershgorin(adjacency: Matrix, S: Sequence[Any]) -> tuple[float, float]:
 
 
 def _positive_power(base: Matrix, exponent: float) -> Matrix:
-    power: Matrix = np.where(base > 0, np.where(base > 0, base, 1.0) ** exponent, 0.0)
+    elsewhere = float(exponent == 0)  # x⁰ = 1, as in pgso.gso.formula
+    power: Matrix = np.where(base > 0, np.where(base > 0, base, 1.0) ** exponent, elsewhere)
     return power

@@ -1,26 +1,33 @@
 // The operator in the browser: its entries on a few nodes, and their eigenvalues.
 
-// (d + a)^e, and 0 where d + a is not positive: the library's convention.
+// (d + a)^e; where d + a is not positive 0, or 1 if e is exactly 0: the library's convention.
 function positivePower(degree, exponent) {
-  return degree.map((d) => (d > 0 ? d ** exponent : 0));
+  return degree.map((d) => (d > 0 ? d ** exponent : Number(exponent === 0)));
 }
 
 // γ_ij = δ_ij (m1 d_i^e1 + m3) + m2 d_i^e2 (A_ij + a δ_ij) d_j^e3, d = degree + a.
-function operatorEntries([m1, m2, m3, e1, e2, e3, a], { adjacency, degree }) {
-  const d = degree.map((each) => each + a);
-  const own = positivePower(d, e1), rows = positivePower(d, e2), columns = positivePower(d, e3);
+function operatorEntries(S, subgraph) {
+  const [, , , , e2, e3, a] = S, d = subgraph.degree.map((each) => each + a);
+  return entriesBetween(S, subgraph, positivePower(d, e2), positivePower(d, e3));
+}
+
+function entriesBetween([m1, m2, m3, e1, , , a], { adjacency, degree }, rows, columns) {
+  const own = positivePower(degree.map((each) => each + a), e1);
   return adjacency.map((line, i) => line.map((weight, j) => {
     const diagonal = i === j ? 1 : 0;
     return diagonal * (m1 * own[i] + m3) + m2 * rows[i] * (weight + a * diagonal) * columns[j];
   }));
 }
 
-// Theorem 1: with both exponents (e2 + e3) / 2 the matrix is symmetric, with the same eigenvalues.
+// Theorem 1: with the root of both factors on either side the matrix is symmetric, with the same
+// eigenvalues.
 function subgraphEigenvalues(S, subgraph) {
   const { adjacency } = subgraph;
   if (adjacency.some((line, i) => line.some((weight, j) => weight !== adjacency[j][i]))) return [];
-  const [m1, m2, m3, e1, e2, e3, a] = S, half = (e2 + e3) / 2;
-  return symmetricEigenvalues(operatorEntries([m1, m2, m3, e1, half, half, a], subgraph));
+  const [, , , , e2, e3, a] = S, d = subgraph.degree.map((each) => each + a);
+  const rows = positivePower(d, e2), columns = positivePower(d, e3);
+  const half = rows.map((value, i) => Math.sqrt(value * columns[i]));
+  return symmetricEigenvalues(entriesBetween(S, subgraph, half, half));
 }
 
 // Jacobi's rotations, in place.
