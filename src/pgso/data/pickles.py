@@ -10,7 +10,7 @@ import math
 import pickle
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,13 +37,65 @@ ADMITTED = {
     ("builtins", "list"): "list",
     ("_codecs", "encode"): "encode",
 }
-INSTRUCTIONS = (
-    "PROTO FRAME STOP MARK POP POP_MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG "
-    "LONG1 LONG4 FLOAT BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE "
-    "SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 TUPLE EMPTY_TUPLE TUPLE1 "
-    "TUPLE2 TUPLE3 LIST EMPTY_LIST APPEND APPENDS DICT EMPTY_DICT SETITEM SETITEMS PUT BINPUT "
-    "LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE NEWOBJ BUILD"
-).split()
+INSTRUCTIONS = [
+    "PROTO",
+    "FRAME",
+    "STOP",
+    "MARK",
+    "POP",
+    "POP_MARK",
+    "NONE",
+    "NEWTRUE",
+    "NEWFALSE",
+    "INT",
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG",
+    "LONG1",
+    "LONG4",
+    "FLOAT",
+    "BINFLOAT",
+    "STRING",
+    "BINSTRING",
+    "SHORT_BINSTRING",
+    "UNICODE",
+    "BINUNICODE",
+    "SHORT_BINUNICODE",
+    "BINUNICODE8",
+    "BINBYTES",
+    "SHORT_BINBYTES",
+    "BINBYTES8",
+    "TUPLE",
+    "EMPTY_TUPLE",
+    "TUPLE1",
+    "TUPLE2",
+    "TUPLE3",
+    "LIST",
+    "EMPTY_LIST",
+    "APPEND",
+    "APPENDS",
+    "DICT",
+    "EMPTY_DICT",
+    "SETITEM",
+    "SETITEMS",
+    "PUT",
+    "BINPUT",
+    "LONG_BINPUT",
+    "MEMOIZE",
+    "GET",
+    "BINGET",
+    "LONG_BINGET",
+    "GLOBAL",
+    "STACK_GLOBAL",
+    "REDUCE",
+    "NEWOBJ",
+    "BUILD",
+]
+
+
+# Python's own slow reader, which lets us choose the instructions that it carries out.
+_Reader: Any = pickle._Unpickler
 
 
 class _Matrix:
@@ -85,11 +137,11 @@ class _Values:
         self.array = flat.reshape(shape, order="F" if by_columns else "C")
 
 
-class _ArrayUnpickler(pickle._Unpickler):
-    """Python's own slow reader, which lets us choose the instructions that it carries out."""
+class _ArrayUnpickler(_Reader):
+    """Carries out a few instructions, and answers every name by a stand-in."""
 
-    dispatch = {  # noqa: RUF012  (as in the class above)
-        getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]]
+    dispatch: ClassVar[dict[int, Any]] = {
+        getattr(pickle, name)[0]: _Reader.dispatch[getattr(pickle, name)[0]]
         for name in INSTRUCTIONS
     }
 
@@ -141,15 +193,15 @@ class _ArrayUnpickler(pickle._Unpickler):
 
     def load_setitem(self) -> None:
         self._check_keys(self.stack[-2:-1])
-        pickle._Unpickler.load_setitem(self)
+        _Reader.load_setitem(self)
 
     def load_setitems(self) -> None:
         self._check_keys(self.stack[::2])
-        pickle._Unpickler.load_setitems(self)
+        _Reader.load_setitems(self)
 
     def load_dict(self) -> None:
         self._check_keys(self.stack[::2])
-        pickle._Unpickler.load_dict(self)
+        _Reader.load_dict(self)
 
     dispatch[pickle.SETITEM[0]] = load_setitem
     dispatch[pickle.SETITEMS[0]] = load_setitems
