@@ -37,61 +37,13 @@ ADMITTED = {
     ("builtins", "list"): "list",
     ("_codecs", "encode"): "encode",
 }
-INSTRUCTIONS = [
-    "PROTO",
-    "FRAME",
-    "STOP",
-    "MARK",
-    "POP",
-    "POP_MARK",
-    "NONE",
-    "NEWTRUE",
-    "NEWFALSE",
-    "INT",
-    "BININT",
-    "BININT1",
-    "BININT2",
-    "LONG",
-    "LONG1",
-    "LONG4",
-    "FLOAT",
-    "BINFLOAT",
-    "STRING",
-    "BINSTRING",
-    "SHORT_BINSTRING",
-    "UNICODE",
-    "BINUNICODE",
-    "SHORT_BINUNICODE",
-    "BINUNICODE8",
-    "BINBYTES",
-    "SHORT_BINBYTES",
-    "BINBYTES8",
-    "TUPLE",
-    "EMPTY_TUPLE",
-    "TUPLE1",
-    "TUPLE2",
-    "TUPLE3",
-    "LIST",
-    "EMPTY_LIST",
-    "APPEND",
-    "APPENDS",
-    "DICT",
-    "EMPTY_DICT",
-    "SETITEM",
-    "SETITEMS",
-    "PUT",
-    "BINPUT",
-    "LONG_BINPUT",
-    "MEMOIZE",
-    "GET",
-    "BINGET",
-    "LONG_BINGET",
-    "GLOBAL",
-    "STACK_GLOBAL",
-    "REDUCE",
-    "NEWOBJ",
-    "BUILD",
-]
+INSTRUCTIONS = (
+    "PROTO FRAME STOP MARK POP POP_MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG "
+    "LONG1 LONG4 FLOAT BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE "
+    "SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 TUPLE EMPTY_TUPLE TUPLE1 "
+    "TUPLE2 TUPLE3 LIST EMPTY_LIST APPEND APPENDS DICT EMPTY_DICT SETITEM SETITEMS PUT BINPUT "
+    "LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE NEWOBJ BUILD"
+)
 
 
 # Python's own slow reader, which lets us choose the instructions that it carries out.
@@ -142,7 +94,7 @@ class _ArrayUnpickler(_Reader):
 
     dispatch: ClassVar[dict[int, Any]] = {
         getattr(pickle, name)[0]: _Reader.dispatch[getattr(pickle, name)[0]]
-        for name in INSTRUCTIONS
+        for name in INSTRUCTIONS.split()
     }
 
     def __init__(self, content: bytes) -> None:

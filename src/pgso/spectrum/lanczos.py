@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 from torch import Tensor
 
 from pgso.errors import InputError, PGSOError, UnknownNameError
@@ -23,10 +23,12 @@ from pgso.spectrum.undirected import undirected
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
 
-ENDS = {"both": "BE", "smallest": "SA", "largest": "LA"}  # ARPACK's words
+ENDS = ("both", "smallest", "largest")
 DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
 COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
+BELOW = 0.5  # where eigenvalues of [1, 3] are moved once they are found
+ATTEMPTS = 3  # with other starts and larger spaces, where ARPACK fails
 
 
 class NotConvergedError(PGSOError, ArithmeticError):
@@ -167,23 +169,71 @@ def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
 
 
 def _lanczos(
-    matrix: csr_array, k: int, which: str, tol: float, max_iterations: int
-) -> tuple[Array, Array]:
-    n = matrix.shape[0]
-    random = np.random.default_rng(0)
-    inside = float(matrix.diagonal().mean())  # the mean eigenvalue: found ones are moved there
+    matrix: csr_array,  # symmetric, eigenvalues in [1, 3]
+    k: int,
+    which: str,
+    tol: float,
+    max_iterations: int,
+) -> tuple[Array, Array]:  # (k,), (n, k)
+    """Each end by itself: the smallest eigenvalues are the largest ones of 4 - matrix."""
+    low = {"smallest": k, "largest": 0, "both": k // 2}[which]
+    reflected = 4 * eye_array(matrix.shape[0], format="csr") - matrix if low else matrix
+    values, w = _largest(csr_array(reflected), low, tol, max_iterations)
+    upper, u = _largest(matrix, k - low, tol, max_iterations)
+    values, w = np.r_[(4 - values)[::-1], upper], np.c_[w[:, ::-1], u]
+    _check(matrix, values, w, tol)
+    return values, w
 
-    def search(
-        operator: Any, count: int, accuracy: float, start: Array | float = 0.0
-    ) -> tuple[Array, Array]:
+
+def _largest(
+    matrix: csr_array, k: int, tol: float, max_iterations: int
+) -> tuple[Array, Array]:  # (k,) ascending, (n, k)
+    """The k largest eigenvalues, repeated ones as often as they occur."""
+    n = matrix.shape[0]
+    if k == 0:
+        return np.empty(0), np.empty((n, 0))
+    random = np.random.default_rng(0)
+    values, w = _search(matrix, k, tol, max_iterations, random)
+    accuracy, start = max(tol, COARSE), np.zeros(n)
+    while True:
+        # A single Krylov space holds one vector of each eigenspace: what is left may be as large.
+        rest = _deflated(matrix, values, w)
+        probe, u = _search(rest, 1, accuracy, max_iterations, random, start)
+        error = np.linalg.norm(rest @ u - u * probe, axis=0)
+        if not _belongs(probe, error, values, max(2 * tol, 1e-12)):
+            return values, w
+        if accuracy > tol:  # perhaps: look more closely, from there, before searching once more
+            accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
+            continue
+        more, u = _search(rest, k, tol, max_iterations, random)
+        order = np.argsort(np.r_[values, more])[-k:]
+        values, w = np.r_[values, more][order], np.c_[w, u][:, order]
+        start = np.zeros(n)
+
+
+def _search(
+    operator: Any,
+    count: int,
+    tol: float,
+    max_iterations: int,
+    random: np.random.Generator,
+    start: Array | float = 0.0,
+) -> tuple[Array, Array]:
+    """The largest eigenvalues that one Krylov space holds, ascending.
+
+    ARPACK fails on some start vectors and sizes of the space where the matrix has very few
+    distinct eigenvalues. Then it is asked again, with others.
+    """
+    n, reason = operator.shape[0], ""
+    for attempt in range(ATTEMPTS):
         try:
             values, w = eigsh(
                 operator,
                 count,
-                which="LA" if which == "both" and count == 1 else ENDS[which],
-                tol=accuracy,
+                which="LA",
+                tol=tol,
                 maxiter=max_iterations,
-                ncv=min(n, max(32, 2 * count + 1)),
+                ncv=min(n, (1 + attempt) * max(32, 2 * count + 1)),
                 # Always something new: what a start has of an eigenspace is found and taken out.
                 v0=start + random.standard_normal(n) * n**-0.5,
             )
@@ -193,42 +243,44 @@ def _lanczos(
                 f"{max_iterations} iterations; raise max_iterations, loosen tol ({tol:g}), "
                 "ask for a larger k, or look at the density instead"
             ) from None
+        except ArpackError as error:
+            reason = str(error)
+            continue
         order = np.argsort(values)
         return values[order], w[:, order]
-
-    values, w = search(matrix, k, tol)
-    ends = 2 if which == "both" and k > 1 else 1
-    accuracy, start = max(tol, COARSE), np.zeros(n)
-    while True:
-        # A single Krylov space holds one vector of each eigenspace: what is left may be as extreme.
-        rest = _deflated(matrix, values, w, inside)
-        probe, u = search(rest, ends, accuracy, start)
-        error = np.linalg.norm(rest @ u - u * probe, axis=0)
-        if not _belongs(probe, error, values, which, max(2 * tol, 1e-12)):
-            return values, w
-        if accuracy > tol:  # perhaps: look more closely, from there, before searching once more
-            accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
-            continue
-        more, u = search(rest, k, tol)
-        order = np.argsort(np.r_[values, more])
-        chosen = order[_ends(order.size, k, which)]
-        values, w = np.r_[values, more][chosen], np.c_[w, u][:, chosen]
-        start = np.zeros(n)
+    raise NotConvergedError(
+        f"ARPACK gave up on {count} eigenvalues ({reason}); ask for another k, or look at the "
+        "density instead"
+    )
 
 
-def _deflated(matrix: csr_array, values: Array, w: Array, inside: float) -> LinearOperator:
-    """The matrix with these eigenvalues moved into the inside of the spectrum."""
+def _deflated(matrix: csr_array, values: Array, w: Array) -> LinearOperator:
+    """The matrix with these eigenvalues moved to 1/2: below all others, which lie in [1, 3].
+
+    Anywhere else they could be taken for eigenvalues that are left: where most of a spectrum is
+    one value, even its mean lies beyond what remains.
+    """
 
     def moved(x: Array) -> Array:
-        out: Array = matrix @ x - w @ (((values - inside) * w).T @ x)
+        out: Array = matrix @ x - w @ (((values - BELOW) * w).T @ x)
         return out
 
     return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
 
 
-def _belongs(probe: Array, error: Array, kept: Array, which: str, slack: float) -> bool:
-    """Whether what was left out may reach past the least extreme value kept, by more than slack."""
-    low = {"smallest": kept.size, "largest": 0, "both": kept.size // 2}[which]
-    below = low > 0 and bool(probe[0] - error[0] < kept[low - 1] - slack)
-    above = low < kept.size and bool(probe[-1] + error[-1] > kept[low] + slack)
-    return below or above
+def _belongs(probe: Array, error: Array, kept: Array, slack: float) -> bool:
+    """Whether what was left out may reach past the least value kept, by more than slack."""
+    return bool(probe[-1] + error[-1] > kept[0] + slack)
+
+
+def _check(matrix: csr_array, values: Array, w: Array, tol: float) -> None:
+    """Refuse pairs that are no eigenpairs, or one pair that is there twice."""
+    allowed = max(10 * tol, 1e-10)
+    residual = np.linalg.norm(matrix @ w - w * values, axis=0).max()
+    overlap = np.abs(w.T @ w - np.eye(len(values))).max()
+    if not (residual <= allowed and overlap <= max(allowed, 1e-4)):
+        raise NotConvergedError(
+            f"the eigenvalues found do not fit the operator (residual {residual:.1e}, overlap "
+            f"{overlap:.1e}, allowed {allowed:.1e}); ask for another k or tol, or look at the "
+            "density instead"
+        )
