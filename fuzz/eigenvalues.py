@@ -127,8 +127,7 @@ def _error(graph: Graph, S: list[float], k: int, which: str, pairs: bool) -> flo
             found = eigenpairs(graph, S, k=k, which=which, tol=TOL).values
         else:
             found = eigenvalues(graph, S, k=k, which=which, tol=TOL)
-    except NotConvergedError as e:
-        print(str(e)[:150], k, which, S)
+    except NotConvergedError:
         return None
     return float(np.abs(found - true).max() / allowed)
 

@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse import csr_array
 from torch import Tensor
 
-from pgso.errors import InputError, PGSOError, UnknownNameError
+from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.message_passing import pgso_entries
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve
 from pgso.spectrum.interval import gershgorin_interval
+from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
+from pgso.spectrum.krylov import extreme_pairs
 from pgso.spectrum.similarity import symmetrised_parameters, symmetriser
 from pgso.spectrum.undirected import undirected
 
@@ -26,13 +27,6 @@ Which = Literal["both", "smallest", "largest"]
 ENDS = ("both", "smallest", "largest")
 DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
-COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
-BELOW = 0.5  # where eigenvalues of [1, 3] are moved once they are found
-ATTEMPTS = 3  # with other starts and larger spaces, where ARPACK fails
-
-
-class NotConvergedError(PGSOError, ArithmeticError):
-    """The eigenvalues that were asked for were not reached; the message says what to try."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +83,8 @@ def eigenpairs(
         max_iterations: Restarts of Lanczos before giving up.
 
     Raises:
-        NotConvergedError: If ``max_iterations`` are not enough.
+        NotConvergedError: If ``max_iterations`` are not enough, or if what was found is no
+            eigenpair of γ: residuals are always checked.
     """
     graph = undirected(graph)
     values, w = _symmetric_pairs(graph, S, k, which, tol, max_iterations)
@@ -145,7 +140,7 @@ def _symmetric_pairs(
         shifted = params._replace(
             m1=params.m1 / width, m2=params.m2 / width, m3=(params.m3 - centre) / width
         )
-        values, w = _lanczos(as_scipy(graph, shifted), k, which, tol, max_iterations)
+        values, w = extreme_pairs(as_scipy(graph, shifted), k, which, tol, max_iterations)
         return values * width + centre, w
     if n > DENSE_LIMIT:
         raise InputError(f"k = {k} of {n} eigenvalues is too many for Lanczos; ask for fewer")
@@ -166,121 +161,3 @@ def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
     low = {"smallest": k, "largest": 0, "both": k // 2}[which]
     places: NDArray[np.intp] = np.r_[0:low, size - (k - low) : size]
     return places
-
-
-def _lanczos(
-    matrix: csr_array,  # symmetric, eigenvalues in [1, 3]
-    k: int,
-    which: str,
-    tol: float,
-    max_iterations: int,
-) -> tuple[Array, Array]:  # (k,), (n, k)
-    """Each end by itself: the smallest eigenvalues are the largest ones of 4 - matrix."""
-    low = {"smallest": k, "largest": 0, "both": k // 2}[which]
-    reflected = 4 * eye_array(matrix.shape[0], format="csr") - matrix if low else matrix
-    values, w = _largest(csr_array(reflected), low, tol, max_iterations)
-    upper, u = _largest(matrix, k - low, tol, max_iterations)
-    values, w = np.r_[(4 - values)[::-1], upper], np.c_[w[:, ::-1], u]
-    _check(matrix, values, w, tol)
-    return values, w
-
-
-def _largest(
-    matrix: csr_array, k: int, tol: float, max_iterations: int
-) -> tuple[Array, Array]:  # (k,) ascending, (n, k)
-    """The k largest eigenvalues, repeated ones as often as they occur."""
-    n = matrix.shape[0]
-    if k == 0:
-        return np.empty(0), np.empty((n, 0))
-    random = np.random.default_rng(0)
-    values, w = _search(matrix, k, tol, max_iterations, random)
-    accuracy, start = max(tol, COARSE), np.zeros(n)
-    while True:
-        # A single Krylov space holds one vector of each eigenspace: what is left may be as large.
-        rest = _deflated(matrix, values, w)
-        probe, u = _search(rest, 1, accuracy, max_iterations, random, start)
-        error = np.linalg.norm(rest @ u - u * probe, axis=0)
-        if not _belongs(probe, error, values, max(2 * tol, 1e-12)):
-            return values, w
-        if accuracy > tol:  # perhaps: look more closely, from there, before searching once more
-            accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
-            continue
-        more, u = _search(rest, k, tol, max_iterations, random)
-        order = np.argsort(np.r_[values, more])[-k:]
-        values, w = np.r_[values, more][order], np.c_[w, u][:, order]
-        start = np.zeros(n)
-
-
-def _search(
-    operator: Any,
-    count: int,
-    tol: float,
-    max_iterations: int,
-    random: np.random.Generator,
-    start: Array | float = 0.0,
-) -> tuple[Array, Array]:
-    """The largest eigenvalues that one Krylov space holds, ascending.
-
-    ARPACK fails on some start vectors and sizes of the space where the matrix has very few
-    distinct eigenvalues. Then it is asked again, with others.
-    """
-    n, reason = operator.shape[0], ""
-    for attempt in range(ATTEMPTS):
-        try:
-            values, w = eigsh(
-                operator,
-                count,
-                which="LA",
-                tol=tol,
-                maxiter=max_iterations,
-                ncv=min(n, (1 + attempt) * max(32, 2 * count + 1)),
-                # Always something new: what a start has of an eigenspace is found and taken out.
-                v0=start + random.standard_normal(n) * n**-0.5,
-            )
-        except ArpackNoConvergence as error:
-            raise NotConvergedError(
-                f"only {len(error.eigenvalues)} of {count} eigenvalues converged in "
-                f"{max_iterations} iterations; raise max_iterations, loosen tol ({tol:g}), "
-                "ask for a larger k, or look at the density instead"
-            ) from None
-        except ArpackError as error:
-            reason = str(error)
-            continue
-        order = np.argsort(values)
-        return values[order], w[:, order]
-    raise NotConvergedError(
-        f"ARPACK gave up on {count} eigenvalues ({reason}); ask for another k, or look at the "
-        "density instead"
-    )
-
-
-def _deflated(matrix: csr_array, values: Array, w: Array) -> LinearOperator:
-    """The matrix with these eigenvalues moved to 1/2: below all others, which lie in [1, 3].
-
-    Anywhere else they could be taken for eigenvalues that are left: where most of a spectrum is
-    one value, even its mean lies beyond what remains.
-    """
-
-    def moved(x: Array) -> Array:
-        out: Array = matrix @ x - w @ (((values - BELOW) * w).T @ x)
-        return out
-
-    return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
-
-
-def _belongs(probe: Array, error: Array, kept: Array, slack: float) -> bool:
-    """Whether what was left out may reach past the least value kept, by more than slack."""
-    return bool(probe[-1] + error[-1] > kept[0] + slack)
-
-
-def _check(matrix: csr_array, values: Array, w: Array, tol: float) -> None:
-    """Refuse pairs that are no eigenpairs, or one pair that is there twice."""
-    allowed = max(10 * tol, 1e-10)
-    residual = np.linalg.norm(matrix @ w - w * values, axis=0).max()
-    overlap = np.abs(w.T @ w - np.eye(len(values))).max()
-    if not (residual <= allowed and overlap <= max(allowed, 1e-4)):
-        raise NotConvergedError(
-            f"the eigenvalues found do not fit the operator (residual {residual:.1e}, overlap "
-            f"{overlap:.1e}, allowed {allowed:.1e}); ask for another k or tol, or look at the "
-            "density instead"
-        )
