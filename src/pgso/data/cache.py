@@ -38,8 +38,10 @@ def _fingerprint(files: Sequence[Path]) -> str:
     facts = [str(VERSION)]
     for file in files:
         status = file.stat()
-        facts.append(f"{file.absolute()} {status.st_size} {status.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+        # The time of the last change cannot be set by hand, unlike that of the last writing.
+        times = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+        facts.append(f"{file.absolute()} {status.st_size} {times}")
+    return hashlib.sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def _checksum(arrays: Named) -> str:
