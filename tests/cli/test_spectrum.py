@@ -106,7 +106,7 @@ def test_names_of_users_are_escaped_in_the_page(edges, tmp_path):
         ("0,1,2,3\n", "4 columns"),
         ("a,b\nc,d\n", "is not an edge list"),
         ("0,1.5\n", "not whole numbers"),
-        ("0,1\n2\n", "changed from 2 to 1 at row 2); each line"),
+        ("# a,b\nfrom,to\n0,1\n2\n", "(line 4: expected 2 numbers, got '2'); each line"),
     ],
 )
 def test_what_is_not_an_undirected_edge_list_is_refused_in_one_sentence(content, message, tmp_path):

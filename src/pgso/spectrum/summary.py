@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -58,6 +59,8 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
         tuple(float(end) for end in interval(graph, params, method=method))
         for method in ("theorem2", "optimal")
     )
+    if not np.isfinite([theorem2, optimal]).all():
+        raise InputError(f"S = {tuple(params)} leads to numbers beyond double precision here")
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing

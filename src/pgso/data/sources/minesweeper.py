@@ -12,6 +12,8 @@ from pgso.errors import InputError
 
 MOST = 5  # counts from here on share a column, as in the public file
 
+MAX_CELLS = 4_000_000  # with 32 million edges, about 4 GB
+
 
 def load(
     root: Path,
@@ -39,6 +41,8 @@ def load(
         if isinstance(value, bool) or not isinstance(value, int) or value < 2:
             raise InputError(f"{name} must be a whole number from 2 on, got {value!r}")
     n = rows * cols
+    if n > MAX_CELLS:
+        raise InputError(f"rows x cols may be at most {MAX_CELLS} cells, got {rows} x {cols}")
     num_mines = round(mines * n)
     if not 3 <= num_mines <= n - 3 or not 0 <= hidden <= 1:
         raise InputError(
