@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
 ExperimentName = Annotated[
@@ -61,6 +61,8 @@ def run(
         ]
         if not missing:
             break
+        choices.check_destination("--out", out, folder=True)
+        choices.check_destination("--results", ledger)
         choices.start_early(engine, min(workers, len(missing)))
         with progress(console, experiment, len(missing)) as advance:
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
+from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 from pgso.records import RunSpec

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
 
