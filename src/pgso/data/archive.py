@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -18,6 +19,7 @@ BROKEN = (
     # RuntimeError: encrypted; NotImplementedError: packed in a way that Python does not know.
     *(OSError, ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OverflowError),
+    *(SyntaxError, RecursionError, TokenError),  # numpy reads headers as Python's own literals
 )
 
 

@@ -100,6 +100,8 @@ def parse_numbers(
     if not lines:
         return np.empty((0, columns), dtype)
     try:
+        if not any(lines):
+            raise ValueError("nothing but blank lines, of which numpy would warn")
         table = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
     except (ValueError, OverflowError):
         table = np.empty((0, 0))

@@ -55,12 +55,10 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     """
     graph = undirected(graph)
     params = resolve(S).as_floats()
-    theorem2, optimal = (
-        tuple(float(end) for end in interval(graph, params, method=method))
-        for method in ("theorem2", "optimal")
-    )
-    if not np.isfinite([theorem2, optimal]).all():
+    theorem2 = tuple(float(end) for end in interval(graph, params, method="theorem2"))
+    if not np.isfinite(theorem2).all():
         raise InputError(f"S = {tuple(params)} leads to numbers beyond double precision here")
+    optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing
