@@ -39,6 +39,7 @@ def run(count: int, seed: int = 0) -> Outcome:
         if problem := _problem(ended):
             shown = " ".join(command)[:200].encode("ascii", "backslashreplace").decode()
             outcome.failures.append(f"{case.kind}: {case.name}: {problem}: pgso {shown}")
+            print(outcome.tried, outcome.failures[-1], file=sys.stderr, flush=True)
     outcome.measured = {
         "refused in a sentence": str(refused),
         "slowest": f"{slowest:.1f} s",

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-Files = dict[str, bytes]
+Content = bytes | Callable[[], bytes]  # what takes long to make is made when it is needed
+Files = dict[str, Content]
 EDGES, LABELS = b"a,b\nb,c\nc,a\nd,a\ne,d\nf,e\n", b"a,1\nb,0\nc,1\nd,0\ne,1\nf,0\n"
 TRAIN = ["--epochs", "1", "--hidden", "4", "--out", "out"]
-ZEROS = gzip.compress(bytes(2**26), 9)  # 64 MB in 64 KB
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Case:
         for name, content in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path.write_bytes(content() if callable(content) else content)
         return self.command
 
 
@@ -149,19 +149,11 @@ def _archives() -> Iterator[Case]:
         arrays = {k: v for k, v in {**fine, **change}.items() if v is not None}
         yield Case("npz", name, {"a.npz": _npz(arrays)}, ["train", "./a.npz", *TRAIN])
     whole = _npz(fine)
-    zeros = io.BytesIO()
-    with (
-        zipfile.ZipFile(zeros, "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("y.npy", "w", force_zip64=True) as member,
-    ):
-        member.write(_npy_header((10**9,), "|i1"))
-        for _ in range(1000):
-            member.write(bytes(10**6))
     many = _npz({**fine, "y": np.arange(300_000) % 2})  # and no x: the identity
     for name, content in {
         "empty": b"",
         "truncated": whole[: len(whole) // 2],
-        "a bomb of 1 GB": zeros.getvalue(),
+        "a bomb of 1 GB": _npz_bomb,
         "300,000 nodes without features": many,
         "encrypted": _flagged(whole, 8, 6, 1),
         "packed by an unknown method": _flagged(whole, 10, 8, 77),
@@ -296,10 +288,9 @@ def _tables() -> Iterator[Case]:
         yield Case("TU", name, files, ["train", "Toy", "--data", "data", *TRAIN])
     from pgso.data.sources.ogb import ARXIV_FILES, MOLHIV_FILES
 
-    line = gzip.compress(b"0,0\n" * 2**22, 9)
     for name, content in {
-        "12 GB of zeros": ZEROS * 190,
-        "12 GB of lines": line * 760,
+        "12 GB of zeros": lambda: gzip.compress(bytes(2**26), 9) * 190,
+        "12 GB of lines": lambda: gzip.compress(b"0,0\n" * 2**22, 9) * 760,
         "a truncated file": gzip.compress(b"1\n2\n")[:-4],
         "no gzip": b"1\n2\n",
         "words": gzip.compress(b"a\n"),
@@ -564,6 +555,18 @@ def _raw_npz(members: Files) -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+    return file.getvalue()
+
+
+def _npz_bomb() -> bytes:
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("y.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(_npy_header((10**9,), "|i1"))
+        for _ in range(1000):
+            member.write(bytes(10**6))
     return file.getvalue()
 
 

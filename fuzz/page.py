@@ -14,7 +14,7 @@ LIMITS = """
 
 | what | limit | where |
 |---|---|---|
-| a file that unpacks to more than its size suggests | {unpacked} MB, or {ratio} times its size | `pgso.data.limits` |
+| what a file unpacks to | {unpacked} MB, or {ratio} times its size | `pgso.data.limits` |
 | a dense matrix made of categories or bags of words | {dense:,} numbers | `pgso.data.limits` |
 | node numbers of an edge list | {nodes:,}, or {per_edge} times the edges | `pgso.data.limits` |
 | width, layers, heads of a network | {width:,}, {layers:,}, {heads:,} | `pgso.RunSpec` |

@@ -114,7 +114,12 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
-        text = study.page(records, results / name / "figures")
+        try:
+            text = study.page(records, results / name / "figures")
+        except KeyError as error:
+            raise InputError(
+                f"{ledger} has a record without {error}, which the page shows; run pgso run {name}"
+            ) from None
         for page in filter(None, (f"{name}/page.md", study.also_at)):
             write_atomically(results / page, text)
             console.print(f"{name}: {results / page}", soft_wrap=True)
