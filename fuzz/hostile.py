@@ -54,7 +54,7 @@ def _problem(ended: dict) -> str | None:
         return f"exit code {ended['code']} ({last})"
     if "Traceback" in ended["stderr"]:
         return f"a traceback ({last})"
-    if ended["code"] == 2 and not ended["stderr"].startswith("error: "):
+    if ended["code"] == 2 and not last.startswith("error: "):  # a warning may come before
         return f"no sentence ({last})"
     if len(ended["stderr"]) > LETTERS and ended["code"] == 2:
         return f"a message of {len(ended['stderr'])} letters"

@@ -140,3 +140,12 @@ def test_the_graph_of_a_record_is_the_one_of_its_run(pgso, tmp_path):
     (path,) = (tmp_path / "runs" / "records").glob("*.json")
     shown = pgso("spectrum", "--record", path, "--json")
     assert json.loads(shown.stdout)["graph"]["num_nodes"] == 36
+
+
+@pytest.mark.parametrize("content", ["0,1,1e308\n1,0,1e308\n", "0,1,1e200\n1,0,1e200\n"])
+def test_numbers_beyond_double_precision_are_one_sentence(tmp_path, content):
+    (tmp_path / "edges.csv").write_text(content)
+    arguments = ("--preset", "adjacency", "--out", tmp_path)
+    result = spectrum(tmp_path / "edges.csv", *arguments)
+    assert result.exit_code == 2
+    assert "double precision" in result.stderr

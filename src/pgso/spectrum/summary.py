@@ -16,6 +16,8 @@ from pgso.spectrum.lanczos import NotConvergedError, eigenvalues
 from pgso.spectrum.optimal_interval import interval
 from pgso.spectrum.undirected import undirected
 
+LARGEST = 1e150  # of an operator whose spectrum can be shown
+
 
 @dataclass(frozen=True, eq=False)
 class Summary:
@@ -56,8 +58,11 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     graph = undirected(graph)
     params = resolve(S).as_floats()
     theorem2 = tuple(float(end) for end in interval(graph, params, method="theorem2"))
-    if not np.isfinite(theorem2).all():
-        raise InputError(f"S = {tuple(params)} leads to numbers beyond double precision here")
+    if not max(map(abs, theorem2)) < LARGEST:
+        raise InputError(
+            f"S = {tuple(params)} on this graph gives entries beyond {LARGEST:g}, whose squares do "
+            "not fit into double precision; scale S or the weights"
+        )
     optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
