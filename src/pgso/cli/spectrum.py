@@ -92,6 +92,8 @@ def spectrum(
 def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
     """The spec of a record, and each of its operators twice: where it began, what it learned."""
     record = read_record(path)
+    if len(record.start) != len(record.parameters):
+        raise InputError(f"{path} has operators that only began or only ended; run it again")
     pairs = list(zip(record.start, record.parameters, strict=True))
     operators: dict[str, Any] = {}
     for layer, (before, after) in enumerate(pairs, start=1):

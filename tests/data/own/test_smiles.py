@@ -80,4 +80,4 @@ def test_what_is_wrong_is_said(tmp_path, rows, header, problem):
 def test_a_smiles_that_would_take_minutes_is_refused_with_its_line(tmp_path):
     (tmp_path / "m.csv").write_text(f"smiles,label\nCC,0\n{'C' * 5_001},1\n")
     with pytest.raises(InputError, match=r"m\.csv, line 3: a SMILES of 5001 letters"):
-        load_smiles(tmp_path / "m.csv", tmp_path, 0)
+        load_task(tmp_path / "m.csv")
