@@ -1,7 +1,6 @@
 """What is known about a dataset before it is loaded: published sizes, files, options."""
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,8 +86,6 @@ def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name:
         fits = isinstance(value, str) == isinstance(default, str) and not isinstance(value, dict)
         if isinstance(default, bool):
             fits = value in (True, False)
-        if isinstance(value, float) and not math.isfinite(value):
-            fits = False
         if not fits:
             raise InputError(
                 f"the option {option} of {name} cannot be {value!r:.80}; its default is {default!r}"

@@ -43,7 +43,7 @@ def load(
     n = rows * cols
     if n > MAX_CELLS:
         raise InputError(f"rows x cols may be at most {MAX_CELLS} cells, got {rows} x {cols}")
-    num_mines = round(mines * n)
+    num_mines = round(mines * n) if 0 <= mines <= 1 else 0
     if not 3 <= num_mines <= n - 3 or not 0 <= hidden <= 1:
         raise InputError(
             f"mines and hidden must be shares between 0 and 1 that leave three cells of each "
