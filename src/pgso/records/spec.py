@@ -15,7 +15,6 @@ Depth = Annotated[int, Field(ge=1, le=1_000)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Option = bool | int | float | str
-Start = Annotated[float, Field(ge=-1e30, le=1e30)]  # what fits into 32 bits, with room for powers
 SevenNumbers = tuple[float, float, float, float, float, float, float]
 
 
@@ -53,7 +52,7 @@ class RunSpec(BaseModel):
     # the model
     conv: str = "gcn"
     operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
-    preset: str | tuple[Start, Start, Start, Start, Start, Start, Start] | None = None
+    preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
     shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
     base: str | None = None  # the matrix in A's place: a name of pgso.bases

@@ -26,6 +26,7 @@ from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
 
 Watcher = Callable[[Session], None]
+LARGEST_START = 1e30  # of a scalar of S
 
 _ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
 
@@ -168,6 +169,8 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
 
 def check_task(spec: RunSpec, task: Task) -> None:
     """Refuse what cannot be trained on."""
+    if isinstance(spec.preset, tuple) and not max(map(abs, spec.preset)) < LARGEST_START:
+        raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
     if spec.shape == "node" and task.kind == "graph":
