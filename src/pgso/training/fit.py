@@ -26,7 +26,7 @@ from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
 
 Watcher = Callable[[Session], None]
-LARGEST_START = 1e30  # of a scalar of S
+LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
 _ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
 
