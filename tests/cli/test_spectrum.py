@@ -143,9 +143,10 @@ def test_the_graph_of_a_record_is_the_one_of_its_run(pgso, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["0,1,1e308\n1,0,1e308\n", "0,1,1e200\n1,0,1e200\n"])
-def test_numbers_beyond_double_precision_are_one_sentence(tmp_path, content):
+@pytest.mark.parametrize("preset", ["adjacency", "gcn"])
+def test_numbers_beyond_double_precision_are_one_sentence(tmp_path, content, preset):
     (tmp_path / "edges.csv").write_text(content)
-    arguments = ("--preset", "adjacency", "--out", tmp_path)
+    arguments = ("--preset", preset, "--out", tmp_path)
     result = spectrum(tmp_path / "edges.csv", *arguments)
     assert result.exit_code == 2
     assert "double precision" in result.stderr

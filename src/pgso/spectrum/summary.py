@@ -58,9 +58,10 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     graph = undirected(graph)
     params = resolve(S).as_floats()
     theorem2 = tuple(float(end) for end in interval(graph, params, method="theorem2"))
-    if not max(map(abs, theorem2)) < LARGEST:
+    degree = float(graph.degree.abs().max()) if graph.num_nodes else 0.0
+    if not max(*map(abs, theorem2), degree) < LARGEST:
         raise InputError(
-            f"S = {tuple(params)} on this graph gives entries beyond {LARGEST:g}, whose squares do "
+            f"S = {tuple(params)} on this graph gives degrees or entries beyond {LARGEST:g}, whose squares do "
             "not fit into double precision; scale S or the weights"
         )
     optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
