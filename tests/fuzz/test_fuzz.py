@@ -15,7 +15,7 @@ def test_hostile_files_and_arguments_end_in_a_sentence(tmp_path):
     # In a process of its own, which forks one for each case.
     code = (
         "import json; from fuzz import __main__ as f, hostile;"
-        "print(json.dumps(hostile.run(f.SIZES['hostile'][0]).as_dict()))"
+        "print(json.dumps(hostile.run(f.SIZES['hostile'][0], seconds=300).as_dict()))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=fuzz.ROOT
