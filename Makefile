@@ -5,12 +5,13 @@ READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: help demo test lint bench bench-scale docs readme clean
+.PHONY: help demo test lint fuzz bench bench-scale docs readme clean
 help:
 	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
 	@echo "make lint   format, lint, types and import directions"
-	@echo "make bench  speed and memory as ratios measured in one run"
+	@echo "make fuzz   hostile files, random graphs, killed sweeps (an hour); writes to runs/fuzz"
+	@echo "make bench  speed and memory as ratios measured in one run; writes to runs/benchmarks"
 	@echo "make bench-scale  up to 10^8 edges, sampling, several processes (20 GiB, half an hour)"
 	@echo "make docs   build the documentation into site/"
 	@echo "make readme write the tables of README.md from results/"
@@ -33,6 +34,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

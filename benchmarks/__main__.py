@@ -1,4 +1,8 @@
-"""``python -m benchmarks [MODULE ...]``: run, show a table of ratios, write JSON."""
+"""``python -m benchmarks [--publish] [MODULE ...]``: run, show a table of ratios, write JSON.
+
+Measurements go to ``runs/benchmarks``. With ``--publish`` they go to ``results/benchmarks``, which
+README.md is written from: run ``make readme`` afterwards.
+"""
 
 import json
 import platform
@@ -13,13 +17,15 @@ from rich.table import Table
 from benchmarks.measure import Row, is_met
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parent / "results" / "benchmarks"
+RESULTS, RUNS = (HERE.parent / folder / "benchmarks" for folder in ("results", "runs"))
 TOOLS = ("__init__", "__main__", "graphs", "measure")
 
 
 def main(names: list[str]) -> None:
     """Run the named modules, by default all of them, each into its own JSON file."""
     console = Console()
+    folder = RESULTS if "--publish" in names else RUNS
+    names = [name for name in names if name != "--publish"]
     known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in TOOLS)
     for name in names or known:
         rows: list[Row] = import_module(f"benchmarks.{name}").run()
@@ -36,14 +42,15 @@ def main(names: list[str]) -> None:
                 met,
             )
         console.print(table)
-        RESULTS.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         machine = {
             "cpu": platform.processor() or platform.machine(),
             "threads": torch.get_num_threads(),
             "torch": torch.__version__,
         }
         text = json.dumps({"machine": machine, "rows": rows}, indent=1)
-        (RESULTS / f"{name}.json").write_text(text + "\n")
+        (folder / f"{name}.json").write_text(text + "\n")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,4 +1,7 @@
-"""``python -m benchmarks.scale [PART ...]``: each part in its own process, into one JSON file."""
+"""``python -m benchmarks.scale [--publish] [PART ...]``: each part in its own process.
+
+All go into one file, ``runs/scale.json``; with ``--publish`` it is ``results/scale.json``.
+"""
 
 import json
 import os
@@ -11,7 +14,7 @@ import torch
 from benchmarks.measure import Row
 from benchmarks.scale.plot import draw
 
-RESULTS = Path(__file__).parents[2] / "results"
+ROOT = Path(__file__).parents[2]
 SIZES = (10**5, 10**6, 10**7, 10**8)
 SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages: a third off at 10^7 edges
@@ -29,13 +32,14 @@ PARTS = {
 
 def main(names: list[str]) -> None:
     """Run the parts named by their beginnings; the others keep what they last measured."""
-    path = RESULTS / "scale.json"
+    folder = ROOT / ("results" if "--publish" in names else "runs")
+    path = folder / "scale.json"
     found: dict[str, Row] = json.loads(path.read_text()) if path.exists() else {}
-    for name in _chosen(names):
+    for name in _chosen([name for name in names if name != "--publish"]):
         found[name] = {**_measure(name), "load": os.getloadavg()[0], "torch": torch.__version__}
         print(name, found[name])
-        RESULTS.mkdir(exist_ok=True)
-        found["slope"] = draw(found, RESULTS / "scale.png")
+        folder.mkdir(exist_ok=True)
+        found["slope"] = draw(found, folder / "scale.png")
         path.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -106,7 +106,7 @@ def test_names_of_users_are_escaped_in_the_page(edges, tmp_path):
         ("0,1,2,3\n", "4 columns"),
         ("a,b\nc,d\n", "is not an edge list"),
         ("0,1.5\n", "not whole numbers"),
-        ("0,1\n2\n", "changed from 2 to 1 at row 2); each line"),
+        ("# a,b\nfrom,to\n0,1\n2\n", "(line 4: expected 2 numbers, got '2'); each line"),
     ],
 )
 def test_what_is_not_an_undirected_edge_list_is_refused_in_one_sentence(content, message, tmp_path):
@@ -140,3 +140,13 @@ def test_the_graph_of_a_record_is_the_one_of_its_run(pgso, tmp_path):
     (path,) = (tmp_path / "runs" / "records").glob("*.json")
     shown = pgso("spectrum", "--record", path, "--json")
     assert json.loads(shown.stdout)["graph"]["num_nodes"] == 36
+
+
+@pytest.mark.parametrize("content", ["0,1,1e308\n1,0,1e308\n", "0,1,1e200\n1,0,1e200\n"])
+@pytest.mark.parametrize("preset", ["adjacency", "gcn"])
+def test_numbers_beyond_double_precision_are_one_sentence(tmp_path, content, preset):
+    (tmp_path / "edges.csv").write_text(content)
+    arguments = ("--preset", preset, "--out", tmp_path)
+    result = spectrum(tmp_path / "edges.csv", *arguments)
+    assert result.exit_code == 2
+    assert "double precision" in result.stderr

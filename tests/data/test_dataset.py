@@ -1,10 +1,11 @@
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from pgso.data import DATASETS
+from pgso.data import DATASETS, load_task
 from pgso.data.dataset import check_choice
 from pgso.errors import InputError, UnknownNameError
 
@@ -38,3 +39,16 @@ def test_a_choice_is_one_of_a_few_words():
     check_choice("split", "public", ("public", "random"))
     with pytest.raises(InputError, match="split must be one of public, random; got None"):
         check_choice("split", None, ("public", "random"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"mines": "x"}, {"rows": {}}, {"hidden": "0.5"}],
+    ids=str,
+)
+def test_an_option_of_another_type_than_its_default_is_refused(options):
+    with pytest.raises(InputError, match="its default is"):
+        load_task("minesweeper", **options)
+    for name, value in (("mines", math.nan), ("hidden", math.inf), ("rows", math.inf)):
+        with pytest.raises(InputError, match=f"{name}.* must be"):
+            load_task("minesweeper", **{name: value})

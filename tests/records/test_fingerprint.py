@@ -1,5 +1,7 @@
 """Whether a record is of the files that are there now."""
 
+import os
+
 from pgso import fit
 from pgso.data.own.folder import HEADERS
 from pgso.records import RunRecord, RunSpec, Store
@@ -41,3 +43,26 @@ def test_a_folder_that_is_called_like_a_dataset_is_not_it(tmp_path, monkeypatch)
     assert store.missing([spec]) == []
     (tmp_path / "karate").rmdir()
     assert store.missing([spec]) == []
+
+
+def test_a_file_replaced_by_one_of_the_same_size_and_time_is_another_state(tmp_path):
+    file = tmp_path / "edges.csv"
+    file.write_text("a,b\n")
+    before, status = fingerprint(str(tmp_path)), file.stat()
+    file.write_text("a,c\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert file.stat().st_size == status.st_size
+    assert fingerprint(str(tmp_path)) != before
+    file.write_text("a,b\n")  # the time of writing alone makes no difference
+    assert fingerprint(str(tmp_path)) == before
+
+
+def test_a_large_file_that_only_changes_behind_what_is_read_is_another_state(tmp_path, monkeypatch):
+    monkeypatch.setattr("pgso.records.fingerprint.READ_UP_TO", 2)
+    file = tmp_path / "edges.csv"
+    file.write_text("a,b\n")
+    before = fingerprint(str(tmp_path))
+    (tmp_path / "new").write_text("a,c\n")
+    os.utime(tmp_path / "new", ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    os.replace(tmp_path / "new", file)
+    assert fingerprint(str(tmp_path)) != before

@@ -1,10 +1,14 @@
+import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records import store as store_module
 from pgso.records.store import read_record, write_atomically
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
@@ -103,3 +107,37 @@ def test_records_are_found_by_going_through_the_store(store):
 def test_a_record_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(InputError, match="there is no record at"):
         read_record(tmp_path / "none.json")
+
+
+def test_what_a_killed_process_left_unfinished_is_removed_on_the_next_start(tmp_path):
+    write = (
+        "import os, sys; from pathlib import Path; from pgso.records import store;"
+        "store.os.fsync = lambda handle: os.kill(os.getpid(), 9);"
+        "store.write_atomically(Path(sys.argv[1]), 'x')"
+    )
+    ended = subprocess.run([sys.executable, "-c", write, str(tmp_path / "a.json")], check=False)
+    assert ended.returncode == -9
+    assert len(everything_under(tmp_path)) == 1
+    under_way = tmp_path / f".{store_module._host()}.{os.getpid()}.pgso-abc"  # of a living process
+    elsewhere = tmp_path / ".othermachine.1.pgso-abc"
+    theirs = tmp_path / ".somebody.1.else-abc"
+    for file in (under_way, elsewhere, theirs):
+        file.write_text("")
+    write_atomically(tmp_path / "b.json", "y")
+    expected = {"b.json", under_way.name, elsewhere.name, theirs.name}
+    assert everything_under(tmp_path) == expected
+
+
+def test_a_full_disc_is_named_with_the_file(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*record\.json"):
+        write_atomically(tmp_path / "record.json", "x")
+
+
+def test_a_record_that_is_no_text_is_one_sentence(tmp_path):
+    (tmp_path / "record.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(InputError, match="not a record"):
+        read_record(tmp_path / "record.json")

@@ -13,13 +13,15 @@ CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pgso.training.fit", "pgso.scale.exchange"])
 
 
-def run(num_ranks, function, *args, folder):
+def run(num_ranks, function, *args, folder, environment=None):
     """Call ``function(*args)`` in every process; their results, or what they failed with."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     started = [
-        CONTEXT.Process(target=_call, args=(rank, num_ranks, port, folder, function, args))
+        CONTEXT.Process(
+            target=_call, args=(rank, num_ranks, port, folder, environment, function, args)
+        )
         for rank in range(num_ranks)
     ]
     for process in started:
@@ -39,12 +41,13 @@ def _result(folder, rank, process):
     return process.exitcode
 
 
-def _call(rank, num_ranks, port, folder, function, args):
+def _call(rank, num_ranks, port, folder, environment, function, args):
     os.environ |= {
         "RANK": str(rank),
         "WORLD_SIZE": str(num_ranks),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
+        **(environment or {}),
     }
     torch.set_num_threads(1)
     from pgso.scale import ranks

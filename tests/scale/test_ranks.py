@@ -1,12 +1,18 @@
 """Training in several processes: the run of one, and a run that loses a process goes on."""
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
 
+from pgso.launch import Launch
 from pgso.scale import ranks
 from pgso.training.fit import fit
 from tests.scale.processes import run
@@ -64,6 +70,7 @@ def test_a_process_that_dies_ends_the_others_and_the_run_goes_on(tmp_path):
     survivor, dead = run(2, interrupted, checkpoint, 2, folder=tmp_path)
     assert dead == 7
     assert isinstance(survivor, ranks.LostProcess)
+    assert "process 0 of 2 lost process 1 " in str(survivor)
     assert "start the same command again" in str(survivor)
     assert checkpoint.exists()
     assert run(2, interrupted, checkpoint, None, folder=tmp_path) == [whole, whole]
@@ -101,7 +108,8 @@ def test_processes_meet_before_their_group_ends_unless_one_has_failed(fails, mon
     called = []
     for name in ("init_process_group", "barrier", "destroy_process_group"):
         monkeypatch.setattr(ranks.dist, name, lambda *_, name=name, **__: called.append(name))
-    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(ranks, "launch", lambda: Launch(0, 2, "here", 1))
+    monkeypatch.setattr(ranks, "_meet", lambda me, seconds: None)
     try:
         with ranks.joined():
             if fails:
@@ -110,3 +118,40 @@ def test_processes_meet_before_their_group_ends_unless_one_has_failed(fails, mon
         pass
     met = [] if fails else ["barrier"]
     assert called == ["init_process_group", *met, "destroy_process_group"]
+
+
+def stopped(path):
+    def watch(session):
+        if ranks.rank() == 1 and session.epoch == 1:
+            Path(path).write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    fit(SAMPLED, watch=watch)
+
+
+def test_a_process_that_is_stopped_is_named_after_the_patience_that_was_set(tmp_path):
+    def end_it():  # the stopped one cannot end by itself
+        survivor_ended = tmp_path / "result-0.pt"
+        while not survivor_ended.exists():
+            time.sleep(0.05)
+        os.kill(int((tmp_path / "stopped").read_text()), signal.SIGKILL)
+
+    Thread(target=end_it, daemon=True).start()
+    survivor, dead = run(
+        2, stopped, tmp_path / "stopped", folder=tmp_path, environment={"PGSO_PATIENCE": "3"}
+    )
+    assert dead == -signal.SIGKILL
+    assert isinstance(survivor, ranks.LostProcess)
+    assert "process 0 of 2 lost process 1 " in str(survivor)
+
+
+@pytest.mark.parametrize("absent", [0, 1])
+def test_a_process_that_never_joins_is_named(absent, tmp_path, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    given = {"RANK": 1 - absent, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    for name, value in {**given, "PGSO_PATIENCE": "1"}.items():
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(ranks.LostProcess, match=f"process {absent} .*within 1 s"), ranks.joined():
+        pass

@@ -118,3 +118,27 @@ def test_all_eigenvalues_of_a_large_graph_are_refused(monkeypatch):
 def test_a_directed_graph_is_refused_with_an_edge():
     with pytest.raises(InputError, match="the edge 0 → 1 has no reverse"):
         eigenvalues(torch.tensor([[0], [1]]), "gcn", k=1)
+
+
+MOSTLY_ONE_EIGENVALUE = {
+    "star": networkx.star_graph(1099),
+    "one edge": networkx.Graph([(0, 1)]),
+    "two hubs": networkx.complete_bipartite_graph(2, 1100),
+    "a clique among isolated nodes": networkx.complete_graph(9),
+}
+
+
+@pytest.mark.parametrize("name", MOSTLY_ONE_EIGENVALUE)
+@pytest.mark.parametrize("preset", ["laplacian", "gcn", "adjacency"])
+@pytest.mark.parametrize("which", ["both", "smallest", "largest"])
+def test_large_graphs_with_one_eigenvalue_a_thousand_times(name, preset, which):
+    drawn = MOSTLY_ONE_EIGENVALUE[name].copy()
+    drawn.add_nodes_from(range(1100))  # the isolated ones
+    graph, k = Graph.from_networkx(drawn), 6
+    symmetric = lanczos.as_scipy(graph, PRESETS[preset]).toarray()
+    true = np.linalg.eigvalsh(symmetric)
+    low = {"both": 3, "smallest": 6, "largest": 0}[which]
+    expected = np.r_[true[:low], true[len(true) - (k - low) :]]
+    pairs = eigenpairs(graph, preset, k=k, which=which)
+    np.testing.assert_allclose(pairs.values, expected, atol=1e-6 * (1 + np.abs(true).max()))
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(k), atol=1e-5)

@@ -1,10 +1,12 @@
 import pytest
 import torch
+from safetensors.torch import save
 
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.records import RunSpec
+from pgso.training import checkpoint as checkpoint_module
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
 from pgso.training.metrics import score
 from pgso.training.session import Session, predict_logits
@@ -177,3 +179,67 @@ def test_a_checkpoint_is_not_a_model_and_a_model_is_not_a_checkpoint(tmp_path):
 def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(InputError, match=r"there is no saved model at .*; write one with --save"):
         load_model(tmp_path / "none.safetensors")
+
+
+def rewritten(path, **changes):
+    """The same file with another header."""
+    tensors, header = checkpoint_module._read(path)
+    spec = {**header["spec"], **changes.pop("spec", {})}
+    header = {**header, "spec": spec, **changes}
+    checkpoint_module._write(path, tensors, {k: v for k, v in header.items() if v != "absent"})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec": {"hidden_channels": 50_000}},
+        {"spec": {"hidden_channels": 10**8}},
+        {"spec": {"num_layers": 10**7}},
+        {"spec": {"num_layers": 900}},
+        {"num_features": 10**9},
+        {"num_features": "many"},
+        {"num_features": -1},
+        {"num_features": "absent"},
+        {"classes": ["a"] * 1000},
+        {"classes": [1, 2]},
+        {"categories": [10**9]},
+        {"kind": "galaxy"},
+        {"kind": "absent"},
+        {"spec": {"dataset": 3}},
+    ],
+    ids=str,
+)
+def test_a_header_that_does_not_fit_its_tensors_is_refused_before_a_model_is_built(
+    tmp_path, changes
+):
+    path = tmp_path / "model.safetensors"
+    fit(karate(epochs=1), save=path)
+    load_model(path)
+    rewritten(path, **changes)
+    with pytest.raises(InputError) as caught:
+        load_model(path)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_header_nested_a_million_deep_is_one_sentence(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(save({"a": torch.ones(1)}, metadata={"pgso": "[" * 10**6}))
+    with pytest.raises(InputError, match="not a file that pgso has saved"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"rates": "absent"}, {"rates": [1]}, {"best": None}, {"scheduler": 3}], ids=str
+)
+def test_a_broken_checkpoint_is_one_sentence_with_its_name(tmp_path, changes):
+    path = tmp_path / "run.safetensors"
+
+    def stop(session):
+        if session.epoch == 2:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fit(karate(epochs=4), watch=stop, checkpoint=path, checkpoint_every=1)
+    rewritten(path, **changes)
+    with pytest.raises(InputError, match=r"run\.safetensors is not a file that pgso has saved"):
+        fit(karate(epochs=4), checkpoint=path)

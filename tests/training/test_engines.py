@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -246,3 +247,13 @@ def test_without_ray_the_engine_says_what_to_install(store, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install 'pgso\[cluster\]'"):
         run_all(SPECS, store, engine="ray")
+
+
+def test_a_wrong_address_of_a_cluster_is_one_sentence_at_once(tmp_path):
+    pytest.importorskip("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"127.0.0.1:{free.getsockname()[1]}"
+    for address in (nobody, f"ray://{nobody}", "foo", "host:port", "foo:99999"):
+        with pytest.raises(InputError, match="Ray cluster"):
+            run_all([karate(epochs=1)], Store(tmp_path), engine="ray", address=address)

@@ -1,5 +1,6 @@
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -148,3 +149,16 @@ def test_a_directed_graph_has_no_interval_and_no_radius(tmp_path):
     assert record.curves["interval"] == []
     with pytest.raises(InputError, match="needs an undirected graph; ring is not"):
         fit(spec.but(max_radius=1.0))
+
+
+def test_fits_in_two_threads_give_the_records_they_give_alone():
+    specs = [karate(epochs=8, seed=seed) for seed in range(4)]
+    alone = [fit(spec).without_times() for spec in specs]
+    with ThreadPoolExecutor(4) as pool:
+        together = [record.without_times() for record in pool.map(fit, specs)]
+    assert together == alone
+
+
+def test_a_start_beyond_32_bits_is_one_sentence():
+    with pytest.raises(InputError, match="S must start below 1e\\+38"):
+        fit(karate(epochs=1, preset=(1e300,) * 7))

@@ -172,6 +172,6 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
             raise InputError(f"{text!r} is not of the form NAME=VALUE")
         try:
             found[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end
             found[name] = value
     return found

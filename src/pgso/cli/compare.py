@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
 OPERATORS = ("fixed", "pgso", "mpgso")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
+from pgso.cli.terminal import Console
 
 NEEDED = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "networkx", "typer", "rich")
 EXTRAS = {

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
+from pgso.cli.terminal import Console
 from pgso.gso.presets import PRESETS
 from pgso.registry import Registry
 

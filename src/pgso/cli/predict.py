@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
+from pgso.cli.terminal import Console
 from pgso.records.store import write_atomically
 
 
@@ -40,7 +40,13 @@ def predict(
         **({"unlabelled": True} if folder else {}),
     }
     task = on_base(load_task(asked.dataset, data, spec.seed, **given), spec.base)
+    unnamed = header.get("columns") is None or task.columns is None
     task = fitted(header, task)
+    if unnamed and asked.dataset != spec.dataset:
+        Console(stderr=True, markup=False).print(
+            f"note: columns without names are taken to be those of {spec.dataset}, in that order",
+            soft_wrap=True,
+        )
     probabilities = predict_logits(network, task).softmax(dim=1)
     confidence, place = probabilities.max(dim=1)
     ids = task.ids or range(len(place))

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pgso.cli.terminal import Console, visible
 
 LINE_EVERY = 10.0  # seconds
 
@@ -21,10 +22,10 @@ def progress(console: Console, what: str, total: int, unit: str = "runs") -> Ite
             MofNCompleteColumn(),
         )
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(visible(what), total=total)
 
             def move(text: str, steps: int = 1) -> None:
-                bar.update(task, advance=steps, description=f"{what}: {text}")
+                bar.update(task, advance=steps, description=visible(f"{what}: {text}"))
 
             yield move
         return

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
 ExperimentName = Annotated[
@@ -61,6 +61,8 @@ def run(
         ]
         if not missing:
             break
+        choices.check_destination("--out", out, folder=True)
+        choices.check_destination("--results", ledger)
         choices.start_early(engine, min(workers, len(missing)))
         with progress(console, experiment, len(missing)) as advance:
 
@@ -112,7 +114,12 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
-        text = study.page(records, results / name / "figures")
+        try:
+            text = study.page(records, results / name / "figures")
+        except KeyError as error:
+            raise InputError(
+                f"{ledger} has a record without {error}, which the page shows; run pgso run {name}"
+            ) from None
         for page in filter(None, (f"{name}/page.md", study.also_at)):
             write_atomically(results / page, text)
             console.print(f"{name}: {results / page}", soft_wrap=True)

@@ -1,19 +1,20 @@
 """``pgso spectrum``: bounds, extreme eigenvalues and density of operators on a graph."""
 
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
+from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 from pgso.records import RunSpec
-from pgso.records.store import read_record
+from pgso.records.store import read_record, write_atomically
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
@@ -58,6 +59,7 @@ def spectrum(
     from pgso.spectrum.page import render
     from pgso.spectrum.summary import summarise
 
+    choices.check_destination("--out", out, folder=True)
     spec: RunSpec | None = None
     if record is not None and compare_presets:
         raise InputError("--record and --compare-presets exclude each other; give one of them")
@@ -74,11 +76,11 @@ def spectrum(
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]
 
-    out.mkdir(parents=True, exist_ok=True)
-    picture = out / "spectrum.png"
-    draw(graph, title, summaries).savefig(picture, dpi=150)
-    page = out / "spectrum.html"
-    page.write_text(render(graph, title, summaries, picture.read_bytes()), encoding="utf-8")
+    drawn = io.BytesIO()
+    draw(graph, title, summaries).savefig(drawn, dpi=150)
+    picture, page = out / "spectrum.png", out / "spectrum.html"
+    write_atomically(picture, drawn.getvalue())
+    write_atomically(page, render(graph, title, summaries, drawn.getvalue()))
     if as_json:
         typer.echo(json.dumps(_as_dict(title, graph, summaries)))
         return
@@ -90,6 +92,8 @@ def spectrum(
 def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
     """The spec of a record, and each of its operators twice: where it began, what it learned."""
     record = read_record(path)
+    if len(record.start) != len(record.parameters):
+        raise InputError(f"{path} has operators that only began or only ended; run it again")
     pairs = list(zip(record.start, record.parameters, strict=True))
     operators: dict[str, Any] = {}
     for layer, (before, after) in enumerate(pairs, start=1):
@@ -104,14 +108,15 @@ def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
 def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | None) -> "Graph":
     """The graph of a dataset or file; that of a run is as the run saw it."""
     from pgso.data import load_task
+    from pgso.data.own.graphs import read_edge_list, read_sparse_matrix
     from pgso.graph import Graph
     from pgso.training.base import on_base
 
     path = Path(source)
     if path.is_file() and path.suffix == ".csv":
-        graph = _read_edges(path)
+        graph = read_edge_list(path)
     elif path.is_file() and path.suffix == ".npz":
-        graph = _read_matrix(path)
+        graph = read_sparse_matrix(path)
     elif spec is not None and source == spec.dataset:
         task = load_task(source, root, spec.seed, **spec.data_options)
         graph = on_base(task, spec.base).graph
@@ -125,46 +130,6 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
         return Graph.from_edge_index(to_undirected(graph.edge_index), None, graph.num_nodes)
     edges, weight = to_undirected(graph.edge_index, graph.edge_weight, graph.num_nodes, "mean")
     return Graph.from_edge_index(edges, weight, graph.num_nodes)
-
-
-def _read_edges(path: Path) -> "Graph":
-    """An edge list with node numbers from 0 on and, maybe, one line of column names."""
-    import numpy as np
-    import torch
-
-    from pgso.graph import Graph
-
-    with path.open(encoding="utf-8-sig") as lines:
-        first = lines.readline()
-    header = any(character.isalpha() for character in first.replace("e", ""))
-    try:
-        table = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8-sig")
-        if table.shape[1] not in (2, 3):
-            raise ValueError(f"{table.shape[1]} columns")
-        if (table[:, :2] % 1).any() or (table[:, :2] < 0).any():
-            raise ValueError("node numbers that are not whole numbers from 0 on")
-    except ValueError as error:
-        raise InputError(
-            f"{path} is not an edge list ({str(error).partition(';')[0]}); "
-            "each line must be source,target or source,target,weight with node numbers"
-        ) from None
-    edges = torch.from_numpy(table[:, :2].T.astype(np.int64))
-    weight = torch.from_numpy(table[:, 2].copy()) if table.shape[1] == 3 else None
-    return Graph.from_edge_index(edges, weight)
-
-
-def _read_matrix(path: Path) -> "Graph":
-    from scipy.sparse import load_npz
-
-    from pgso.graph import Graph
-
-    try:
-        matrix = load_npz(path)
-    except (ValueError, OSError, KeyError) as error:
-        raise InputError(
-            f"{path} holds no scipy sparse matrix ({error}); write one with scipy.sparse.save_npz"
-        ) from None
-    return Graph.from_scipy(matrix)
 
 
 def _table(title: str, graph: "Graph", summaries: "list[Summary]") -> Table:

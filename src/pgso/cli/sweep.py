@@ -5,12 +5,12 @@ from statistics import fmean
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 

@@ -1,15 +1,15 @@
 """``pgso train``: one run, one record."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
+from pgso.cli.terminal import Console
+from pgso.launch import launch
 from pgso.records import Store
 
 
@@ -63,7 +63,7 @@ def train(
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
-    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
+    first = launch().rank == 0  # of the processes that torchrun has started
     store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds

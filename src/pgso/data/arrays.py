@@ -94,6 +94,13 @@ def check_arrays(arrays: Arrays, where: str) -> None:
         raise InputError(f"{where}: roc_auc needs two classes, got {len(arrays.classes)}")
 
 
+def identity(n: int) -> "scipy.sparse.csr_array":  # (n, n)
+    """Features of nodes that have none: each its own, stored as a sparse matrix."""
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(scipy.sparse.eye_array(n, dtype=np.float32))
+
+
 def is_on_disk(x: "Array | scipy.sparse.csr_array") -> bool:
     """Whether features stay in their file: mapped, and too large to be read just to check them."""
     return isinstance(x, np.memmap) and x.nbytes > READ_UP_TO

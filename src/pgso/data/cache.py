@@ -1,16 +1,16 @@
 """Processed copies of slow raw files: written whole or not at all, checked when read."""
 
 import hashlib
-import os
-import tempfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.places import is_writable, processed_root
+from pgso.records.store import write_atomically
 
 VERSION = 1  # of what is stored; another number makes every copy stale
 
@@ -38,8 +38,10 @@ def _fingerprint(files: Sequence[Path]) -> str:
     facts = [str(VERSION)]
     for file in files:
         status = file.stat()
-        facts.append(f"{file.absolute()} {status.st_size} {status.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+        # The time of the last change cannot be set by hand, unlike that of the last writing.
+        times = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+        facts.append(f"{file.absolute()} {status.st_size} {times}")
+    return hashlib.sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def _checksum(arrays: Named) -> str:
@@ -66,14 +68,6 @@ def _write(copy: Path, arrays: Named) -> None:
 
     if not is_writable(copy.parent):
         return
-    content = save(arrays, metadata={"checksum": _checksum(arrays)})
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=copy.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(scratch, copy)
-    except OSError:
-        pass  # a full disc costs the copy, not the run
-    finally:
-        Path(scratch).unlink(missing_ok=True)
+    # A full disc costs the copy, not the run.
+    with suppress(OSError):
+        write_atomically(copy, save(arrays, metadata={"checksum": _checksum(arrays)}))

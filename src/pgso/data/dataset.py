@@ -72,14 +72,23 @@ DATASETS = _Datasets("dataset")
 
 
 def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:
-    """Refuse options that a loader does not have, listing those it has."""
+    """Refuse options that a loader does not have, or of another type than their defaults."""
     known = Dataset(name, load).options
-    for option in options:
+    for option, value in options.items():
         if option not in known:
             listed = ", ".join(f"{key}={value!r}" for key, value in known.items())
             raise InputError(
                 f"{name} has no option {option!r}; "
                 + (f"its options and defaults are {listed}" if known else "it has no options")
+            )
+
+        default = known[option]
+        fits = isinstance(value, str) == isinstance(default, str) and not isinstance(value, dict)
+        if isinstance(default, bool):
+            fits = value in (True, False)
+        if not fits:
+            raise InputError(
+                f"the option {option} of {name} cannot be {value!r:.80}; its default is {default!r}"
             )
 
 

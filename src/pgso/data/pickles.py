@@ -1,10 +1,16 @@
-"""Pickles of arrays, and of nothing else: what the Planetoid files were stored as in Python 2."""
+"""Pickles of arrays, and of nothing else: what the Planetoid files were stored as in Python 2.
+
+A pickle is a program. Here it cannot call anything of Python's, numpy's or scipy's: every name it
+may ask for is answered by a stand-in, only the instructions that the public files need are carried
+out, and arrays are made by us, afterwards, from plain bytes whose length fits the claimed shape.
+"""
 
 import io
+import math
 import pickle
-from collections import defaultdict
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,55 +20,173 @@ from pgso.errors import InputError
 if TYPE_CHECKING:
     import scipy.sparse
 
+PLAIN_TYPE = re.compile(r"[biufSU][1-9]\d{0,3}")  # numbers and fixed-width text; never objects
+NDARRAY, LIST = object(), object()  # may be named, and handed to a stand-in, but not called
 
-class _Stored:
+# The only names a file may ask for, each with the stand-in that answers.
+ADMITTED = {
+    ("numpy.core.multiarray", "_reconstruct"): "new_array",
+    ("numpy", "ndarray"): "ndarray",
+    ("numpy", "dtype"): "new_type",
+    ("scipy.sparse.csr", "csr_matrix"): "matrix",
+    ("collections", "defaultdict"): "new_dictionary",
+    ("__builtin__", "list"): "list",
+    # The same as newer versions of Python, numpy and scipy call them.
+    ("numpy._core.multiarray", "_reconstruct"): "new_array",
+    ("scipy.sparse._csr", "csr_matrix"): "matrix",
+    ("builtins", "list"): "list",
+    ("_codecs", "encode"): "encode",
+}
+INSTRUCTIONS = (
+    "PROTO FRAME STOP MARK POP POP_MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG "
+    "LONG1 LONG4 FLOAT BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE "
+    "SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 TUPLE EMPTY_TUPLE TUPLE1 "
+    "TUPLE2 TUPLE3 LIST EMPTY_LIST APPEND APPENDS DICT EMPTY_DICT SETITEM SETITEMS PUT BINPUT "
+    "LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE NEWOBJ BUILD"
+)
+
+
+# Python's own slow reader, which lets us choose the instructions that it carries out.
+_Reader: Any = pickle._Unpickler
+
+
+class _Matrix:
     """Stands in for scipy's matrix: takes its parts without looking at them."""
 
 
-def _bytes_of(text: str, encoding: str) -> bytes:
-    """Python 3 writes bytes into old pickle formats as a call of ``codecs.encode``."""
-    return text.encode("latin1")
+class _Type:
+    """Stands in for numpy's dtype: a plain type, whose byte order comes in a second step."""
+
+    def __init__(self, code: str) -> None:
+        if not isinstance(code, str) or not PLAIN_TYPE.fullmatch(code):
+            raise pickle.UnpicklingError(f"it holds an array of type {code!r:.40}")
+        self.dtype = np.dtype(code)
+
+    def __setstate__(self, state: Any) -> None:
+        if len(state) < 5 or state[1] not in ("<", ">", "=", "|") or any(state[2:5]):
+            raise pickle.UnpicklingError("it holds an array of a type with parts")
+        if state[1] != "|":
+            self.dtype = self.dtype.newbyteorder(state[1])
 
 
-# The only names a file may call, each with what is called in its place.
-ADMITTED: dict[tuple[str, str], Any] = {
-    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-    ("scipy.sparse.csr", "csr_matrix"): _Stored,
-    ("collections", "defaultdict"): defaultdict,
-    ("__builtin__", "list"): list,
-    # The same as newer versions of Python, numpy and scipy call them.
-    ("numpy._core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-    ("scipy.sparse._csr", "csr_matrix"): _Stored,
-    ("builtins", "list"): list,
-    ("_codecs", "encode"): _bytes_of,
-}
+class _Values:
+    """Stands in for an array until its shape, type and bytes are known."""
+
+    array: Array | None = None
+
+    def __init__(self, reader: "_ArrayUnpickler") -> None:
+        self.reader = reader
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, by_columns, content = state
+        if not isinstance(kind, _Type) or not all(type(n) is int and n >= 0 for n in shape):
+            raise pickle.UnpicklingError("it holds an array without a shape or type")
+        if isinstance(content, str):  # bytes of Python 2
+            content = self.reader.encode(content)
+        if not isinstance(content, bytes) or math.prod(shape) * kind.dtype.itemsize != len(content):
+            raise pickle.UnpicklingError("it holds an array whose size does not fit its shape")
+        flat = np.frombuffer(content, kind.dtype)
+        self.array = flat.reshape(shape, order="F" if by_columns else "C")
 
 
-class _ArrayUnpickler(pickle.Unpickler):
+class _ArrayUnpickler(_Reader):
+    """Carries out a few instructions, and answers every name by a stand-in."""
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        getattr(pickle, name)[0]: _Reader.dispatch[getattr(pickle, name)[0]]
+        for name in INSTRUCTIONS.split()
+    }
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content), encoding="latin1")
+        self.left_to_encode = len(content)
+        self.stand_ins = {
+            "new_array": self.new_array,
+            "ndarray": NDARRAY,
+            "new_type": self.new_type,
+            "matrix": type("Matrix", (_Matrix,), {}),  # a file could change the class itself
+            "new_dictionary": self.new_dictionary,
+            "list": LIST,
+            "encode": self.encode,
+        }
+
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return ADMITTED[module, name]
+            return self.stand_ins[ADMITTED[module, name]]
         except KeyError:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}") from None
+
+    def new_array(self, kind: Any, shape: Any, code: Any) -> _Values:
+        if kind is not NDARRAY:
+            raise pickle.UnpicklingError("it builds an array of something else")
+        return _Values(self)
+
+    def new_type(self, code: Any, align: Any = False, copy: Any = False) -> _Type:
+        return _Type(code)
+
+    def new_dictionary(self, default: Any = None) -> dict[Any, Any]:
+        return {}
+
+    def encode(self, text: str, encoding: str = "latin1") -> bytes:
+        """Python 3 writes bytes into old pickle formats as a call of ``codecs.encode``.
+
+        Each text is encoded once in a file that numpy has written. Encoding one again and again
+        would fill the memory from a small file.
+        """
+        self.left_to_encode -= len(text)
+        if self.left_to_encode < 0:
+            raise pickle.UnpicklingError("it repeats its bytes")
+        return text.encode("latin1")
+
+    def _check_keys(self, keys: list[Any]) -> None:
+        # A key such as a tuple of tuples of tuples ... would overflow the stack when it is hashed.
+        if any(type(key) not in (int, str) for key in keys):
+            raise pickle.UnpicklingError("it has keys that are neither numbers nor words")
+
+    def load_setitem(self) -> None:
+        self._check_keys(self.stack[-2:-1])
+        _Reader.load_setitem(self)
+
+    def load_setitems(self) -> None:
+        self._check_keys(self.stack[::2])
+        _Reader.load_setitems(self)
+
+    def load_dict(self) -> None:
+        self._check_keys(self.stack[::2])
+        _Reader.load_dict(self)
+
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+    dispatch[pickle.DICT[0]] = load_dict
 
 
 def read_pickle(path: Path) -> Any:
     """What a pickle holds, if that is arrays, sparse matrices, lists, dictionaries and numbers.
 
-    Anything else is refused by name before it is called.
+    Anything else is refused by name, and nothing is called.
     """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     try:
-        return _ArrayUnpickler(io.BytesIO(content), encoding="latin1").load()
+        stored = _ArrayUnpickler(content).load()
+        if isinstance(stored, _Matrix):
+            for name, part in vars(stored).items():
+                setattr(stored, name, _finished(part))
+        return _finished(stored)
     except Exception as error:  # a damaged pickle can raise anything
+        reason = str(error)[:200] or type(error).__name__
         raise InputError(
-            f"{path} is no pickle of arrays ({error}); it is damaged or hostile, fetch it again"
+            f"{path} is no pickle of arrays ({reason}); it is damaged or hostile, fetch it again"
         ) from None
+
+
+def _finished(stored: Any) -> Any:
+    """The array in the place of its stand-in."""
+    if isinstance(stored, _Values) and stored.array is None:
+        raise pickle.UnpicklingError("it holds an array without values")
+    return stored.array if isinstance(stored, _Values) else stored
 
 
 def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
@@ -71,7 +195,7 @@ def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
 
     stored = read_pickle(path)
     try:
-        if isinstance(stored, _Stored):
+        if isinstance(stored, _Matrix):
             parts = vars(stored)
             shape = parts.get("_shape", parts.get("shape"))
             data, indices, indptr = parts["data"], parts["indices"], parts["indptr"]
@@ -79,15 +203,21 @@ def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
             return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
         if isinstance(stored, np.ndarray) and stored.ndim == 2 and stored.dtype.kind in "biuf":
             return scipy.sparse.csr_array(stored)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
     raise InputError(f"{path} must hold a matrix of numbers, got {type(stored).__name__}")
 
 
 def _check_compressed(data: Array, indices: Array, indptr: Array, shape: Any, path: Path) -> None:
     rows, columns = (int(size) for size in shape)
+    if any(part.ndim != 1 for part in (data, indices, indptr)):
+        raise ValueError("its parts have more than one dimension")
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise ValueError("its indices are no whole numbers")
     if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(data):
         raise ValueError("its row pointers do not fit its entries")
-    if (np.diff(indptr) < 0).any() or len(indices) != len(data) or data.dtype.kind not in "biuf":
+    if (indptr[1:] < indptr[:-1]).any() or len(indices) != len(data):
         raise ValueError("its parts do not fit each other")
+    if data.dtype.kind not in "biuf":
+        raise ValueError("its entries are no numbers")
     check_range(indices, 0, columns, f"{path}: a column")

@@ -1,34 +1,71 @@
 """Numbers from text files, plain or gzipped: what cannot be read is named with file and line."""
 
 import gzip
+import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from pgso.data.arrays import Array
+from pgso.data.limits import check_unpacked, unpacked_limit
 from pgso.errors import InputError
 
+BLOCK = 2**16  # lines that are turned into numbers together
+CHUNK = 2**20  # bytes that are unpacked together
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, with or without BOM, CR and a newline at the end."""
+
+class _Limited(io.RawIOBase):
+    """A stream that ends in an error when more comes out than the file is believed to hold."""
+
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        self.path, self.stream, self.seen = path, stream, 0
+        self.limit = unpacked_limit(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self.stream.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self.seen += len(chunk)
+        if self.seen > self.limit:
+            check_unpacked(self.path, self.seen)
+        return len(chunk)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Line by line, unpacked on the way; blank ones at the end are left out."""
+    blank, some = 0, False
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
+        with (
+            path.open("rb") as raw,
+            gzip.open(raw) if path.suffix == ".gz" else raw as stream,
+            io.BufferedReader(_Limited(path, cast(BinaryIO, stream)), CHUNK) as limited,
+            io.TextIOWrapper(limited, encoding="utf-8-sig") as text,
+        ):
+            for line in text:
+                if not line.strip():
+                    blank += 1
+                    continue
+                for _ in range(blank):
+                    yield ""
+                blank, some = 0, True
+                yield line.removesuffix("\n")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if not lines:
+    if not some:
         raise InputError(f"{path} is empty; fetch or write it again")
-    return lines
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, with or without BOM, CR and a newline at the end."""
+    return list(_lines(path))
 
 
 def read_numbers(
@@ -37,16 +74,22 @@ def read_numbers(
     columns: int | None = None,
     header: bool = False,
 ) -> Array:  # (rows, columns)
-    """A table of comma-separated numbers.
+    """A table of comma-separated numbers, read in blocks of lines.
 
     Args:
-        path: The file; ``.gz`` is unpacked.
+        path: The file; ``.gz`` is unpacked on the way.
         dtype: numpy's type of the numbers.
         columns: How many a line has; by default as many as the first one.
         header: Whether the first line is skipped.
     """
-    lines = read_lines(path)[header:]
-    return parse_numbers(lines, dtype, columns, path, first_line=1 + header)
+    lines = _lines(path)
+    first_line = 1 + len(list(islice(lines, int(header))))
+    blocks: list[Array] = []
+    while block := list(islice(lines, BLOCK)):
+        blocks.append(parse_numbers(block, dtype, columns, path, first_line))
+        columns, first_line = blocks[0].shape[1], first_line + len(block)
+        check_unpacked(path, sum(part.nbytes for part in blocks))
+    return np.concatenate(blocks) if blocks else np.empty((0, columns or 1), dtype)
 
 
 def parse_numbers(
@@ -57,6 +100,8 @@ def parse_numbers(
     if not lines:
         return np.empty((0, columns), dtype)
     try:
+        if not any(lines):
+            raise ValueError("nothing but blank lines, of which numpy would warn")
         table = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
     except (ValueError, OverflowError):
         table = np.empty((0, 0))

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from pgso.errors import InputError
 from pgso.records.record import RunRecord
 from pgso.records.store import write_atomically
@@ -37,11 +35,11 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
     if not path.exists():
         return {}
     records = {}
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
             record = RunRecord.model_validate_json(line)
-        except (ValidationError, InputError) as error:
-            first = str(error).splitlines()[0]
+        except ValueError as error:  # no UTF-8, no JSON, or no choices of a run
+            first = str(error).splitlines()[0][:200]
             raise InputError(f"{path}, line {number} is not a record: {first}") from None
         records[record.spec.key] = record
     return records

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pgso.errors import InputError
 
 Positive = Annotated[int, Field(ge=1)]
+Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
+Depth = Annotated[int, Field(ge=1, le=1_000)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Option = bool | int | float | str
@@ -45,7 +47,7 @@ class RunSpec(BaseModel):
     # what is learned from
     dataset: str
     data_options: dict[str, Option] = {}
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     # the model
     conv: str = "gcn"
@@ -54,15 +56,15 @@ class RunSpec(BaseModel):
     learn: bool | tuple[str, ...] = True
     shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
     base: str | None = None  # the matrix in A's place: a name of pgso.bases
-    hidden_channels: Positive = 64
-    num_layers: Positive = 2
+    hidden_channels: Width = 64
+    num_layers: Depth = 2
     dropout: Probability = 0.5
     input_dropout: Probability | None = None
     norm: Literal["batch", "layer"] | None = None
     residual: bool = False
     jk: Literal["last", "cat", "max", "lstm"] | None = None
     pooling: Literal["sum", "mean", "max"] = "sum"
-    heads: Positive = 8
+    heads: Annotated[int, Field(ge=1, le=1_024)] = 8
 
     # how it is trained
     recipe: Literal["paper", "robust"] = "paper"
@@ -90,6 +92,11 @@ class RunSpec(BaseModel):
             if isinstance(choices.get("dataset"), os.PathLike):
                 defaults["dataset"] = os.fspath(choices.pop("dataset"))
             super().__init__(**{**defaults, **choices})
+            self.dataset.encode()  # a record is UTF-8, and could not be read again
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the name of the dataset {self.dataset!r} is not UTF-8; rename the folder"
+            ) from None
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
 
@@ -145,4 +152,4 @@ def _sentence(error: ValidationError) -> str:
         return f"a run has no choice called {field!r}; known: {known}"
     if first["type"] == "missing":
         return f"a run needs {field}"
-    return f"{field} cannot be {first['input']!r}: {first['msg'].lower()}"
+    return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"

@@ -2,33 +2,82 @@
 
 import json
 import os
+import platform
+import re
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from pgso.errors import InputError
 from pgso.records.fingerprint import fingerprint
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
+LEFTOVER = re.compile(r"\.(?P<host>[^.]*)\.(?P<process>\d+)\.pgso-[^.]*$")
+OLD = 24 * 3600  # seconds after which an unfinished file of another machine is given up
+_swept: set[Path] = set()  # folders that this process has looked through
+
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all, whatever happens meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file whole or not at all, whatever happens meanwhile.
+
+    An error names the file. Unfinished files of processes that were killed are removed.
+    """
     data = content.encode() if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(path.parent)
+        prefix = f".{_host()}.{os.getpid()}.pgso-"
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:  # "No space left on device" does not say where
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left unfinished; a process looks through a folder once."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    for file in folder.glob(".*.pgso-*"):
+        found = LEFTOVER.search(file.name)
+        if found is None:
+            continue
+        try:
+            here = found["host"] == _host()
+            if not _is_running(int(found["process"])) if here else _age(file) > OLD:
+                file.unlink()
+        except OSError:  # another process was faster, or it is not ours
+            continue
+
+
+def _host() -> str:
+    return "".join(letter for letter in platform.node() if letter.isalnum() or letter == "-")
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
+def _age(file: Path) -> float:
+    return time.time() - file.stat().st_mtime
 
 
 class Store:
@@ -57,11 +106,14 @@ class Store:
 
         So does one of a user's own files that have changed since.
         """
+        return self._get(spec, fingerprint)
+
+    def _get(self, spec: RunSpec, state_of: Callable[[str], str | None]) -> RunRecord | None:
         try:
             record = read_record(self.path(spec))
         except InputError:
             return None
-        is_current = record.data is None or record.data == fingerprint(spec.dataset)
+        is_current = record.data is None or record.data == state_of(spec.dataset)
         return record if record.spec == spec and is_current else None
 
     def put(self, record: RunRecord) -> None:
@@ -72,11 +124,13 @@ class Store:
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """Those that have no finished record; failed runs are tried again."""
         wanted = {spec.key: spec for spec in specs}
-        return [spec for spec in wanted.values() if not self._is_done(spec)]
-
-    def _is_done(self, spec: RunSpec) -> bool:
-        record = self.get(spec)
-        return record is not None and record.status != "failed"
+        state_of = cache(fingerprint)  # files are read once for all specs
+        found = {key: self._get(spec, state_of) for key, spec in wanted.items()}
+        return [
+            wanted[key]
+            for key, record in found.items()
+            if record is None or record.status == "failed"
+        ]
 
     def __iter__(self) -> Iterator[RunRecord]:
         for path in sorted((self.root / "records").glob("*.json")):
@@ -89,9 +143,9 @@ class Store:
 def read_record(path: str | Path) -> RunRecord:
     """Read one record; what is wrong with it is said in one sentence."""
     try:
-        return RunRecord.model_validate_json(Path(path).read_text())
+        return RunRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no record at {path}") from None
-    except (OSError, UnicodeDecodeError, ValidationError, InputError) as error:
-        first = str(error).splitlines()[0]
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no JSON, no RunSpec
+        first = str(error).splitlines()[0][:200]
         raise InputError(f"{path} is not a record of a run: {first}") from None

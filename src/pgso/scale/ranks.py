@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 from torch.nn.parallel import DistributedDataParallel
 
 from pgso.errors import PGSOError
+from pgso.launch import Launch, launch, patience
 
-PATIENCE = timedelta(minutes=10)  # for a process that does not answer
+ROLL_CALL = timedelta(seconds=5)  # in which all that are left report that one is lost
 
 
 class LostProcess(PGSOError):  # noqa: N818  (it says what happened)
@@ -46,16 +48,24 @@ def data_parallel(model: nn.Module) -> nn.Module:
 def joined() -> Iterator[None]:
     """Join the processes that torchrun has started (nccl on GPUs, gloo else), if it has.
 
-    Alone, this does nothing. When another process dies, this one ends with a sentence instead of
-    the trace of a broken connection.
+    Alone, this does nothing. When another process dies, does not answer or never joins, this one
+    ends with a sentence that names it. It waits ``$PGSO_PATIENCE`` seconds, ten minutes by default.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+    me = launch()
+    if me.num_ranks == 1 or dist.is_initialized():
         yield
         return
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     if backend == "nccl":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group(backend, timeout=PATIENCE)
+    seconds = patience()
+    dist.init_process_group(
+        backend,
+        store=_meet(me, seconds),
+        rank=me.rank,
+        world_size=me.num_ranks,
+        timeout=timedelta(seconds=seconds),
+    )
     try:
         with reporting_losses():
             yield
@@ -66,18 +76,69 @@ def joined() -> Iterator[None]:
         dist.destroy_process_group()
 
 
+def _meet(me: Launch, seconds: float) -> Store:
+    """The store that all processes share, once all of them are there."""
+    # torchrun keeps the store itself, and keeps it when it starts all processes again.
+    kept = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    limit = timedelta(seconds=seconds)
+    try:
+        server = TCPStore(
+            me.host,
+            me.port,
+            me.num_ranks,
+            is_master=me.rank == 0 and not kept,
+            timeout=limit,
+            wait_for_workers=False,
+        )
+    except (RuntimeError, ValueError) as error:
+        first = str(error).splitlines()[0][:200]
+        raise LostProcess(
+            f"process 0 did not answer at {me.host}:{me.port} within {seconds:g} s ({first}); "
+            "start all processes, or set PGSO_PATIENCE to more seconds"
+        ) from None
+    store = PrefixStore(f"pgso/{attempt}", server)
+    present = [f"joined/{rank}" for rank in range(me.num_ranks)]
+    store.set(present[me.rank], "")
+    try:
+        store.wait(present, limit)
+    except RuntimeError:
+        absent = [str(rank) for rank, key in enumerate(present) if not store.check([key])]
+        raise LostProcess(
+            f"process {', '.join(absent)} of {me.num_ranks} did not join within {seconds:g} s; "
+            "start all processes, or set PGSO_PATIENCE to more seconds"
+        ) from None
+    return store
+
+
 @contextmanager
 def reporting_losses() -> Iterator[None]:
-    """Say in one sentence that a process was lost, and how the run goes on."""
+    """Say in one sentence which process was lost, and how the run goes on."""
     try:
         yield
     except RuntimeError as error:  # gloo and nccl have no class of their own for it
         if num_ranks() == 1 or not _is_broken_connection(error):
             raise
+        silent = ", ".join(map(str, _silent_ranks())) or "another one"
         raise LostProcess(
-            f"process {rank()} of {num_ranks()} lost another one ({str(error).splitlines()[0]}); "
+            f"process {rank()} of {num_ranks()} lost process {silent} "
+            f"({str(error).splitlines()[0][:200]}); "
             "start the same command again, and the run goes on from its last checkpoint"
         ) from None
+
+
+def _silent_ranks() -> list[int]:
+    """Who does not report the loss too: it was killed, or it is stopped."""
+    store = dist.distributed_c10d._get_default_store()
+    store.set_timeout(ROLL_CALL)
+    keys = [f"lost/{place}" for place in range(num_ranks())]
+    try:
+        store.set(keys[rank()], "")
+        with suppress(RuntimeError):
+            store.wait(keys, ROLL_CALL)
+        return [place for place, key in enumerate(keys) if not store.check([key])]
+    except RuntimeError:  # the first process keeps the store
+        return [0]
 
 
 def shares(indices: Tensor) -> list[Tensor]:
@@ -140,5 +201,5 @@ def gathered(
 
 
 def _is_broken_connection(error: RuntimeError) -> bool:
-    signs = ("gloo", "NCCL", "Connection", "connection", "Socket", "peer", "Timed out", "timed out")
-    return isinstance(error, dist.DistError) or any(sign in str(error) for sign in signs)
+    signs = ("gloo", "nccl", "connection", "socket", "peer", "timed out", "timeout")
+    return isinstance(error, dist.DistError) or any(sign in str(error).lower() for sign in signs)

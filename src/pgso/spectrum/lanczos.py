@@ -1,43 +1,30 @@
 """Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from torch import Tensor
 
-from pgso.errors import InputError, PGSOError, UnknownNameError
-from pgso.gso.algebra import (
-    BASES as TERMS,
-)
-from pgso.gso.algebra import (
-    Identity,
-    Polynomial,
-    Scaled,
-    Sum,
-    from_bernstein,
-    is_multiple_of_identity,
-)
+from pgso.errors import InputError, UnknownNameError
+from pgso.gso import algebra
+from pgso.gso.algebra import Identity, Polynomial, Scaled, Sum
 from pgso.gso.operator import NodeShift, ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
+from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
+from pgso.spectrum.krylov import extreme_pairs
 from pgso.spectrum.similarity import symmetriser
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
 
-ENDS = {"both": "BE", "smallest": "SA", "largest": "LA"}  # ARPACK's words
+ENDS = ("both", "smallest", "largest")
 DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
-COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
-
-
-class NotConvergedError(PGSOError, ArithmeticError):
-    """The eigenvalues that were asked for were not reached; the message says what to try."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +83,8 @@ def eigenpairs(
         max_iterations: Restarts of Lanczos before giving up.
 
     Raises:
-        NotConvergedError: If ``max_iterations`` are not enough.
+        NotConvergedError: If ``max_iterations`` are not enough, or if what was found is no
+            eigenpair of γ: residuals are always checked.
     """
     op = certified(graph, S)
     values, w = _symmetric_pairs(op, k, which, tol, max_iterations)
@@ -133,8 +121,8 @@ def _symmetric_pairs(
         # Scaled into [1, 3], so that tol means the same for every S; ARPACK may lose eigenvalue 0.
         width = (high - low) / 2
         centre = low - width
-        scaled = (matrix - centre * eye_array(n)).tocsr() / width
-        values, w = _lanczos(scaled, k, which, tol, max_iterations)
+        scaled = csr_array(matrix - centre * eye_array(n, format="csr")) / width
+        values, w = extreme_pairs(scaled, k, which, tol, max_iterations)
         return values * width + centre, w
     if n > DENSE_LIMIT:
         raise InputError(f"k = {k} of {n} eigenvalues is too many for Lanczos; ask for fewer")
@@ -155,10 +143,10 @@ def _formed(op: ShiftOperator) -> csr_array:
         return eye_array(op.shape[0], format="csr")
     assert isinstance(op, Polynomial), type(op)
     matrix, identity = _formed(op.of), eye_array(op.shape[0], format="csr")
-    terms = TERMS[op.basis](lambda x: matrix @ x, identity, len(op.coefficients) - 1, **op.options)
-    coefficients = op.coefficients.double()
+    coefficients, basis = op.coefficients.double(), algebra.BASES[op.basis]
     if op.basis == "bernstein":
-        coefficients = from_bernstein(coefficients)
+        coefficients = algebra.from_bernstein(coefficients)
+    terms = basis(lambda x: matrix @ x, identity, len(coefficients) - 1, **op.options)
     total = sum(c * term for c, term in zip(coefficients.tolist(), terms, strict=True))
     return csr_array(total)
 
@@ -170,7 +158,7 @@ def _symmetriser(op: ShiftOperator) -> Tensor:
     if isinstance(op, (Scaled, Polynomial)):
         return _symmetriser(op.of)
     if isinstance(op, Sum) and not op.is_symmetric:
-        return _symmetriser(op.right if is_multiple_of_identity(op.left) else op.left)
+        return _symmetriser(op.right if algebra.is_multiple_of_identity(op.left) else op.left)
     return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
 
 
@@ -186,71 +174,3 @@ def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
     low = {"smallest": k, "largest": 0, "both": k // 2}[which]
     places: NDArray[np.intp] = np.r_[0:low, size - (k - low) : size]
     return places
-
-
-def _lanczos(
-    matrix: csr_array, k: int, which: str, tol: float, max_iterations: int
-) -> tuple[Array, Array]:
-    n = matrix.shape[0]
-    random = np.random.default_rng(0)
-    inside = float(matrix.diagonal().mean())  # the mean eigenvalue: found ones are moved there
-
-    def search(
-        operator: Any, count: int, accuracy: float, start: Array | float = 0.0
-    ) -> tuple[Array, Array]:
-        try:
-            values, w = eigsh(
-                operator,
-                count,
-                which="LA" if which == "both" and count == 1 else ENDS[which],
-                tol=accuracy,
-                maxiter=max_iterations,
-                ncv=min(n, max(32, 2 * count + 1)),
-                # Always something new: what a start has of an eigenspace is found and taken out.
-                v0=start + random.standard_normal(n) * n**-0.5,
-            )
-        except ArpackNoConvergence as error:
-            raise NotConvergedError(
-                f"only {len(error.eigenvalues)} of {count} eigenvalues converged in "
-                f"{max_iterations} iterations; raise max_iterations, loosen tol ({tol:g}), "
-                "ask for a larger k, or look at the density instead"
-            ) from None
-        order = np.argsort(values)
-        return values[order], w[:, order]
-
-    values, w = search(matrix, k, tol)
-    ends = 2 if which == "both" and k > 1 else 1
-    accuracy, start = max(tol, COARSE), np.zeros(n)
-    while True:
-        # A single Krylov space holds one vector of each eigenspace: what is left may be as extreme.
-        rest = _deflated(matrix, values, w, inside)
-        probe, u = search(rest, ends, accuracy, start)
-        error = np.linalg.norm(rest @ u - u * probe, axis=0)
-        if not _belongs(probe, error, values, which, max(2 * tol, 1e-12)):
-            return values, w
-        if accuracy > tol:  # perhaps: look more closely, from there, before searching once more
-            accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
-            continue
-        more, u = search(rest, k, tol)
-        order = np.argsort(np.r_[values, more])
-        chosen = order[_ends(order.size, k, which)]
-        values, w = np.r_[values, more][chosen], np.c_[w, u][:, chosen]
-        start = np.zeros(n)
-
-
-def _deflated(matrix: csr_array, values: Array, w: Array, inside: float) -> LinearOperator:
-    """The matrix with these eigenvalues moved into the inside of the spectrum."""
-
-    def moved(x: Array) -> Array:
-        out: Array = matrix @ x - w @ (((values - inside) * w).T @ x)
-        return out
-
-    return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
-
-
-def _belongs(probe: Array, error: Array, kept: Array, which: str, slack: float) -> bool:
-    """Whether what was left out may reach past the least extreme value kept, by more than slack."""
-    low = {"smallest": kept.size, "largest": 0, "both": kept.size // 2}[which]
-    below = low > 0 and bool(probe[0] - error[0] < kept[low - 1] - slack)
-    above = low < kept.size and bool(probe[-1] + error[-1] > kept[low] + slack)
-    return below or above

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -14,6 +15,8 @@ from pgso.spectrum.kernel_polynomial import Density, density
 from pgso.spectrum.lanczos import NotConvergedError, eigenvalues
 from pgso.spectrum.optimal_interval import interval
 from pgso.spectrum.undirected import undirected
+
+LARGEST = 1e150  # of an operator whose spectrum can be shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +57,14 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     """
     graph = undirected(graph)
     params = resolve(S).as_floats()
-    theorem2, optimal = (
-        tuple(float(end) for end in interval(graph, params, method=method))
-        for method in ("theorem2", "optimal")
-    )
+    theorem2 = tuple(float(end) for end in interval(graph, params, method="theorem2"))
+    degree = float(graph.degree.abs().max()) if graph.num_nodes else 0.0
+    if not max(*map(abs, theorem2), degree) < LARGEST:
+        raise InputError(
+            f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}, whose "
+            "squares do not fit into double precision; scale S or the weights"
+        )
+    optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing

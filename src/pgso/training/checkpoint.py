@@ -1,6 +1,8 @@
 """Weights in files: safetensors with a JSON header, nothing that could run code."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,33 +71,50 @@ class Checkpoint:
         if not self.path.exists():
             return False
         tensors, header = _read(self.path)
-        spec = RunSpec(**header["spec"])
+        with _naming(self.path):
+            spec = RunSpec(**header["spec"])
         if spec.dataset == session.spec.dataset and header.get("data") != self.data:
             return False  # the user's files have changed since
         if spec != session.spec:
             raise InputError(
                 f"{self.path} belongs to another run; choose another file, or remove it"
             )
-        _assign(session.model, _part(tensors, "model/"))
-        session.best_weights = _part(tensors, "best/")
-        state = session.optimiser.state_dict()
-        state["state"] = {}
-        for name, value in _part(tensors, "optimiser/").items():
-            place, moment = name.split("/")
-            state["state"].setdefault(int(place), {})[moment] = value
-        for group, rate in zip(state["param_groups"], header["rates"], strict=True):
-            group["lr"] = rate
-        session.optimiser.load_state_dict(state)
-        session.scheduler.load_state_dict(header["scheduler"])
-        session.curves = header["curves"]
-        session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
-        torch.set_rng_state(tensors["random"])
+        with _naming(self.path):
+            _take_up(session, tensors, header)
         return True
 
     def remove(self) -> None:
         """It has served, and so have those of the several trainings."""
         for each in (self, *self.parts):
             each.path.unlink(missing_ok=True)
+
+
+def _take_up(session: "Session", tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    """Put weights, optimiser, curves and random state of a checkpoint into a session."""
+    _assign(session.model, _part(tensors, "model/"))
+    session.best_weights = _part(tensors, "best/")
+    state = session.optimiser.state_dict()
+    state["state"] = {}
+    for name, value in _part(tensors, "optimiser/").items():
+        place, moment = name.split("/")
+        state["state"].setdefault(int(place), {})[moment] = value
+    for group, rate in zip(state["param_groups"], header["rates"], strict=True):
+        group["lr"] = rate
+    _check_moments(session, state["state"])
+    session.optimiser.load_state_dict(state)
+    session.scheduler.load_state_dict(header["scheduler"])
+    session.curves = header["curves"]
+    session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
+    torch.set_rng_state(tensors["random"])
+
+
+def _check_moments(session: "Session", state: dict[int, dict[str, Tensor]]) -> None:
+    """Refuse moments that are not of the parameters' shapes: the fused step would not look."""
+    parameters = [p for group in session.optimiser.param_groups for p in group["params"]]
+    for place, moments in state.items():
+        for name, value in moments.items():
+            if name != "step" and value.shape != parameters[place].shape:
+                raise ValueError(f"moment {name} of parameter {place}")
 
 
 def save_model(path: Path, session: "Session") -> None:
@@ -121,15 +140,36 @@ def take_best(session: "Session") -> GNN:
 
 def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
     """The model in a file, its spec, and the header that says what data it fits."""
-    from pgso.training.session import build_model
+    from pgso.training.session import build_model, tensors_of
 
     tensors, header = _read(Path(path))
     if "classes" not in header:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
-    spec = RunSpec(**header["spec"])
-    model = build_model(spec, _Shape(header))  # type: ignore[arg-type]
-    _assign(model, tensors)
+    with _naming(Path(path)):
+        spec, shape = RunSpec(**header["spec"]), _Shape(header)
+        with torch.device("meta"):  # takes no memory, whatever widths the header claims
+            claimed = tensors_of(build_model(spec, shape))  # type: ignore[arg-type]
+        if _shapes(claimed) != _shapes(tensors):
+            raise ValueError("its tensors are not those of the model it describes")
+        model = build_model(spec, shape)  # type: ignore[arg-type]
+        _assign(model, tensors)
     return model, spec, header
+
+
+def _shapes(tensors: dict[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: value.shape for name, value in tensors.items()}
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say which file is broken, in one sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise InputError(
+            f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
+        ) from None
 
 
 def fitted(header: dict[str, Any], task: "Task") -> "Task":
@@ -156,14 +196,23 @@ def fitted(header: dict[str, Any], task: "Task") -> "Task":
 
 
 class _Shape:
-    """What of a task its model depends on."""
+    """What of a task its model depends on, checked."""
 
     def __init__(self, header: dict[str, Any]) -> None:
-        self.num_features = header["num_features"]
-        self.num_nodes = header.get("num_nodes", 0)
+        self.num_features = _count(header["num_features"])
+        self.num_nodes = _count(header.get("num_nodes", 0))
         self.num_classes = len(header["classes"])
-        self.categories = header["categories"]
+        categories = header["categories"]
+        self.categories = None if categories is None else tuple(map(_count, categories))
         self.kind = header["kind"]
+        if not all(isinstance(name, str) for name in header["classes"]):
+            raise ValueError("classes that are no words")
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**40:
+        raise ValueError(f"{value!r:.40} is no count")
+    return value
 
 
 def _write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -175,12 +224,15 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {})["pgso"])
+            if not isinstance(header, dict):
+                raise ValueError("its header is no dictionary")
             return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
     except FileNotFoundError:
         raise InputError(f"there is no saved model at {path}; write one with --save") from None
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
+        reason = f"{error}"[:200]
         raise InputError(
-            f"{path} is not a file that pgso has saved ({error}); remove it, or write it again"
+            f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
         ) from None
 
 

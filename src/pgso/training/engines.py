@@ -1,6 +1,8 @@
 """Many runs at once: in this process, in several processes, or on a Ray cluster."""
 
 import os
+import re
+import socket
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -14,6 +16,7 @@ from pgso.training.threads import one_thread
 from pgso.training.workers import Records, run_in_workers
 
 Engine = Literal["local", "ray"]
+RAY_PATIENCE = 10.0  # seconds for a cluster to answer
 OnRecord = Callable[[RunRecord], None]
 
 
@@ -90,7 +93,7 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
         raise InputError("the ray engine needs Ray: pip install 'pgso[cluster]'") from None
     started_here = not ray.is_initialized()
     if started_here:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+        _start_ray(ray, address)
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
     # Workers elsewhere may know their own $PGSO_DATA, and else not even ours.
     where, else_where = map(_absolute, (root, os.environ.get("PGSO_DATA")))
@@ -112,6 +115,27 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
             ray.cancel(reference, force=True)
         if started_here:
             ray.shutdown()
+
+
+def _start_ray(ray: Any, address: str | None) -> None:
+    """Join a cluster, or start one here; Ray alone would look for a wrong address for minutes."""
+    found = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
+    if address is not None and found is None and address not in ("auto", "local"):
+        raise InputError(
+            f"{address!r:.80} is no address of a Ray cluster; give host:port, ray://host:port, "
+            "auto or local"
+        )
+    try:
+        if found is not None:
+            with socket.create_connection((found[1].strip("[]"), int(found[2])), RAY_PATIENCE):
+                pass
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    except (OSError, RuntimeError, ValueError, OverflowError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(
+            f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
+            "or start one with ray start --head"
+        ) from None
 
 
 def _absolute(path: str | Path | None) -> str | None:

@@ -2,6 +2,7 @@
 
 import platform
 import resource
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -25,6 +26,9 @@ from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
 
 Watcher = Callable[[Session], None]
+LARGEST_START = 1e38  # of a scalar of S, in 32 bits
+
+_ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
 
 
 def fit(
@@ -59,7 +63,7 @@ def fit(
         ('done', 5)
     """
     state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
-    with one_thread():
+    with _ONE_AT_A_TIME, one_thread():
         task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
     session, record = fit_task(spec, task, watch=watch, checkpoint=away)
@@ -84,12 +88,15 @@ def fit_task(
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
-    Torch's generator is left as it was found.
+    Torch's generator is left as it was found. There is one of it in a process, and one number of
+    threads: fits in several Python threads wait for each other, so that each gives the record it
+    gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
     """
     check_task(spec, task)
-    with one_thread():
+    with _ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
     with (
+        _ONE_AT_A_TIME,
         nullcontext() if wants_threads(task) else one_thread(),
         torch.random.fork_rng(devices=[]),
     ):
@@ -162,6 +169,8 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
 
 def check_task(spec: RunSpec, task: Task) -> None:
     """Refuse what cannot be trained on."""
+    if isinstance(spec.preset, tuple) and not max(map(abs, spec.preset)) < LARGEST_START:
+        raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
     if spec.shape == "node" and task.kind == "graph":

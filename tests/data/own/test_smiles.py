@@ -75,3 +75,9 @@ def test_three_classes_are_scored_by_accuracy(tmp_path):
 def test_what_is_wrong_is_said(tmp_path, rows, header, problem):
     with pytest.raises(InputError, match=problem):
         load_task(write(tmp_path, *rows, header=header))
+
+
+def test_a_smiles_that_would_take_minutes_is_refused_with_its_line(tmp_path):
+    (tmp_path / "m.csv").write_text(f"smiles,label\nCC,0\n{'C' * 5_001},1\n")
+    with pytest.raises(InputError, match=r"m\.csv, line 3: a SMILES of 5001 letters"):
+        load_task(tmp_path / "m.csv")

@@ -1,3 +1,4 @@
+import pickle
 import shutil
 
 import numpy as np
@@ -83,3 +84,11 @@ def test_a_bom_crlf_and_no_newline_at_the_end_change_nothing(folder, tmp_path):
     after = load(folder)
     assert np.array_equal(before.y, after.y)
     shutil.rmtree(folder)
+
+
+def test_a_list_that_stands_in_many_places_is_refused_before_it_is_spelt_out(folder):
+    shared = list(range(500))
+    path = folder / "ind.toy.graph"
+    path.write_bytes(pickle.dumps(dict.fromkeys(range(500), shared), 2))
+    with pytest.raises(InputError, match="dictionary of neighbours"):
+        load(folder)

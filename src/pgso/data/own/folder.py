@@ -1,11 +1,10 @@
 """A user's folder: edges.csv, labels.csv, and if they like features.csv or .npy, splits.csv."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, Split, check_finite, is_on_disk
+from pgso.data.arrays import Array, Arrays, Split, check_finite, identity, is_on_disk
 from pgso.data.dataset import check_choice
 from pgso.data.edges import merged
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
@@ -57,8 +56,8 @@ def load_folder(
     nodes = {name: i for i, name in enumerate(names)}
     described, columns = _features(path, nodes)  # may add nodes without a label
     edges = _body(path / "edges.csv")
-    _check_first_line(edges, nodes)
     check_widths(edges, 2, 3)
+    _check_first_line(edges, nodes)
     if described is None:
         for name in (name for row in edges for name in row.cells[:2]):
             nodes.setdefault(name, len(nodes))
@@ -74,7 +73,7 @@ def load_folder(
     return Arrays(
         edge_index=edge_index,
         edge_weight=weight,
-        x=_identity(n) if described is None else described,
+        x=identity(n) if described is None else described,
         y=y,
         split=(none, none, none)
         if unlabelled
@@ -206,9 +205,3 @@ def _split(path: Path, nodes: dict[str, int], y: Array) -> Split | None:
         if part[node] >= 0 and y[node] < 0:
             raise row.error("a node without a label cannot be part of the split")
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)
-
-
-def _identity(n: int) -> Any:
-    import scipy.sparse
-
-    return scipy.sparse.csr_array(scipy.sparse.eye_array(n, dtype=np.float32))

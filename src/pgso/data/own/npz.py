@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.archive import read_archive
-from pgso.data.arrays import Array, Arrays, Split, check_range
+from pgso.data.arrays import Array, Arrays, Split, check_range, identity
 from pgso.data.dataset import check_choice
 from pgso.data.edges import merged
 from pgso.data.own.table import encode_labels
@@ -50,8 +50,8 @@ def load_npz(
         raise InputError(f"{path}: 'edge_weight' must be one number per edge")
     n = len(labels)
     check_range(edge_index, 0, n, f"{path}: a node id of 'edge_index'")
-    x = raw["x"] if "x" in raw else np.eye(n, dtype=np.float32)
-    if x.ndim != 2 or len(x) != n or x.dtype.kind not in "biuf":
+    x = raw["x"] if "x" in raw else identity(n)
+    if x.ndim != 2 or x.shape[0] != n or x.dtype.kind not in "biuf":
         raise InputError(f"{path}: 'x' must be numbers of shape ({n}, F), a row per node")
     unknown = "" if labels.dtype.kind == "U" else "-1"
     y, classes = encode_labels(["" if str(v) == unknown else str(v) for v in labels])
@@ -75,7 +75,7 @@ def _split(raw: dict[str, Array], n: int, path: Path) -> Split | None:
         return None
     if len(parts) < len(PARTS):
         raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
-    train, val, test = (np.flatnonzero(p) if p.dtype == bool else p for p in parts)
+    train, val, test = (np.flatnonzero(p) if p.dtype == bool and p.ndim == 1 else p for p in parts)
     if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (train, val, test)):
         raise InputError(f"{path}: train, val and test must be indices or masks of {n} nodes")
     return train, val, test

@@ -12,6 +12,8 @@ from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_
 from pgso.data.splits import split_each_class
 from pgso.errors import InputError
 
+MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for twice as many
+
 
 def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> Arrays:
     """A graph task from a CSV file with the columns ``smiles`` and ``label``.
@@ -70,6 +72,9 @@ def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Mo
     """The rows whose molecules RDKit can read, and those molecules."""
     kept, molecules, lost = [], [], []
     for row in rows:
+        if len(row.cells[column]) > MOST_LETTERS:
+            letters = len(row.cells[column])
+            raise row.error(f"a SMILES of {letters} letters; at most {MOST_LETTERS} are read")
         molecule = molecule_of(row.cells[column])
         if molecule is None:
             lost.append(row)
@@ -81,7 +86,7 @@ def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Mo
     if lost:
         warnings.warn(
             f"{len(lost)} of {len(rows)} molecules of {path} could not be parsed and are left out, "
-            f"the first in line {lost[0].line}: {lost[0].cells[column]!r}",
+            f"the first in line {lost[0].line}: {lost[0].cells[column][:80]!r}",
             stacklevel=2,
         )
     return kept, molecules

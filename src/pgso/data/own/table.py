@@ -39,8 +39,14 @@ class Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The lines of a CSV file that are not blank, their cells stripped."""
-    reader = csv.reader(read_lines(path), strict=True)
+    """The lines of a CSV file that are not blank, their cells stripped.
+
+    Cells are separated by commas or, if the first line has none, by tabs or semicolons.
+    """
+    lines = read_lines(path)
+    first = next(line for line in lines if line)
+    separator = next((mark for mark in ",\t;" if mark in first), ",")
+    reader = csv.reader(lines, strict=True, delimiter=separator)
     rows = []
     try:
         for cells in reader:
@@ -48,6 +54,8 @@ def read_rows(path: Path) -> list[Row]:
                 rows.append(Row(path, reader.line_num, [cell.strip() for cell in cells]))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+    if not rows:
+        raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
 
 
@@ -56,7 +64,11 @@ def check_widths(rows: Sequence[Row], *widths: int) -> None:
     allowed = " or ".join(str(width) for width in widths)
     for row in rows:
         if len(row.cells) not in widths:
-            raise row.error(f"expected {allowed} cells, got {len(row.cells)}")
+            shown = ",".join(row.cells)[:60]
+            raise row.error(
+                f"expected {allowed} cells, got {len(row.cells)} ({shown!r}); separate them by "
+                "commas"
+            )
         if len(row.cells) != len(rows[0].cells):
             raise row.error(
                 f"expected {len(rows[0].cells)} cells as in line {rows[0].line}, "

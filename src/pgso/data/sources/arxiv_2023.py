@@ -26,7 +26,9 @@ def load(root: Path, seed: int, *, undirected: bool = True) -> Arrays:
         undirected: Whether every citation gets its reverse, as for ogbn-arxiv.
     """
     folder = root / FOLDER
-    raw = read_archive(folder / "title_svd128.npz", {"x": 2, "y": 1, "classes": 1})
+    raw = read_archive(
+        folder / "title_svd128.npz", {"x": 2, "y": 1, "classes": 1}, words=("classes",)
+    )
     x = raw["x"].astype(np.float32)
     check_finite(x, f"{folder / 'title_svd128.npz'}: features")
     citations = read_numbers(folder / "edges.csv.gz", np.int64, 2, header=True).T

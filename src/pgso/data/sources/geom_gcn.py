@@ -12,6 +12,7 @@ from pgso.data.cache import cached
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.download import fetch_with_pyg
 from pgso.data.edges import both_directions, distinct
+from pgso.data.limits import check_dense
 from pgso.data.splits import masks_to_split
 from pgso.data.text import parse_numbers, read_lines
 from pgso.errors import InputError
@@ -123,6 +124,7 @@ def _bags(fields: list[str], path: Path) -> Array:  # (n, F)
     ]
     words = np.concatenate(bags)
     check_range(words, 0, 10**5, f"{path}: a word")
+    check_dense(len(bags), int(words.max()) + 1, f"{path}: bags of words")
     x = np.zeros((len(bags), int(words.max()) + 1), dtype=np.float32)
     x[np.repeat(np.arange(len(bags)), [len(bag) for bag in bags]), words] = 1
     return x

@@ -41,10 +41,11 @@ def load(name: str, root: Path, seed: int) -> Arrays:
     if any(mask.shape != (10, n) for mask in masks) or raw["edges"].shape[1] != 2:
         raise InputError(f"{path}: its arrays do not fit {n} nodes and 10 splits; fetch it again")
     check_range(raw["edges"], 0, n, f"{path}: a node id")
+    check_range(y, 0, PUBLISHED[name].classes, f"{path}: a label")
     arrays = Arrays(
         edge_index=both_directions(raw["edges"].T, n),
         x=raw["node_features"].astype(np.float32),
-        y=y,
+        y=y.astype(np.int64),
         split=masks_to_split(*(mask[seed % 10] for mask in masks)),
         classes=tuple(str(c) for c in range(int(y.max()) + 1)),
         metric="roc_auc" if PUBLISHED[name].classes == 2 else "accuracy",

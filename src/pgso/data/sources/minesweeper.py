@@ -12,6 +12,8 @@ from pgso.errors import InputError
 
 MOST = 5  # counts from here on share a column, as in the public file
 
+MAX_CELLS = 4_000_000  # with 32 million edges, about 4 GB
+
 
 def load(
     root: Path,
@@ -39,7 +41,9 @@ def load(
         if isinstance(value, bool) or not isinstance(value, int) or value < 2:
             raise InputError(f"{name} must be a whole number from 2 on, got {value!r}")
     n = rows * cols
-    num_mines = round(mines * n)
+    if n > MAX_CELLS:
+        raise InputError(f"rows x cols may be at most {MAX_CELLS} cells, got {rows} x {cols}")
+    num_mines = round(mines * n) if 0 <= mines <= 1 else 0
     if not 3 <= num_mines <= n - 3 or not 0 <= hidden <= 1:
         raise InputError(
             f"mines and hidden must be shares between 0 and 1 that leave three cells of each "

@@ -91,6 +91,8 @@ def load(
 def _edges(neighbours: Any, n: int, path: Path) -> Array:
     try:
         counts = [len(targets) for targets in neighbours.values()]
+        if sum(counts) > path.stat().st_size:  # one list may stand in many places
+            raise ValueError("more neighbours than the file has bytes")
         source = np.repeat(np.array(list(neighbours), dtype=np.int64), counts)
         target = np.array([i for targets in neighbours.values() for i in targets], dtype=np.int64)
     except (AttributeError, TypeError, ValueError, OverflowError):

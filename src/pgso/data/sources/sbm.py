@@ -7,9 +7,11 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_choice
+from pgso.data.limits import check_dense
 from pgso.data.splits import split_each_class
 from pgso.errors import InputError
 
+MOST_COMMUNITIES = 10_000
 MOST_EDGES = 3e8  # more would not fit into the memory of a common machine
 
 
@@ -121,6 +123,8 @@ def _pairs(numbers: Array) -> Array:  # (2, len(numbers))
 def _sizes(communities: int, size: int | Sequence[int]) -> Array:
     if isinstance(communities, bool) or not isinstance(communities, int) or communities < 2:
         raise InputError(f"communities must be a whole number from 2 on, got {communities!r}")
+    if communities > MOST_COMMUNITIES:
+        raise InputError(f"communities may be at most {MOST_COMMUNITIES}, got {communities}")
     sizes = np.atleast_1d(np.asarray(size))
     if len(sizes) == 1:
         sizes = np.repeat(sizes, communities)
@@ -128,6 +132,7 @@ def _sizes(communities: int, size: int | Sequence[int]) -> Array:
         raise InputError(
             f"size must be a whole number from 3 on, or {communities} of them; got {size!r}"
         )
+    check_dense(sum(int(count) for count in sizes), communities + 1, "one-hot attributes")
     return sizes.astype(np.int64)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.archive import read_archive
-from pgso.data.arrays import Arrays
+from pgso.data.arrays import Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.download import fetch_with_pyg
 from pgso.data.edges import both_directions, without_loops
@@ -30,7 +30,9 @@ def load(name: str, root: Path, seed: int) -> Arrays:
     raw = read_archive(
         path, {f"{m}_{p}": 1 for m in ("adj", "attr") for p in parts} | {"labels": 1}
     )
-    y = raw["labels"].astype(np.int64)
+    y = raw["labels"]
+    check_range(y, 0, PUBLISHED[name][1].classes, f"{path}: a label")
+    y = y.astype(np.int64)
     try:
         adjacency, x = (
             scipy.sparse.csr_array(

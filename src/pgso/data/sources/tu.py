@@ -9,6 +9,7 @@ from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
 from pgso.data.download import fetch_with_pyg
 from pgso.data.edges import distinct, without_loops
+from pgso.data.limits import check_dense
 from pgso.data.splits import split_into_folds
 from pgso.data.text import read_numbers
 from pgso.errors import InputError
@@ -19,6 +20,7 @@ PUBLISHED = {
     "IMDB-BINARY": Sizes(1_000, 19_773, 193_062, 136, 2),
     "IMDB-MULTI": Sizes(1_500, 19_502, 197_806, 89, 3),
 }
+MAX_LABELS = 10**4
 MAX_DEGREE = 511  # degrees above share a column, lest one hub make all features wide
 
 
@@ -67,16 +69,16 @@ def load(
     if numbers.is_file() and (attributes or not labels.is_file()):
         parts.append(read_numbers(numbers, np.float32))
     if labels.is_file():
-        parts += [_one_hot(column - column.min()) for column in read_numbers(labels, np.int64).T]
+        parts += [_one_hot(column) for column in read_numbers(labels, np.int64).T]
     if not parts:
         degree = np.bincount(edge_index[1], minlength=n)
-        parts.append(_one_hot(np.minimum(degree, MAX_DEGREE)))
+        parts.append(_one_hot(np.minimum(degree, MAX_DEGREE), 0))
     if any(len(part) != n for part in parts):
         raise InputError(f"{folder}: {n} nodes have {len(parts[0])} rows of labels or attributes")
 
     arrays = Arrays(
         edge_index=edge_index,
-        x=np.concatenate(parts, axis=1),
+        x=parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1),
         y=y,
         split=split_into_folds(y, seed, folds, protocol),
         classes=tuple(str(value) for value in values),
@@ -95,11 +97,14 @@ def tu_dataset(name: str, root: Path) -> Dataset | None:
     return None
 
 
-def _one_hot(labels: Array) -> Array:  # (n, values)
-    if int(labels.max()) > 10**4:
-        raise InputError(f"node labels reach {int(labels.max())}, too many for one-hot features")
-    x = np.zeros((len(labels), int(labels.max()) + 1), dtype=np.float32)
-    x[np.arange(len(labels)), labels] = 1
+def _one_hot(labels: Array, lowest: int | None = None) -> Array:  # (n, values)
+    lowest = int(labels.min()) if lowest is None else lowest
+    values = int(labels.max()) - lowest + 1  # of Python's own numbers, which do not overflow
+    if values > MAX_LABELS:
+        raise InputError(f"node labels span {values} values, too many for one-hot features")
+    check_dense(len(labels), values, "one-hot node labels")
+    x = np.zeros((len(labels), values), dtype=np.float32)
+    x[np.arange(len(labels)), labels - lowest] = 1
     return x
 
 
