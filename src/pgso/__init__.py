@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pgso import bases as bases
     from pgso import spectrum as spectrum
     from pgso.convs import CONVS as CONVS
+    from pgso.convs.bank import BankConv as BankConv
+    from pgso.convs.filter import FilterConv as FilterConv
     from pgso.convs.gat import GATConv as GATConv
     from pgso.convs.gcn import GCNConv as GCNConv
     from pgso.convs.gin import GINConv as GINConv
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
     from pgso.graph import Graph as Graph
+    from pgso.graph import Relations as Relations
     from pgso.gso.algebra import polynomial as polynomial
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.module import PGSO as PGSO
@@ -38,7 +41,9 @@ if TYPE_CHECKING:
     from pgso.training.fit import fit as fit
 
 _HOMES = {
+    "BankConv": "pgso.convs.bank",
     "CONVS": "pgso.convs",
+    "FilterConv": "pgso.convs.filter",
     "GATConv": "pgso.convs.gat",
     "GCNConv": "pgso.convs.gcn",
     "GINConv": "pgso.convs.gin",
@@ -50,6 +55,7 @@ _HOMES = {
     "PGSOFeatures": "pgso.estimators.features",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
+    "Relations": "pgso.graph",
     "RunRecord": "pgso.records",
     "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",

@@ -15,6 +15,7 @@ from pgso.graph import Graph
 from pgso.gso.explanation import EdgeMasking
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
+from pgso.gso.shapes import Shape
 from pgso.registry import Registry
 
 OnGraph = Graph | Tensor | ShiftOperator | tuple[ShiftOperator, ...]  # where a conv is applied
@@ -25,14 +26,16 @@ class Conv(EdgeMasking):
 
     Class attributes say where the operator starts unless told otherwise (``preset``), whether a
     stack of layers is one linear map with one operator per hop (``collapses``), whether layers
-    take ``heads`` and ``attention_dropout`` (``attends``), and whether classes are read off the
-    last layer by a linear map of their own (``reads_out``).
+    take ``heads`` and ``attention_dropout`` (``attends``), whether they are sums of ``terms``
+    (``takes_terms``), and whether classes are read off the last layer by a linear map of their own
+    (``reads_out``).
     """
 
     preset: str
     collapses = False
     attends = False
     reads_out = False
+    takes_terms = False
 
     gso: PGSO
 
@@ -51,6 +54,12 @@ class Conv(EdgeMasking):
         """This conv as a layer of a network that is ``out_channels`` wide after it."""
         del to_output  # attention alone treats the last layer differently
         return cls(in_channels, out_channels, gso, **options)
+
+    @classmethod
+    def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
+        """The operators of one layer, for a network that shares them or makes them anew."""
+        del options
+        return [PGSO(cls.preset if start is None else start, learn, shape)]
 
     @property
     def operators(self) -> tuple[PGSO, ...]:

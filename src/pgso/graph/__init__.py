@@ -5,6 +5,7 @@ from pgso.graph.edges import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
 from pgso.graph.product import product, row_dots, turn, weighted_product
+from pgso.graph.relations import Relations
 from pgso.graph.sample import Sample
 from pgso.graph.structure import Pattern, Structure
 
@@ -13,6 +14,7 @@ __all__ = [
     "Graph",
     "Memo",
     "Pattern",
+    "Relations",
     "Sample",
     "Structure",
     "as_graph",

@@ -79,6 +79,13 @@ class EdgeList:
         return self.row_sums.device
 
     @property
+    def T(self) -> "EdgeList":
+        """All edges reversed."""
+        p = self.pattern
+        reverse = Pattern(None, p.col, p.row, p.places, (p.shape[1], p.shape[0]))
+        return EdgeList(reverse, self.weight, self.column_sums, self.loops, self.row_sums)
+
+    @property
     def degree(self) -> Tensor:  # (n,)
         """A's row sums: weighted in-degrees, self-loops included."""
         return self.row_sums.to(self.dtype)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, as_graph
+from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.gso.dense import DEGREES
 from pgso.gso.explanation import EdgeMasking
 from pgso.gso.operator import EntryShift, Features, OnPattern, ShiftOperator
@@ -31,6 +31,8 @@ class PGSO(EdgeMasking):
             that a small network finds from the node's place, on any graph.
         degrees: ``"row"``: powers of row sums, as in the paper; ``"both"``: e2 acts on row sums, e3
             on column sums. They are the same on undirected graphs.
+        edges: On which edges it acts: all as they are (None or ``"in"``), all reversed
+            (``"out"``), or those of one relation of a :class:`pgso.Relations`.
 
     Example:
         >>> PGSO("gcn", learn=("m2", "a"))
@@ -55,11 +57,12 @@ class PGSO(EdgeMasking):
         learn: bool | Collection[str] = True,
         shape: Shape = "scalar",
         degrees: str = "row",
+        edges: str | None = None,
     ) -> None:
         super().__init__()
         if degrees not in DEGREES:
             raise UnknownNameError("degrees", degrees, DEGREES)
-        self.degrees = degrees
+        self.degrees, self.edges = degrees, edges
         self.start = resolve(S).as_floats()
         self.learned = _learned_names(learn)
         self.kind, size = parse_shape(shape)
@@ -125,9 +128,21 @@ class PGSO(EdgeMasking):
         if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
             part: ShiftOperator = graph.operator_of(self)
             return part
+        if isinstance(graph, Relations):
+            graph = graph.part(None if self.edges in ("in", "out") else self.edges)
+        elif self.edges not in (None, "in", "out"):
+            raise InputError(
+                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
+            )
         given = graph
         if not isinstance(graph, EdgeList):
             graph = as_graph(graph, edge_weight)
+        if self.edges == "out":
+            graph = graph.T
+            if isinstance(given, Tensor) and given.layout == torch.strided:
+                given = given.flip(0)
+            elif isinstance(given, Graph):
+                given = given.T
         S = self.S_on(graph)
         operator = unchecked_shift(graph, S, self.degrees, per_head=self.kind == "head")
         if not self.explain or not masked:
@@ -173,6 +188,8 @@ class PGSO(EdgeMasking):
             values = f"{values}, shape={self.shape!r}"
         if self.degrees != "row":
             values = f"{values}, degrees={self.degrees!r}"
+        if self.edges is not None:
+            values = f"{values}, edges={self.edges!r}"
         if len(self.learned) == len(NAMES):
             return values
         return f"{values}, learn={','.join(self.learned) or False}"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, as_graph
+from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.graph.checks import check_features, num_rows
 from pgso.gso.channels import ChannelShift
 from pgso.gso.dense import DEGREES
@@ -125,7 +125,7 @@ def graph_for(
     edge_weight: Tensor | None = None,
 ) -> Any:  # Graph | EdgeList
     """The prepared graph of this many nodes; while tracing, the edges as they are."""
-    if isinstance(graph, (Graph, EdgeList)) and edge_weight is None:
+    if isinstance(graph, (Graph, EdgeList, Relations)) and edge_weight is None:
         return graph
     if torch.compiler.is_compiling():
         return EdgeList.of(graph, edge_weight, num_nodes)  # type: ignore[arg-type]

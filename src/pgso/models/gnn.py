@@ -1,6 +1,7 @@
 """GNN, GNN-PGSO and GNN-mPGSO: one class, three operator modes (Section 3.3)."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -61,7 +62,8 @@ class GNN(nn.Module):
         task: ``"node"``, or ``"graph"`` to pool: then pass ``batch`` to ``forward``.
         pooling: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of each graph.
         categories: For integer features: how many values each column has; they are embedded.
-        **conv_options: Further arguments of the conv: ``heads`` and ``attention_dropout`` of GAT.
+        **conv_options: Further arguments of the conv: ``heads`` and ``attention_dropout`` of GAT,
+            ``terms`` of a bank, ``K`` and ``basis`` of a filter.
 
     Example:
         >>> model = GNN("gcn", 8, 16, 3, operator="mpgso")
@@ -107,7 +109,6 @@ class GNN(nn.Module):
         check_dropout("input_dropout", self.input_dropout)
 
         conv_class = CONVS[conv]
-        start = conv_class.preset if preset is None else preset
         learned = learn if operator != "fixed" else False
         self.encoder = None
         if categories is not None:
@@ -119,18 +120,22 @@ class GNN(nn.Module):
         widths = [*[hidden_channels] * (num_layers - 1), last]
         propagated = [last] * num_layers if conv_class.collapses else widths
         sized = [_sized(shape, width, conv_options) for width in propagated]
+        named = {key: conv_options[key] for key in ("terms",) if key in conv_options}
+        make = partial(conv_class.make_operators, preset, **named)
         if operator == "mpgso":
-            by_layer = [PGSO(start, learned, each) for each in sized]
+            by_layer = [make(learned, each) for each in sized]
         else:
             if len(set(sized)) > 1 and learned:
                 raise InputError(
                     f"layers of widths {', '.join(map(str, propagated))} cannot share an S per "
                     "channel; take one per layer with operator='mpgso'"
                 )
-            by_layer = [PGSO(start, learned, sized[0] if learned else "scalar")] * num_layers
+            by_layer = [make(learned, sized[0] if learned else "scalar")] * num_layers
         gsos: Sequence[Any] = by_layer
-        if conv_class.collapses:
-            widths, gsos = [last], [by_layer]
+        if conv_class.collapses:  # one operator a hop
+            widths, gsos = [last], [[gso for made in by_layer for gso in made]]
+        elif not conv_class.takes_terms:
+            gsos = [gso for (gso,) in by_layer]
         self.layers = nn.ModuleList()
         for place, (width, gso) in enumerate(zip(widths, gsos, strict=True)):
             hidden = reads_out or place < len(widths) - 1

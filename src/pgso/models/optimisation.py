@@ -4,6 +4,7 @@ from typing import Any
 
 from torch import nn
 
+from pgso.convs.filter import FilterConv
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import EXPONENTS
 
@@ -13,11 +14,22 @@ def param_groups(
     lr: float = 0.01,
     exponent_lr: float = 0.005,
     weight_decay: float = 5e-4,
+    coefficient_lr: float | None = None,
+    coefficient_decay: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Groups for any torch optimiser: weights, the scalars m1, m2, m3, a, and the exponents.
+    """Groups for any torch optimiser: weights, the scalars m1, m2, m3, a, exponents, filters.
 
     "The differentiation between the two learning rates is crucial for the model training, as the
     fluctuation of the exponential parameters has a higher impact" (Appendix B.2.2).
+
+    Args:
+        model: The network.
+        lr: Rate of the weights and of m1, m2, m3 and a.
+        exponent_lr: Rate of the exponents.
+        weight_decay: Of all.
+        coefficient_lr: Rate of the coefficients of filters, which want a lower one than weights; by
+            default as the exponents.
+        coefficient_decay: Decay of the coefficients; by default as of all.
 
     Example:
         >>> groups = param_groups(nn.ModuleList([nn.Linear(2, 2), PGSO("gcn")]))
@@ -28,11 +40,18 @@ def param_groups(
     named = [(name, p) for gso in operators for name, p in gso.named_parameters()]
     exponents = [p for name, p in named if name in EXPONENTS]
     scalars = [p for name, p in named if name not in EXPONENTS]
-    of_operators = {id(p) for _, p in named}
-    weights = [p for p in model.parameters() if id(p) not in of_operators]
-    groups = [
+    coefficients = [m.coefficients for m in model.modules() if isinstance(m, FilterConv)]
+    apart = {id(p) for p in [*coefficients, *(p for _, p in named)]}
+    weights = [p for p in model.parameters() if id(p) not in apart]
+    slow = exponent_lr if coefficient_lr is None else coefficient_lr
+    decay = weight_decay if coefficient_decay is None else coefficient_decay
+    groups: list[dict[str, Any]] = [
         {"name": "weights", "params": weights, "lr": lr, "weight_decay": weight_decay},
         {"name": "scalars", "params": scalars, "lr": lr, "weight_decay": weight_decay},
         {"name": "exponents", "params": exponents, "lr": exponent_lr, "weight_decay": weight_decay},
     ]
+    if coefficients:
+        groups.append(
+            {"name": "coefficients", "params": coefficients, "lr": slow, "weight_decay": decay}
+        )
     return [group for group in groups if group["params"]]

@@ -1,0 +1,169 @@
+"""Banks: several operators in one layer, each with weights of its own."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.registry import CONVS, Conv, OnGraph
+from pgso.errors import InputError
+from pgso.gso.module import PGSO
+from pgso.gso.operator import ShiftOperator
+from pgso.gso.presets import resolve
+from pgso.gso.shapes import Shape
+
+SELF = "self"
+TERMS = ("self", "gcn")
+
+
+class Term(NamedTuple):
+    """One summand of a bank: where its operator starts, and on which edges it acts."""
+
+    preset: str
+    edges: str | None  # None: all, as they are; "in", "out", or a relation's name
+
+    @classmethod
+    def of(cls, text: str) -> "Term":
+        """Read ``preset`` or ``preset@edges``.
+
+        Example:
+            >>> Term.of("gcn@out")
+            Term(preset='gcn', edges='out')
+        """
+        if not isinstance(text, str):
+            raise InputError(f'a term is a text such as "self", "gcn" or "gcn@out", got {text!r}')
+        preset, at, edges = text.partition("@")
+        resolve(preset)
+        if at and not edges:
+            raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
+        return cls(preset, edges or None)
+
+    def operator(self, learn: Any, shape: Shape = "scalar") -> PGSO:
+        """A directed term takes the degrees of both ends of an edge, as Dir-GCN does."""
+        degrees = "row" if self.edges is None else "both"
+        return PGSO(self.preset, learn, shape, degrees, self.edges)
+
+
+@CONVS.register("bank")
+class BankConv(Conv):
+    r"""A sum of operators, each with weights of its own.
+
+    .. math::
+        H^{(l+1)} = \sum_t \gamma_t(A, \mathcal{S}_t) H^{(l)} W_t^{(l)} + b, \qquad
+        \gamma_{self} = I
+
+    It is the paper's extension to matrix-valued :math:`m_1, m_2, m_3` and to more than one γ. With
+    ``("self", "mean")`` and fixed S this is PyG's ``SAGEConv``; with ``("self", "gcn")`` a GCN
+    with a residual map; with ``("self", "gcn@in", "gcn@out")`` a directed network.
+
+    Args:
+        in_channels: Features per node, or -1 to find out on first use.
+        out_channels: Features per node of the result.
+        gso: One operator for each term but ``"self"``, in their order; by default learned ones.
+        terms: ``"self"``; a preset; ``preset@in`` and ``preset@out`` for incoming and outgoing
+            edges, normalised by the degrees of both ends; ``preset@RELATION`` for one relation.
+        bias: Whether to add a bias.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
+        >>> BankConv(4, 3, terms=("self", "gcn@in", "gcn@out"))(torch.randn(3, 4), edges).shape
+        torch.Size([3, 3])
+    """
+
+    preset = "gcn"
+    takes_terms = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        gso: PGSO | Sequence[PGSO] | None = None,
+        terms: Sequence[str] = TERMS,
+        bias: bool = True,
+    ) -> None:
+        self.check_terms(terms)
+        made = self._operators(gso, [term for term in terms if term != SELF])
+        super().__init__(in_channels, out_channels, made[0] if made else None)
+        self.terms = tuple(terms)
+        self.banks = nn.ModuleList(made)
+        if not made:
+            del self.gso  # without a term on the graph there is no operator
+        self.lins = nn.ModuleList(
+            Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+            for _ in terms
+        )
+        self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
+
+    @staticmethod
+    def check_terms(terms: Sequence[str]) -> None:
+        """Refuse no term, one twice, and what cannot be read."""
+        if isinstance(terms, str) or not terms:
+            raise InputError(f'terms takes a sequence such as ("self", "gcn"), got {terms!r}')
+        if len(set(terms)) < len(terms):
+            raise InputError(f"a term may occur once, got {', '.join(terms)}")
+        for term in terms:
+            if term != SELF:
+                Term.of(term)
+
+    @classmethod
+    def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
+        """One operator per term; each term names where it starts."""
+        terms: Sequence[str] = options.get("terms", TERMS)
+        if start is not None:
+            raise InputError("the terms of a bank name their presets: terms=('self', 'laplacian')")
+        cls.check_terms(terms)
+        return [Term.of(term).operator(learn, shape) for term in terms if term != SELF]
+
+    @staticmethod
+    def _operators(gso: Any, on_graph: Sequence[str]) -> list[PGSO]:
+        if gso is None:
+            return [Term.of(term).operator(True) for term in on_graph]
+        given = [gso] if isinstance(gso, PGSO) else list(gso)
+        if len(given) != len(on_graph) or not all(isinstance(one, PGSO) for one in given):
+            raise InputError(
+                f"a bank of the terms {', '.join(on_graph) or 'none'} takes as many operators, "
+                f"got {len(given)}"
+            )
+        return given
+
+    @property
+    def operators(self) -> tuple[PGSO, ...]:
+        """One operator for each term on the graph."""
+        return tuple(self.banks)  # type: ignore[arg-type]
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; operators go back to where they started."""
+        super().reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(
+        self,
+        x: Features,  # (n, in_channels)
+        edge_index: OnGraph,
+        edge_weight: Tensor | None = None,  # (E,)
+    ) -> Tensor:  # (n, out_channels)
+        """The sum of all terms, each product on whichever side of its weights is narrower."""
+        x = as_features(x)
+        shifts = iter(self.on(x, edge_index, edge_weight))
+        gsos = iter(self.operators)
+        out: Tensor | None = None
+        for term, linear in zip(self.terms, self.lins, strict=True):
+            if term == SELF:
+                part = linear(x) if isinstance(x, Tensor) else linear.times_weight(x)  # type: ignore[operator]
+            else:
+                part = _term(x, next(gsos), next(shifts), linear)  # type: ignore[arg-type]
+            out = part if out is None else out + part
+        assert out is not None
+        return out if self.bias is None else out + self.bias
+
+
+def _term(x: Features, gso: PGSO, operator: ShiftOperator, linear: Linear) -> Tensor:
+    narrower = 0 < linear.in_channels <= linear.out_channels
+    if isinstance(x, Tensor) and narrower and gso.commutes:
+        out: Tensor = linear(gso(x, operator))
+    else:
+        out = gso(linear.times_weight(x), operator)
+    return out

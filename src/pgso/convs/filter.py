@@ -1,0 +1,162 @@
+"""Polynomial filters of a learned operator: GPR-GNN, ChebNet, BernNet and JacobiConv in one."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.registry import CONVS, Conv, OnGraph
+from pgso.errors import InputError, UnknownNameError
+from pgso.gso.algebra import BASES, polynomial
+from pgso.gso.module import PGSO
+from pgso.gso.operator import ShiftOperator
+from pgso.gso.shapes import Shape
+from pgso.spectrum.interval import gershgorin_interval
+
+TELEPORT = 0.1  # of the personalised PageRank that every filter starts from
+
+
+class NormalisedPGSO(PGSO):
+    r"""The line :math:`P = D_a^{-\alpha} A_a D_a^{\alpha - 1}` of the family, with α and a learned.
+
+    P is similar to :math:`D_a^{-1/2} A_a D_a^{-1/2}`, so that its spectrum stays in [-1, 1] for
+    every α and every a ≥ 0: each basis fits without scaling.
+
+    Args:
+        learn: Whether α (kept as -e2) and a learn.
+    """
+
+    def __init__(self, learn: bool = True) -> None:
+        super().__init__("gcn", ("e2", "a") if learn else False)
+
+    @property
+    def S(self) -> Tensor:  # (7,)
+        """e3 = -1 - e2, and a ≥ 0."""
+        S = super().S
+        m1, m2, m3, e1, e2, _, a = S.unbind()
+        return torch.stack([m1, m2, m3, e1, e2, -1 - e2, a.clamp(min=0.0)])
+
+
+@CONVS.register("filter")
+class FilterConv(Conv):
+    r"""A polynomial of the operator after a linear map, with learned coefficients.
+
+    .. math::
+        H^{(l+1)} = \sum_{k=0}^K c_k\, p_k(P)\, H^{(l)} W^{(l)} + b
+
+    All bases start as the same function of P, personalised PageRank
+    :math:`\sum_k \alpha (1 - \alpha)^k P^k` (for Bernstein's, its approximation). In the basis
+    ``"chebyshev"`` the values of the filter at Chebyshev's nodes are learned (ChebNet II), in
+    ``"bernstein"`` coefficients are kept at 0 or above, in ``"jacobi"`` every channel has its own.
+
+    Args:
+        in_channels: Features per node, or -1 to find out on first use.
+        out_channels: Features per node of the result.
+        gso: The operator; by default a learned :class:`NormalisedPGSO`. Another γ is scaled into
+            [-1, 1] by its certified interval, which needs an undirected graph.
+        K: The degree of the polynomial.
+        basis: ``"monomial"``, ``"chebyshev"``, ``"bernstein"`` or ``"jacobi"``.
+        bias: Whether to add a bias.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> FilterConv(4, 3, K=5, basis="chebyshev")(torch.randn(3, 4), edges).shape
+        torch.Size([3, 3])
+    """
+
+    preset = "gcn"
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        gso: PGSO | str | None = None,
+        K: int = 10,
+        basis: str = "monomial",
+        bias: bool = True,
+    ) -> None:
+        if basis not in BASES:
+            raise UnknownNameError("basis", basis, BASES)
+        if not isinstance(K, int) or K < 0:
+            raise InputError(f"K, the degree of the filter, must be an integer from 0 on, got {K}")
+        super().__init__(in_channels, out_channels, NormalisedPGSO() if gso is None else gso)
+        self.K, self.basis = K, basis
+        self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
+        width = (out_channels,) if basis == "jacobi" else ()
+        self.coefficients = nn.Parameter(torch.empty(K + 1, *width))
+        self.reset_parameters()
+
+    @classmethod
+    def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
+        """The normalised line, unless a run starts elsewhere."""
+        del options
+        if start is None and shape == "scalar":
+            return [NormalisedPGSO(bool(learn))]
+        return super().make_operators(start, learn, shape)
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; the filter is PageRank's again."""
+        super().reset_parameters()
+        start = start_coefficients(self.K, self.basis)
+        with torch.no_grad():
+            self.coefficients.copy_(start if self.coefficients.dim() == 1 else start.unsqueeze(1))
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(
+        self,
+        x: Features,  # (n, in_channels)
+        edge_index: OnGraph,
+        edge_weight: Tensor | None = None,  # (E,)
+    ) -> Tensor:  # (n, out_channels)
+        """Transform, then filter."""
+        x = as_features(x)
+        (operator,) = self.on(x, edge_index, edge_weight)
+        hidden = self.lin.times_weight(x)
+        c: Tensor = self.coefficients
+        if self.basis == "chebyshev":
+            c = from_values(c)
+        elif self.basis == "bernstein":
+            c = c.relu()
+        out = polynomial(self.scaled(operator), c, self.basis).times(hidden)
+        return out if self.bias is None else out + self.bias
+
+    def scaled(self, operator: ShiftOperator) -> ShiftOperator:
+        """P: the operator itself if its spectrum is in [-1, 1] by construction, else scaled."""
+        if isinstance(self.gso, NormalisedPGSO) or self.basis == "monomial":
+            return operator
+        low, high = gershgorin_interval(operator)
+        centre, half = (low + high) / 2, ((high - low) / 2).clamp(min=1e-12)
+        return (1 / half) * operator - (centre / half) * operator**0
+
+
+def start_coefficients(K: int, basis: str) -> Tensor:  # (K + 1,)
+    """The parameters with which a filter is PageRank's."""
+    k = torch.arange(K + 1, dtype=torch.float64)
+    powers = TELEPORT * (1 - TELEPORT) ** k
+    powers[-1] = (1 - TELEPORT) ** K
+
+    def values(t: Tensor) -> Tensor:
+        return (powers * t.unsqueeze(1) ** k).sum(1)
+
+    nodes = (torch.pi * (k + 0.5) / (K + 1)).cos()
+    if basis == "monomial":
+        return powers
+    if basis == "chebyshev":
+        return values(nodes)
+    if basis == "bernstein":
+        return values(2 * k / max(K, 1) - 1)
+    columns = BASES[basis](lambda x: nodes * x, torch.ones_like(nodes), K)
+    start: Tensor = torch.linalg.solve(torch.stack(list(columns), dim=1), values(nodes))
+    return start
+
+
+def from_values(values: Tensor) -> Tensor:  # (K + 1,) -> (K + 1,)
+    """The Chebyshev coefficients of the polynomial with these values at Chebyshev's nodes."""
+    count = values.size(0)
+    k = torch.arange(count, dtype=values.dtype, device=values.device)
+    matrix = torch.outer(k, torch.pi * (k + 0.5) / count).cos() * (2 / count)
+    scale = torch.where(k == 0, 0.5, 1.0)
+    return scale * (matrix @ values)

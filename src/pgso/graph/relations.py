@@ -1,0 +1,77 @@
+"""Several kinds of edges between the same nodes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.graph.cache import as_graph
+from pgso.graph.graph import Graph
+
+
+class Relations:
+    """Graphs on the same nodes, one for each relation, and their union.
+
+    Args:
+        graphs: A graph, an ``edge_index`` or a sparse A by the name of the relation.
+        num_nodes: n; by default that of the largest part.
+
+    Example:
+        >>> knows, likes = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[2], [0]])
+        >>> Relations({"knows": knows, "likes": likes})
+        Relations(num_nodes=3, knows: 2 edges, likes: 1 edges)
+    """
+
+    def __init__(self, graphs: Mapping[str, Any], num_nodes: int | None = None) -> None:
+        if not graphs:
+            raise InputError("relations need at least one graph")
+        for name in graphs:
+            if not isinstance(name, str) or name in ("in", "out", "self", ""):
+                raise InputError(f"a relation cannot be called {name!r}: it is a word of its own")
+        made = {name: as_graph(graph, None, num_nodes) for name, graph in graphs.items()}
+        count = max(graph.num_nodes for graph in made.values())
+        self.graphs = {name: _with_nodes(graph, count) for name, graph in made.items()}
+        self._union: Graph | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        """The number n of nodes."""
+        return next(iter(self.graphs.values())).num_nodes
+
+    def part(self, relation: str | None) -> Graph:
+        """The graph of one relation, or of all together."""
+        if relation is None:
+            return self.union
+        if relation not in self.graphs:
+            raise UnknownNameError("relation", relation, self.graphs)
+        return self.graphs[relation]
+
+    @property
+    def union(self) -> Graph:
+        """All edges together; those of several relations are summed."""
+        if self._union is None:
+            parts = list(self.graphs.values())
+            edges = torch.cat([graph.edge_index for graph in parts], dim=1)
+            weights = [
+                torch.ones(graph.num_edges, dtype=graph.dtype, device=graph.device)
+                if graph.edge_weight is None
+                else graph.edge_weight
+                for graph in parts
+            ]
+            self._union = Graph.from_edge_index(edges, torch.cat(weights), self.num_nodes)
+        return self._union
+
+    def to(self, device: torch.device | str | None) -> "Relations":
+        """The same relations on another device."""
+        return Relations({name: graph.to(device) for name, graph in self.graphs.items()})
+
+    def __repr__(self) -> str:
+        parts = (f"{name}: {graph.num_edges} edges" for name, graph in self.graphs.items())
+        return f"Relations(num_nodes={self.num_nodes}, {', '.join(parts)})"
+
+
+def _with_nodes(graph: Graph, num_nodes: int) -> Graph:
+    if graph.num_nodes == num_nodes:
+        return graph
+    return Graph.from_edge_index(graph.edge_index, graph.edge_weight, num_nodes)
