@@ -40,7 +40,7 @@ class Dataset:
     name: str  # as published
     load: Callable[..., Arrays]  # (root, seed, *, options) -> Arrays
     kind: Literal["node", "graph"] = "node"
-    metric: Literal["accuracy", "roc_auc"] = "accuracy"
+    metric: str = "accuracy"  # the name of its objective
     sizes: Sizes | None = None  # with default options; None: not published
     files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
     download: Callable[[Path], None] | None = None  # puts the files under a given root
