@@ -9,7 +9,9 @@ from pgso.objectives.shipped.accuracy import Accuracy
 
 
 def test_an_unknown_objective_is_refused_by_name():
-    with pytest.raises(UnknownNameError, match="no objective is called 'acuracy'. Did you mean 'a"):
+    with pytest.raises(
+        UnknownNameError, match=r"no objective is called 'acuracy'. Did you mean 'a"
+    ):
         OBJECTIVES["acuracy"]
 
 

@@ -25,7 +25,7 @@ def predict(
     from pgso.data import DATASETS, load_task
     from pgso.training.base import on_base
     from pgso.training.checkpoint import fitted, load_model
-    from pgso.training.session import predict_logits
+    from pgso.training.prediction import predict_outputs
 
     choices.check_destination("--to", to)
     network, spec, header = load_model(model)
@@ -41,7 +41,7 @@ def predict(
     }
     task = on_base(load_task(asked.dataset, data, spec.seed, **given), spec.base)
     task = fitted(header, task)
-    probabilities = predict_logits(network, task).softmax(dim=1)
+    probabilities = predict_outputs(network, task).softmax(dim=1)
     confidence, place = probabilities.max(dim=1)
     ids = task.ids or range(len(place))
     table = io.StringIO()

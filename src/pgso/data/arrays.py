@@ -116,8 +116,7 @@ def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> 
 
 def is_unknown(y: Array) -> Array:  # (items,) of booleans
     """Of which items nothing is known."""
-    unknown: Array = np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0
-    return unknown
+    return np.asarray(np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0)
 
 
 def _check_answers(arrays: Arrays, where: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pgso.data.arrays import Arrays
 from pgso.errors import InputError
+from pgso.records.suggestions import suggest
 from pgso.registry import Registry
 
 
@@ -66,6 +67,7 @@ class _Datasets(Registry[Dataset]):
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
         self.register(dataset.name.lower())(dataset)
+        suggest(dataset.name, dataset.model)
 
 
 DATASETS = _Datasets("dataset")

@@ -31,7 +31,7 @@ class Classification(Objective):
         return losses.cross_entropy(out, y, weight, reduction)
 
     def class_weight(self, y: "Tensor") -> "Tensor":  # (largest class + 1,)
-        """n / (C n_c): every class of the training set weighs the same."""
+        """N / (C n_c): every class of the training set weighs the same."""
         members = y.bincount().double()
         present = members > 0
         weight = y.numel() / (present.sum() * members.clamp(min=1))

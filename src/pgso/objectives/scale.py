@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scale:
-    """Standardised targets: zero mean and unit variance over the training set, column by column.
+    r"""Standardised targets: zero mean and unit variance over the training set, by column.
 
     .. math::
-        z = (t - \\mu) / \\sigma, \\qquad t = y \\text{ or } \\log y
+        z = (t - \mu) / \sigma, \qquad t = y \text{ or } \log y
 
     Example:
         >>> import torch

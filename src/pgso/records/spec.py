@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES
+from pgso.records.suggestions import suggested
 
 Positive = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -30,9 +32,16 @@ SAMPLED_NODES = 1024  # the batch size of sampled training
 
 
 class RunSpec(BaseModel):
-    """One training run. The defaults are those of Appendix B.2.2.
+    """One training run. The defaults are those of Appendix B.2.2, and what suits the dataset.
 
-    Two specs that are equal have the same ``key``, which names the record of the run.
+    What a dataset suggests (layers, norm, options) is filled in where nothing else is said, so
+    that the same words are the same run in Python and in the shell. Two specs that are equal have
+    the same ``key``, which names the record of the run.
+
+    Args:
+        complete: Whether the choices come from a spec that was written down: then what they leave
+            out is the default, and not what the dataset suggests today.
+        **choices: The fields below.
 
     Example:
         >>> spec = RunSpec(dataset="Cora", operator="mpgso", seed=3)
@@ -46,6 +55,10 @@ class RunSpec(BaseModel):
     dataset: str
     data_options: dict[str, Option] = {}
     seed: Annotated[int, Field(ge=0)] = 0
+    task: Literal["node", "graph", "link"] | None = None  # None: what the dataset is for
+    objective: str | None = None  # a name of pgso.objectives; None: the dataset's own
+    log_targets: bool = False  # whether the logarithm of the targets is learned
+    class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 
     # the model
     conv: str = "gcn"
@@ -63,6 +76,7 @@ class RunSpec(BaseModel):
     jk: Literal["last", "cat", "max", "lstm"] | None = None
     pooling: Literal["sum", "mean", "max"] = "sum"
     heads: Positive = 8
+    decoder: Literal["dot", "bilinear", "mlp"] = "dot"  # of links, from the nodes' embeddings
 
     # how it is trained
     recipe: Literal["paper", "robust"] = "paper"
@@ -83,12 +97,17 @@ class RunSpec(BaseModel):
     max_radius: Rate | None = None
 
     def __init__(self, **choices: Any) -> None:
+        complete = choices.pop("complete", False)
         try:
             defaults = {**RECIPES.get(choices.get("recipe", ""), {})}
             if choices.get("sample"):
                 defaults["batch_size"] = SAMPLED_NODES
             if isinstance(choices.get("dataset"), os.PathLike):
-                defaults["dataset"] = os.fspath(choices.pop("dataset"))
+                choices["dataset"] = os.fspath(choices["dataset"])
+            if not complete:
+                choices = _with_suggestions(choices)
+            if choices.get("objective") is not None:
+                choices["objective"] = OBJECTIVES[choices["objective"]].name
             super().__init__(**{**defaults, **choices})
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
@@ -111,7 +130,7 @@ class RunSpec(BaseModel):
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
 
-        What the old recipe or sampling had filled in is filled in anew by the changed ones.
+        What the old recipe, sampling or dataset had filled in is filled in anew by the new ones.
         """
         kept = self.model_dump()
         if changes.get("recipe", self.recipe) != self.recipe:
@@ -123,7 +142,24 @@ class RunSpec(BaseModel):
             default = RunSpec.model_fields["batch_size"].default
             if kept["batch_size"] == (SAMPLED_NODES if self.sample else default):
                 del kept["batch_size"]
-        return RunSpec(**{**kept, **changes})
+        if changes.get("dataset", self.dataset) != self.dataset:
+            old, new = (suggested(name)[1] for name in (self.dataset, changes["dataset"]))
+            for name in {*old, *new}:
+                if kept[name] == old.get(name, RunSpec.model_fields[name].default):
+                    del kept[name]
+            return RunSpec(**{**kept, **changes})
+        return RunSpec(complete=True, **{**kept, **changes})
+
+
+def _with_suggestions(choices: dict[str, Any]) -> dict[str, Any]:
+    """The choices on top of what their dataset suggests; options of the data one by one."""
+    if not isinstance(choices.get("dataset"), str):
+        return choices
+    name, model = suggested(choices["dataset"])
+    options = choices.get("data_options", {})
+    if isinstance(options, dict):
+        options = {**model.get("data_options", {}), **options}
+    return {**model, **choices, "dataset": name, "data_options": options}
 
 
 def _plain(value: Any) -> Any:

@@ -124,4 +124,4 @@ def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) 
         os.environ.setdefault("PGSO_DATA", else_where)
     keep_freed_memory()
     with one_thread():
-        return run_one(RunSpec(**spec), root).model_dump(mode="json")
+        return run_one(RunSpec(complete=True, **spec), root).model_dump(mode="json")

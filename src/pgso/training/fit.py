@@ -12,7 +12,8 @@ import torch
 import torch_geometric
 
 import pgso
-from pgso.data import DATASETS, Task, load_task
+from pgso.data import DATASETS, Task
+from pgso.data.load import task_of
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
@@ -60,7 +61,7 @@ def fit(
     """
     state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
     with one_thread():
-        task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
+        task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
     session, record = fit_task(spec, task, watch=watch, checkpoint=away)
     if save is not None and session.best_weights and ranks.rank() == 0:
@@ -86,6 +87,7 @@ def fit_task(
 
     Torch's generator is left as it was found.
     """
+    task = task.scored_by(spec.objective)
     check_task(spec, task)
     with one_thread():
         task = on_base(task, spec.base)
@@ -160,10 +162,19 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     )
 
 
+def advice_on(task: Task) -> str | None:
+    """What to be careful with on the training labels of a task; mostly nothing."""
+    if task.kind == "link":
+        return None
+    return task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
+
+
 def check_task(spec: RunSpec, task: Task) -> None:
     """Refuse what cannot be trained on."""
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.sample and task.kind == "link":
+        raise InputError("links are learned on the whole graph: leave out sample")
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:

@@ -1,4 +1,4 @@
-"""One file an objective. Importing this package registers every file in it: adding one is enough."""
+"""One file an objective. Importing this registers every file in it: adding one is enough."""
 
 from importlib import import_module
 from pkgutil import iter_modules
