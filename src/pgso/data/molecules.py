@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from pgso.data.arrays import Array
 from pgso.errors import InputError
 
 # What an integer stands for, column by column. The last value of a list means "anything else".
@@ -67,6 +70,36 @@ def molecule_of(smiles: str) -> Molecule | None:
         for bond in bonds
     ]
     return atoms, ends, features
+
+
+def scaffold_of(smiles: str) -> str:
+    """The Bemis-Murcko scaffold: rings and what joins them, as SMILES; empty without rings.
+
+    Example:
+        >>> scaffold_of("Cc1ccccc1")  # toluene
+        'c1ccccc1'
+    """
+    _rdkit()
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    scaffold: str = MurckoScaffold.MurckoScaffoldSmiles(smiles, includeChirality=False)
+    return scaffold
+
+
+def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
+    """Many molecules side by side: atoms of each, bonds in both directions (2, E), atoms' features.
+
+    Example:
+        >>> nodes, edges, x = join([molecule_of("CO"), molecule_of("O")])
+        >>> nodes.tolist(), edges.tolist(), x.shape
+        ([2, 1], [[0, 1], [1, 0]], (3, 9))
+    """
+    nodes = np.array([len(atoms) for atoms, _, _ in molecules], dtype=np.int64)
+    starts = np.cumsum(nodes) - nodes
+    bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs, _ in molecules]
+    edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
+    x = np.array([atom for atoms, _, _ in molecules for atom in atoms], dtype=np.int64)
+    return nodes, np.concatenate([edges, edges[:, ::-1]]).T, x
 
 
 def _encode(features: Sequence[tuple[str, list[Any]]], *found: Any) -> list[int]:

@@ -12,13 +12,13 @@ from pgso.data.arrays import Array
 from pgso.errors import InputError
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, with or without BOM, CR and a newline at the end."""
+def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
+    """The lines of a file, by default in UTF-8, with or without BOM, CR and a last newline."""
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
             content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
+        text = content.decode(encoding)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:

@@ -75,3 +75,16 @@ def test_three_classes_are_scored_by_accuracy(tmp_path):
 def test_what_is_wrong_is_said(tmp_path, rows, header, problem):
     with pytest.raises(InputError, match=problem):
         load_task(write(tmp_path, *rows, header=header))
+
+
+def test_targets_are_numbers_to_predict(tmp_path):
+    rows = [f"{smiles},{k / 2}" for k, smiles in enumerate(ALCOHOLS + ALKANES)]
+    task = load_task(write(tmp_path, *rows, "CCN,", header="smiles,target"))
+    assert (task.kind, task.metric, task.targets, task.classes) == (
+        "graph",
+        "rmse",
+        ("target",),
+        (),
+    )
+    assert task.y[:8, 0].tolist() == [k / 2 for k in range(8)]
+    assert 8 not in torch.cat([task.train, task.val, task.test])  # its target is missing

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Arrays
-from pgso.data.dataset import check_choice
+from pgso.data.arrays import Arrays, is_unknown
 from pgso.data.molecules import ATOM_CATEGORIES, Molecule, molecule_of
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
-from pgso.data.splits import split_each_class
+from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
 
 def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> Arrays:
-    """A graph task from a CSV file with the columns ``smiles`` and ``label``.
+    """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
@@ -23,24 +22,29 @@ def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> A
     Args:
         path: The table.
         root: Not used.
-        seed: Of the split, 80/10/10 of each class, where the table has none.
-        metric: ``"accuracy"``, ``"roc_auc"`` or ``"auto"``: ROC-AUC if there are two classes.
+        seed: Of the split, 80/10/10 (of each class), where the table has none.
+        metric: The objective; ``"auto"``: ROC-AUC of two classes, accuracy of more, RMSE of
+            targets, which are numbers.
     """
-    check_choice("metric", metric, ("auto", "accuracy", "roc_auc"))
     header, *rows = read_rows(path)
     columns = {name.lower(): c for c, name in enumerate(header.cells)}
-    if "smiles" not in columns or "label" not in columns:
+    if "smiles" not in columns or not columns.keys() & {"label", "target"}:
         raise header.error(
-            f"a table of molecules needs a header with the columns smiles and label, "
+            f"a table of molecules needs a header with the columns smiles and label (or target), "
             f"got {','.join(header.cells)}"
         )
     check_widths([header, *rows], len(header.cells))
     kept, molecules = _parse(rows, columns["smiles"], path)
-    y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
-    if len(classes) < 2:
-        raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
+    regression = "label" not in columns
+    classes: tuple[str, ...] = ()
+    if regression:
+        y = np.array([[row.optional_number(columns["target"])] for row in kept])
+    else:
+        y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
+        if len(classes) < 2:
+            raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
     if metric == "auto":
-        metric = "roc_auc" if len(classes) == 2 else "accuracy"
+        metric = "rmse" if regression else "roc_auc" if len(classes) == 2 else "accuracy"
 
     nodes = np.array([len(atoms) for atoms, _, _ in molecules])
     starts = np.cumsum(nodes) - nodes
@@ -50,6 +54,8 @@ def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> A
     if "split" in columns:
         part = np.array([part_of(row, columns["split"]) for row in kept])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
+    elif regression:
+        split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
     else:
         split = split_each_class(y, seed, train=0.8, val=0.1)
     return Arrays(
@@ -58,6 +64,7 @@ def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> A
         y=y,
         split=(split[0], split[1], split[2]),
         classes=classes,
+        targets=("target",) if regression else (),
         metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
