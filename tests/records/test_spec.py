@@ -159,3 +159,11 @@ def test_choices_that_are_not_made_leave_old_keys_alone():
         RunSpec(dataset="Cora", operator="mpgso", seed=3, norm="batch").key
         == "ff8652e366811cb012e4"
     )
+
+
+def test_links_bring_what_suits_them_unless_something_else_is_said():
+    spec = RunSpec(dataset="Cora", task="link")
+    assert (spec.dropout, spec.weight_decay, spec.lr_decay) == (0.0, 0.0, 1.0)
+    assert RunSpec(dataset="Cora", task="link", dropout=0.3).dropout == 0.3
+    assert RunSpec(dataset="Cora").but(task="link") == spec
+    assert spec.but(task=None) == RunSpec(dataset="Cora")

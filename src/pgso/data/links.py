@@ -132,6 +132,10 @@ class NonLinks:
         self._redraw(source, target, rng, both_ends=True)
         return np.stack([source, target], axis=1).reshape(-1, count, 2)
 
+    def are_links(self, pairs: Array) -> Array:  # (P, 2) -> (P,) of booleans
+        """Which pairs are links, or loops."""
+        return self._is_link(pairs[:, 0], pairs[:, 1])
+
     def _redraw(
         self, source: Array, target: Array, rng: np.random.Generator, both_ends: bool
     ) -> None:

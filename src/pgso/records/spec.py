@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -29,6 +30,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 SAMPLED_NODES = 1024  # the batch size of sampled training
+# Links are learned as by Kipf & Welling (2016): embeddings have nothing to spare for dropout.
+LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 
 
 class RunSpec(BaseModel):
@@ -99,16 +102,19 @@ class RunSpec(BaseModel):
     def __init__(self, **choices: Any) -> None:
         complete = choices.pop("complete", False)
         try:
-            defaults = {**RECIPES.get(choices.get("recipe", ""), {})}
-            if choices.get("sample"):
-                defaults["batch_size"] = SAMPLED_NODES
             if isinstance(choices.get("dataset"), os.PathLike):
                 choices["dataset"] = os.fspath(choices["dataset"])
-            if not complete:
-                choices = _with_suggestions(choices)
             if choices.get("objective") is not None:
                 choices["objective"] = OBJECTIVES[choices["objective"]].name
-            super().__init__(**{**defaults, **choices})
+            if not complete:
+                filled = _filled_in(choices)
+                if isinstance(choices.get("data_options"), dict):  # options of the data one by one
+                    given = choices.pop("data_options")
+                    filled["data_options"] = {**filled.get("data_options", {}), **given}
+                if isinstance(choices.get("dataset"), str):
+                    choices["dataset"], _ = suggested(choices["dataset"])
+                choices = {**filled, **choices}
+            super().__init__(**choices)
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
 
@@ -130,36 +136,28 @@ class RunSpec(BaseModel):
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
 
-        What the old recipe, sampling or dataset had filled in is filled in anew by the new ones.
+        What the old recipe, task, sampling or dataset had filled in is filled in anew.
         """
         kept = self.model_dump()
-        if changes.get("recipe", self.recipe) != self.recipe:
-            for name in {field for choices in RECIPES.values() for field in choices}:
-                default = RunSpec.model_fields[name].default
-                if kept[name] == RECIPES[self.recipe].get(name, default):
-                    del kept[name]
-        if bool(changes.get("sample", self.sample)) != bool(self.sample):
-            default = RunSpec.model_fields["batch_size"].default
-            if kept["batch_size"] == (SAMPLED_NODES if self.sample else default):
-                del kept["batch_size"]
-        if changes.get("dataset", self.dataset) != self.dataset:
-            old, new = (suggested(name)[1] for name in (self.dataset, changes["dataset"]))
-            for name in {*old, *new}:
-                if kept[name] == old.get(name, RunSpec.model_fields[name].default):
-                    del kept[name]
-            return RunSpec(**{**kept, **changes})
+        old, new = _filled_in(kept), _filled_in({**kept, **changes})
+        for name in {*old, *new}:
+            default = RunSpec.model_fields[name].default
+            before, after = old.get(name, default), new.get(name, default)
+            if before != after and kept[name] == before:
+                kept[name] = after
+        if "dataset" in changes:
+            changes["dataset"], _ = suggested(os.fspath(changes["dataset"]))
         return RunSpec(complete=True, **{**kept, **changes})
 
 
-def _with_suggestions(choices: dict[str, Any]) -> dict[str, Any]:
-    """The choices on top of what their dataset suggests; options of the data one by one."""
-    if not isinstance(choices.get("dataset"), str):
-        return choices
-    name, model = suggested(choices["dataset"])
-    options = choices.get("data_options", {})
-    if isinstance(options, dict):
-        options = {**model.get("data_options", {}), **options}
-    return {**model, **choices, "dataset": name, "data_options": options}
+def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """What dataset, recipe, sampling and task choose where nothing else is said."""
+    dataset = choices.get("dataset")
+    filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
+    filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("sample"):
+        filled["batch_size"] = SAMPLED_NODES
+    return {**filled, **LINKS} if choices.get("task") == "link" else filled
 
 
 def _plain(value: Any) -> Any:

@@ -119,6 +119,12 @@ def fitted(header: dict[str, Any], task: "Task") -> "Task":
     ):
         if wanted != given:
             raise InputError(f"the model's {what} is {wanted}, but {task.name} has {given}")
+    shape = header["spec"].get("shape", "scalar")
+    if shape == "node" and header["num_nodes"] != task.num_nodes:
+        raise InputError(
+            f"the model has an S for each of {header['num_nodes']} nodes, but {task.name} has "
+            f"{task.num_nodes}: only shape=structural carries over to other graphs"
+        )
     known = header.get("columns")
     if known is None or task.columns is None or tuple(known) == task.columns:
         return task

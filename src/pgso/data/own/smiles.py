@@ -12,7 +12,9 @@ from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
 
-def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> Arrays:
+def load_smiles(
+    path: Path, root: Path, seed: int, *, metric: str = "auto", unlabelled: bool = False
+) -> Arrays:
     """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
@@ -25,20 +27,23 @@ def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> A
         seed: Of the split, 80/10/10 (of each class), where the table has none.
         metric: The objective; ``"auto"``: ROC-AUC of two classes, accuracy of more, RMSE of
             targets, which are numbers.
+        unlabelled: To predict on: labels and targets are not read, and may be missing.
     """
     header, *rows = read_rows(path)
     columns = {name.lower(): c for c, name in enumerate(header.cells)}
-    if "smiles" not in columns or not columns.keys() & {"label", "target"}:
+    if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
         raise header.error(
             f"a table of molecules needs a header with the columns smiles and label (or target), "
             f"got {','.join(header.cells)}"
         )
     check_widths([header, *rows], len(header.cells))
     kept, molecules = _parse(rows, columns["smiles"], path)
-    regression = "label" not in columns
+    regression = "label" not in columns and not unlabelled
     classes: tuple[str, ...] = ()
     if regression:
         y = np.array([[row.optional_number(columns["target"])] for row in kept])
+    elif unlabelled:
+        y, metric = np.full(len(kept), -1), "accuracy"
     else:
         y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
         if len(classes) < 2:
@@ -51,7 +56,7 @@ def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> A
     bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs, _ in molecules]
     edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
     features = [feature for _, _, listed in molecules for feature in listed]
-    if "split" in columns:
+    if "split" in columns and not unlabelled:
         part = np.array([part_of(row, columns["split"]) for row in kept])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
     elif regression:

@@ -52,5 +52,6 @@ DATASETS.add(
         metric="multilabel_average_precision",
         sizes=SIZES,
         files=FILES,
+        model={"norm": "batch", "weight_decay": 0.0},  # else embeddings of single nodes vanish
     )
 )

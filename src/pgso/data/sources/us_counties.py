@@ -109,4 +109,13 @@ def _number(text: str) -> float:
         return np.nan
 
 
-DATASETS.add(Dataset(name="US-counties", load=load, metric="r2", sizes=SIZES, files=FILES))
+DATASETS.add(
+    Dataset(
+        name="US-counties",
+        load=load,
+        metric="r2",
+        sizes=SIZES,
+        files=FILES,
+        model={"norm": "batch", "residual": True, "dropout": 0.1},
+    )
+)

@@ -63,4 +63,13 @@ def _words(path: Path, n: int) -> Array:  # (n, words)
     return x
 
 
-DATASETS.add(Dataset(name="Wikipedia-traffic", load=load, metric="r2", sizes=SIZES, files=FILES))
+DATASETS.add(
+    Dataset(
+        name="Wikipedia-traffic",
+        load=load,
+        metric="r2",
+        sizes=SIZES,
+        files=FILES,
+        model={"norm": "batch", "residual": True},
+    )
+)
