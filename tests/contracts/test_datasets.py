@@ -173,7 +173,6 @@ def test_molhiv_has_the_published_split_and_positives():
     assert [len(part) for part in parts] == [32_901, 4_113, 4_113]
     assert [int(task.y[part].sum()) for part in parts] == [1_232, 81, 130]
     assert task.graph.is_undirected
-    assert task.edge_features.shape == (task.num_edges, 3)
 
 
 def test_arxiv_has_the_published_split():

@@ -92,6 +92,8 @@ Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the wor
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
 
+Device = Annotated[str, typer.Option(help="cpu | cuda | cuda:1 | auto: a GPU if there is one.")]
+
 RUNS = Path("runs")
 CORES = os.cpu_count() or 1
 

@@ -47,6 +47,7 @@ def compare(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
@@ -76,11 +77,13 @@ def compare(
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
+    from pgso.training.device import device_of
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
+    device_of(device)  # refused before the first run
     if missing:
         advice = choices.check(spec, data, needs_test=True)
         if advice:
@@ -90,7 +93,7 @@ def compare(
         def tell(record: RunRecord) -> None:
             advance(f"{record.spec.operator}, seed {record.spec.seed}")
 
-        records = run_all(specs, store, data, engine, workers, address, tell)
+        records = run_all(specs, store, data, engine, workers, address, tell, device)
     comparison = compare_records(records)
     if not as_json:
         console.print(comparison_table(comparison))

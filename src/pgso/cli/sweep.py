@@ -43,6 +43,7 @@ def sweep(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Try hyper-parameters on the same seeds; choose on validation, show test beside it."""
@@ -67,9 +68,11 @@ def sweep(
         choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
 
     from pgso.data.load import task_of
+    from pgso.training.device import device_of
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
 
+    device_of(device)  # refused before the first run
     choices.check(base, data)
     if not chosen_space:
         kind = task_of(base, data).kind
@@ -90,7 +93,7 @@ def sweep(
         def run(specs: list[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            return run_all(specs, store, data, engine, workers, address, tell)
+            return run_all(specs, store, data, engine, workers, address, tell, device)
 
         for name in operators:
             start = base.but(operator=name)

@@ -49,6 +49,7 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Train one model. A run that was stopped goes on from its last checkpoint."""
@@ -84,6 +85,7 @@ def train(
 
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
+        from pgso.training.device import device_of
         from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []
@@ -93,6 +95,7 @@ def train(
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * num_trainings(spec)
         with joined(), progress(console, dataset, passes, "epochs") as advance:
+            place = device_of(device)
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:
@@ -109,7 +112,7 @@ def train(
                     watcher(session)
 
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
-            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint)
+            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint, device=place)
         if first:
             store.put(record)
     if not first:

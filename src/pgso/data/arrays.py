@@ -32,7 +32,6 @@ class Arrays:
     edge_weight: Array | None = None  # (E,)
     nodes_per_graph: Array | None = None  # (num_graphs,); None: one graph, a node task
     categories: tuple[int, ...] | None = None  # the number of values of each column of x
-    edge_features: Array | None = None  # (E, k) integers
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
 

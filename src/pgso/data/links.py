@@ -73,13 +73,12 @@ def link_task(
         gone = np.concatenate([gone, _keys(held_out[::-1], n)])
     stays = ~np.isin(_keys(edges, n), gone)
     nothing = np.zeros(0, dtype=np.int64)
-    weight, features = arrays.edge_weight, arrays.edge_features
+    weight = arrays.edge_weight
     task = Task.of(
         name,
         arrays.replace(
             edge_index=edges[:, stays],
             edge_weight=None if weight is None else weight[stays],
-            edge_features=None if features is None else features[stays],
             y=np.full(n, -1), classes=(), targets=(), metric="accuracy",
             split=(nothing, nothing, nothing),
         ),

@@ -55,7 +55,6 @@ class Task:
     classes: tuple[str, ...]  # names, of labels too
     nodes_per_graph: Tensor  # (num_graphs,)
     categories: tuple[int, ...] | None = None
-    edge_features: Tensor | None = None  # (num_edges, k) integers, in ``graph.edge_index``'s order
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
     targets: tuple[str, ...] = ()  # the names of y's columns, where they are numbers
@@ -73,9 +72,6 @@ class Task:
             None if weight is None else torch.from_numpy(weight.astype(np.float32)),
             arrays.num_nodes,
         )
-        edge_features = arrays.edge_features
-        if edge_features is not None:
-            edge_features = edge_features[np.lexsort(arrays.edge_index)]
         return cls(
             name=name,
             kind="node" if sizes is None else "graph",
@@ -89,7 +85,6 @@ class Task:
             classes=arrays.classes,
             nodes_per_graph=_tensor(np.array([arrays.num_nodes]) if sizes is None else sizes),
             categories=arrays.categories,
-            edge_features=None if edge_features is None else _tensor(edge_features),
             ids=arrays.ids,
             columns=arrays.columns,
             targets=arrays.targets,

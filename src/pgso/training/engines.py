@@ -4,6 +4,7 @@ import os
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ def run_all(
     workers: int = 1,
     address: str | None = None,
     on_record: OnRecord | None = None,
+    device: str | None = None,
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
 
@@ -40,6 +42,7 @@ def run_all(
         workers: How many processes; 1 stays in this one.
         address: Of a running Ray cluster; by default one is started here.
         on_record: Called with every new record as it comes.
+        device: Where every run computes, as in :func:`pgso.fit`; on Ray, the worker's own.
     """
     if engine not in ("local", "ray"):
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
@@ -52,9 +55,11 @@ def run_all(
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(missing, root)
+        finished = _in_turn(missing, root, device)
     else:
-        finished = run_in_workers(run_one, missing, root, min(workers, len(missing)), store)
+        finished = run_in_workers(
+            partial(run_one, device=device), missing, root, min(workers, len(missing)), store
+        )
     with closing(finished):  # whatever interrupts us, workers end before we do
         for record in finished:
             store.put(record)
@@ -64,19 +69,21 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def _in_turn(specs: Sequence[RunSpec], root: str | Path | None) -> Records:
+def _in_turn(
+    specs: Sequence[RunSpec], root: str | Path | None, device: str | None = None
+) -> Records:
     for spec in specs:
         with one_thread():
-            record = run_one(spec, root)
+            record = run_one(spec, root, device)
         yield record
 
 
-def run_one(spec: RunSpec, root: str | Path | None = None) -> RunRecord:
+def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
     """One run, whatever happens: an error becomes a failed record."""
     from pgso.training.fit import fit, state_of, versions
 
     try:
-        return fit(spec, root)
+        return fit(spec, root, device=device)
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
         state = state_of(spec.dataset)

@@ -22,6 +22,7 @@ from pgso.scale import ranks
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
 
@@ -36,6 +37,7 @@ def fit(
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 50,
+    device: str | torch.device | None = None,
 ) -> RunRecord:
     """Run one spec to the end. The same spec on the same machine gives the same record but times.
 
@@ -49,6 +51,8 @@ def fit(
         checkpoint: A file to take a run up from where it was stopped, and to write every
             ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
+        device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
+            GPU if there is one, and the default.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -63,7 +67,7 @@ def fit(
     with one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=away)
+    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=device)
     if save is not None and session.best_weights and ranks.rank() == 0:
         save_model(Path(save), session)
     if away is not None and ranks.rank() == 0:
@@ -82,6 +86,7 @@ def fit_task(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint | None = None,
+    device: str | torch.device | None = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
@@ -89,24 +94,29 @@ def fit_task(
     """
     task = task.scored_by(spec.objective)
     check_task(spec, task)
+    place = device_of(device)
     with one_thread():
         task = on_base(task, spec.base)
     with (
         nullcontext() if wants_threads(task) else one_thread(),
-        torch.random.fork_rng(devices=[]),
+        torch.random.fork_rng(devices=[place] if place.type == "cuda" else []),
     ):
-        return _fit(spec, task, watch, checkpoint)
+        return _fit(spec, task, watch, checkpoint, place)
 
 
 def _fit(
-    spec: RunSpec, task: Task, watch: Watcher | None, checkpoint: Checkpoint | None
+    spec: RunSpec,
+    task: Task,
+    watch: Watcher | None,
+    checkpoint: Checkpoint | None,
+    device: torch.device,
 ) -> tuple[Session, RunRecord]:
     if not is_choice(spec):
-        session = Session(spec, task)
+        session = Session(spec, task, device)
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        session = Session(candidate, task)
+        session = Session(candidate, task, device)
         return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
 
     started = time.perf_counter()
@@ -154,7 +164,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         parameters=learned,
         nearest=tuple(nearest_preset(task.graph, S) for S in learned),
         curves=curves,
-        versions=versions(),
+        versions=versions() | {"device": str(session.device)},
         timing={
             "seconds": time.perf_counter() - started,
             "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

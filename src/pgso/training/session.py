@@ -15,6 +15,7 @@ from pgso.records.spec import SevenNumbers
 from pgso.scale import ranks
 from pgso.training.criterion import Criterion
 from pgso.training.curves import Curves, seven_numbers
+from pgso.training.device import device_of
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.operator_learning import OperatorLearning
@@ -41,13 +42,13 @@ class Session:
     Args:
         spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
         task: The data of the spec.
-        device: Where the run computes; by default this process's own (see ``scale.ranks``).
+        device: Where the run computes, see :func:`pgso.training.device.device_of`.
     """
 
     def __init__(self, spec: RunSpec, task: Task, device: torch.device | str | None = None) -> None:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
-        self.device = ranks.device() if device is None else torch.device(device)
+        self.device = device_of(device)
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
         learned = self.criterion.learned(task)
@@ -140,7 +141,8 @@ class Session:
 
     def _limit_radius(self) -> None:
         if self.spec.max_radius is not None:
-            limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
+            graph = self.task.graph.to(self.device)
+            limit_radius(self.model.operators, graph, self.spec.max_radius)
 
     def _check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
@@ -179,6 +181,8 @@ class Session:
         for place, values in state["state"].items():
             tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
         tensors["random"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
         return tensors, {
             "spec": self.spec.model_dump(mode="json"),
             "curves": self.curves,
@@ -204,6 +208,8 @@ class Session:
         merit, loss = plain["best"]
         self.best = Best((merit, loss), plain["best_epoch"], _part(tensors, "best/"))
         torch.set_rng_state(tensors["random"])
+        if self.device.type == "cuda" and "random_cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random_cuda"], self.device)
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Arrays, is_unknown
-from pgso.data.molecules import ATOM_CATEGORIES, Molecule, molecule_of
+from pgso.data.molecules import ATOM_CATEGORIES, Molecule, join, molecule_of
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
@@ -19,7 +19,7 @@ def load_smiles(
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
-    and bonds have the features of ogbg-molhiv.
+    have the features of ogbg-molhiv.
 
     Args:
         path: The table.
@@ -51,11 +51,7 @@ def load_smiles(
     if metric == "auto":
         metric = "rmse" if regression else "roc_auc" if len(classes) == 2 else "accuracy"
 
-    nodes = np.array([len(atoms) for atoms, _, _ in molecules])
-    starts = np.cumsum(nodes) - nodes
-    bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs, _ in molecules]
-    edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
-    features = [feature for _, _, listed in molecules for feature in listed]
+    nodes, edge_index, x = join(molecules)
     if "split" in columns and not unlabelled:
         part = np.array([part_of(row, columns["split"]) for row in kept])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
@@ -64,8 +60,8 @@ def load_smiles(
     else:
         split = split_each_class(y, seed, train=0.8, val=0.1)
     return Arrays(
-        edge_index=np.concatenate([edges, edges[:, ::-1]]).T,
-        x=np.array([atom for atoms, _, _ in molecules for atom in atoms], dtype=np.int64),
+        edge_index=edge_index,
+        x=x,
         y=y,
         split=(split[0], split[1], split[2]),
         classes=classes,
@@ -73,7 +69,6 @@ def load_smiles(
         metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
-        edge_features=np.array(features + features, dtype=np.int64).reshape(-1, 3),
         ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in kept),
     )
 
