@@ -98,6 +98,11 @@ RUNS = Path("runs")
 CORES = os.cpu_count() or 1
 
 
+def own(device: str) -> str | None:
+    """The device for a sweep's runs; None: each finds out for itself."""
+    return None if device == "auto" else device
+
+
 def start_early(engine: str, workers: int) -> None:
     """Load torch, here and where workers are forked from at the same time."""
     if engine == "local" and workers > 1:

@@ -93,7 +93,7 @@ def compare(
         def tell(record: RunRecord) -> None:
             advance(f"{record.spec.operator}, seed {record.spec.seed}")
 
-        records = run_all(specs, store, data, engine, workers, address, tell, device)
+        records = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
     comparison = compare_records(records)
     if not as_json:
         console.print(comparison_table(comparison))

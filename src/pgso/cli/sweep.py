@@ -93,7 +93,7 @@ def sweep(
         def run(specs: list[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            return run_all(specs, store, data, engine, workers, address, tell, device)
+            return run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
 
         for name in operators:
             start = base.but(operator=name)

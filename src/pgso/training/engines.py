@@ -12,7 +12,7 @@ from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.memory import keep_freed_memory
 from pgso.training.threads import one_thread
-from pgso.training.workers import Records, run_in_workers
+from pgso.training.workers import Records, RunOne, run_in_workers
 
 Engine = Literal["local", "ray"]
 OnRecord = Callable[[RunRecord], None]
@@ -51,15 +51,14 @@ def run_all(
     if address is not None and engine != "ray":
         raise InputError(f"an address is that of a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)
+    job: RunOne = run_one if device is None else partial(run_one, device=device)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(missing, root, device)
+        finished = _in_turn(job, missing, root)
     else:
-        finished = run_in_workers(
-            partial(run_one, device=device), missing, root, min(workers, len(missing)), store
-        )
+        finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
     with closing(finished):  # whatever interrupts us, workers end before we do
         for record in finished:
             store.put(record)
@@ -69,12 +68,10 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def _in_turn(
-    specs: Sequence[RunSpec], root: str | Path | None, device: str | None = None
-) -> Records:
+def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> Records:
     for spec in specs:
         with one_thread():
-            record = run_one(spec, root, device)
+            record = job(spec, root)
         yield record
 
 
