@@ -29,13 +29,13 @@ class Question(NamedTuple):
     note: str
 
 
-# Of ESOL's settings a dozen were tried with PGSO and seed 0; validation chose this one.
+# Of ESOL's settings two dozen were tried with PGSO and seed 0; validation chose this one.
 QUESTIONS = {
     "ESOL, solubility": Question(
         {
-            "dataset": "ESOL", "conv": "gin", "num_layers": 5, "residual": True, "dropout": 0.0,
-            "norm": "batch", "input_dropout": 0.0, "lr": 0.002, "weight_decay": 1e-4,
-            "lr_step": 60, "epochs": 200,
+            "dataset": "ESOL", "conv": "gin", "num_layers": 5, "hidden_channels": 32,
+            "residual": True, "dropout": 0.0, "norm": "batch", "lr": 0.005, "weight_decay": 1e-3,
+            "lr_step": 40, "epochs": 120, "batch_size": 64,
         },
         "Scaffold split; published GCN and GIN have an RMSE of about 0.9 to 1.2.",
     ),

@@ -41,10 +41,8 @@ class RunSpec(BaseModel):
     that the same words are the same run in Python and in the shell. Two specs that are equal have
     the same ``key``, which names the record of the run.
 
-    Args:
-        complete: Whether the choices come from a spec that was written down: then what they leave
-            out is the default, and not what the dataset suggests today.
-        **choices: The fields below.
+    ``RunSpec(complete=True, **choices)`` reads a spec that was written down: what it leaves out is
+    the default, and not what dataset, recipe or task would fill in today.
 
     Example:
         >>> spec = RunSpec(dataset="Cora", operator="mpgso", seed=3)
