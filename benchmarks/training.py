@@ -201,8 +201,7 @@ class Unrecorded(Session):
 
     def record(self, loss: float, logits: Tensor) -> None:
         """No scores, no S, no interval."""
-        self._curves["loss"].append(loss)
-        self._curves["val"].append(None)
+        self._curves.add([], False, loss=loss, val=None)
 
 
 def _recording() -> Row:

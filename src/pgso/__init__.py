@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups
+    from pgso.objectives import OBJECTIVES as OBJECTIVES
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
     from pgso.scale import NeighborLoader as NeighborLoader
@@ -50,6 +51,7 @@ _HOMES = {
     "GNN": "pgso.models.gnn",
     "Graph": "pgso.graph",
     "NeighborLoader": "pgso.scale",
+    "OBJECTIVES": "pgso.objectives",
     "PGSO": "pgso.gso.module",
     "PGSOClassifier": "pgso.estimators.classifier",
     "PGSOFeatures": "pgso.estimators.features",

@@ -6,7 +6,10 @@ from pgso.records import RunSpec
 
 def test_a_datasets_own_model_is_the_default_and_the_user_has_the_last_word():
     suited = make_spec("minesweeper")
-    assert suited != RunSpec(dataset="minesweeper")
+    assert suited == RunSpec(dataset="Minesweeper")  # the same words, the same run
+    assert make_spec("texas", None, ["normalise=true"]) == RunSpec(
+        dataset="texas", data_options={"normalise": True}
+    )
     assert make_spec("minesweeper", ["num_layers=5"], num_layers=4).num_layers == 5
     assert make_spec("minesweeper", num_layers=4).num_layers == 4
     assert make_spec("minesweeper", num_layers=None).num_layers == suited.num_layers

@@ -61,3 +61,24 @@ def test_without_a_test_set_nothing_is_trained(pgso, tmp_path):
     assert shown.exit_code == 2
     assert "has no test set to compare on" in shown.stderr
     assert not (tmp_path / "runs" / "records").exists()
+
+
+def test_errors_are_compared_in_their_unit_and_smaller_is_better(pgso, monkeypatch):
+    no_report(monkeypatch)
+    options = ("--epochs", 4, "--seeds", 2, "--workers", 1, "--hidden", 8)
+    shown = pgso("compare", "diabetes", *options)
+    assert shown.exit_code == 0, shown.output
+    assert "Test RMSE (lower is better)" in shown.stdout
+    assert "points" not in shown.stdout
+    found = json.loads(pgso("compare", "diabetes", *options, "--json").stdout)
+    candidate = next(e for e in found["test"]["differences"])
+    assert candidate["metric"] == found["metric"] == "rmse"
+
+
+def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
+    no_report(monkeypatch)
+    shown = pgso("compare", *TOY, "--task", "link", "--json")
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)
+    assert found["metric"] == "link_auc"
+    assert found["report"].endswith("karate-gcn-link/none")

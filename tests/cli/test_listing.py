@@ -6,6 +6,7 @@ from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.experiments import EXPERIMENTS
 from pgso.gso.presets import PRESETS
+from pgso.objectives import OBJECTIVES
 
 
 def test_everything_that_is_registered_is_listed(pgso):
@@ -16,6 +17,7 @@ def test_everything_that_is_registered_is_listed(pgso):
         "convs": set(CONVS),
         "datasets": set(DATASETS),
         "experiments": set(EXPERIMENTS),
+        "objectives": set(OBJECTIVES),
     }
 
 

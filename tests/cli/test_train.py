@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from pgso.records import RunRecord
+from pgso.data import load_task
+from pgso.records import RunRecord, RunSpec
+from pgso.training.fit import fit
 
 
 def test_a_run_prints_its_scores_and_writes_its_record(pgso, tmp_path):
@@ -165,3 +167,95 @@ def test_one_run_is_no_mean_over_seeds(pgso):
     shown = pgso("train", "karate", "--epochs", 2).stdout
     assert "The learned operator S" in shown
     assert "seeds" not in shown.partition("The nearest")[0]
+
+
+TINY = ("--epochs", 3, "--hidden", 8)
+
+
+def test_the_shell_and_python_make_the_same_record(pgso, tmp_path):
+    size = ("--option", "rows=8", "--option", "cols=8")
+    shown = pgso("train", "MINESWEEPER", *TINY, *size, "--objective", "average precision", "--json")
+    record = json.loads(shown.stdout)
+    spec = RunSpec(
+        dataset="minesweeper", epochs=3, hidden_channels=8, data_options={"rows": 8, "cols": 8},
+        objective="average_precision",
+    )  # fmt: skip
+    assert record["metric"] == "average_precision"
+    assert RunRecord.model_validate(record).spec == spec
+    assert RunRecord.model_validate(record).without_times() == fit(spec).without_times()
+
+
+def test_an_unknown_objective_is_refused_by_name(pgso):
+    shown = pgso("train", "karate", "--objective", "acurracy")
+    assert shown.exit_code == 2
+    assert "no objective is called 'acurracy'. Did you mean 'accuracy'?" in shown.stderr
+
+
+def test_a_regression_is_predicted_with_intervals_in_the_unit_of_the_target(pgso, tmp_path):
+    shown = pgso("train", "diabetes", *TINY, "--save", "best.safetensors")
+    assert shown.exit_code == 0, shown.output
+    assert "test rmse: " in shown.stdout
+    rows = predictions(pgso, tmp_path / "out.csv", "diabetes")
+    assert len(rows) == 442
+    for row in rows.values():
+        low, value, high = (float(row[f"progression{end}"]) for end in (" low 90", "", " high 90"))
+        assert low < value < high
+        assert 0 < value < 400
+
+
+def test_new_molecules_are_predicted_without_labels(pgso, tmp_path):
+    pytest.importorskip("rdkit")
+    rows = [f"{'C' * k}O,{k}" for k in range(1, 21)]
+    (tmp_path / "known.csv").write_text("\n".join(["smiles,target", *rows]))
+    trained = pgso("train", "known.csv", *TINY, "--conv", "gin", "--save", "best.safetensors")
+    assert trained.exit_code == 0, trained.output
+    (tmp_path / "new.csv").write_text("smiles,id\nCCN,amine\nCCCl,chloride\n")
+    assert predictions(pgso, tmp_path / "out.csv", "new.csv").keys() == {"amine", "chloride"}
+
+
+def test_new_links_are_predicted_best_first(pgso, tmp_path):
+    trained = pgso("train", "karate", *TINY, "--task", "link", "--save", "best.safetensors")
+    assert trained.exit_code == 0, trained.output
+    assert "test link_auc: " in trained.stdout
+    shown = pgso("predict", "best.safetensors", "karate", "--links", 7, "--to", "out.csv")
+    assert shown.exit_code == 0, shown.output
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    chances = [float(row["probability"]) for row in rows]
+    assert len(rows) == 7
+    assert chances == sorted(chances, reverse=True)
+    graph = load_task("karate", task="link").graph
+    known = set(map(tuple, graph.edge_index.T.tolist()))
+    assert not {(int(row["source"]), int(row["target"])) for row in rows} & known
+
+
+def test_every_class_has_its_probability_and_every_label_too(pgso, tmp_path):
+    assert pgso("train", "karate", *TINY, "--save", "best.safetensors").exit_code == 0
+    for row in predictions(pgso, tmp_path / "out.csv", "karate").values():
+        sure = {name: float(row[f"p({name})"]) for name in ("Mr. Hi", "Officer")}
+        assert sum(sure.values()) == pytest.approx(1, abs=1e-5)
+        assert sure[row["prediction"]] == max(sure.values()) == float(row["probability"])
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("".join(f"{i},{(i + 1) % 30}\n" for i in range(30)))
+    rows = "".join(f"{i},{i % 2},{(i + 1) // 2 % 2}\n" for i in range(30))
+    (folder / "targets.csv").write_text("node,odd,half\n" + rows)
+    assert pgso("train", folder, *TINY, "--save", "best.safetensors").exit_code == 0
+    for row in predictions(pgso, tmp_path / "out.csv", folder).values():
+        chosen = {name for name in ("odd", "half") if float(row[f"p({name})"]) > 0.5}
+        assert set(filter(None, row["prediction"].split(";"))) == chosen
+
+
+def test_an_s_per_node_does_not_carry_over_to_another_graph(pgso, tmp_path):
+    size = ("--option", "rows=8", "--option", "cols=8")
+    options = ("--set", "shape=node", "--save", "best.safetensors")
+    assert pgso("train", "minesweeper", *TINY, *size, *options).exit_code == 0
+    refused = pgso("predict", "best.safetensors", "minesweeper", "--option", "rows=9")
+    assert refused.exit_code == 2
+    assert "an S for each of 64 nodes, but minesweeper has 72" in refused.stderr
+
+
+def test_a_rare_class_is_pointed_out(pgso):
+    rare = ("--option", "rows=10", "--option", "cols=10", "--option", "mines=0.06")
+    shown = pgso("train", "minesweeper", *TINY, *rare)
+    assert "consider --objective average_precision" in " ".join(shown.stdout.split())

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pgso.data import DATASETS
-from pgso.data.molecules import ATOM_CATEGORIES, BOND_FEATURES, molecule_of
+from pgso.data.molecules import ATOM_CATEGORIES, molecule_of
 from pgso.data.places import data_root
 from pgso.data.text import read_lines, read_numbers
 
@@ -11,7 +11,6 @@ pytest.importorskip("rdkit")
 
 def test_the_numbers_of_values_are_those_of_ogb():
     assert ATOM_CATEGORIES == (119, 5, 12, 12, 10, 6, 6, 2, 2)
-    assert [len(values) for _, values in BOND_FEATURES] == [5, 6, 2]
 
 
 def test_what_is_no_molecule_is_none():
@@ -20,7 +19,7 @@ def test_what_is_no_molecule_is_none():
 
 
 def test_values_that_no_list_has_are_the_last_one():
-    atoms, _, _ = molecule_of("[Fe+6]")
+    atoms, _ = molecule_of("[Fe+6]")
     assert atoms[0][3] == ATOM_CATEGORIES[3] - 1
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgso.data.splits import split_each_class, split_into_folds
+from pgso.data.splits import split_at_random, split_each_class, split_groups, split_into_folds
 from pgso.errors import InputError
 
 labels = st.lists(st.integers(-1, 4), max_size=60).map(lambda values: np.array(values, dtype=int))
@@ -56,3 +56,21 @@ def test_the_gin_protocol_has_no_test_set():
 def test_more_folds_than_members_of_a_class_are_refused():
     with pytest.raises(InputError, match="between 3 and 2, the size of the smallest class"):
         split_into_folds(np.array([0, 0, 1, 1, 1]), 0, 10, "fair")
+
+
+@given(st.integers(4, 60), st.integers(0, 1000))
+def test_numbers_are_split_at_random_and_all_parts_have_some(n, seed):
+    known = np.arange(n) % 5 != 4
+    parts = split_at_random(known, seed)
+    assert sorted(np.concatenate(parts)) == list(np.flatnonzero(known))
+    assert all(len(part) for part in parts) or known.sum() < 5
+
+
+@given(st.lists(st.integers(0, 6), min_size=10, max_size=60))
+def test_groups_stay_together(groups):
+    groups = np.array(groups)
+    parts = split_groups(groups)
+    assert sorted(np.concatenate(parts)) == list(range(len(groups)))
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert not set(groups[parts[one]]) & set(groups[parts[other]])
+    assert len(parts[0]) <= 0.8 * len(groups)

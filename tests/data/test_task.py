@@ -51,13 +51,6 @@ def test_one_graph_makes_no_batches():
         Task.of("toy", Arrays(**PATH)).batch(torch.tensor([0]))
 
 
-def test_edge_features_follow_the_graph_s_edges():
-    features = 10 * PATH["edge_index"][0] + PATH["edge_index"][1]
-    task = Task.of("toy", Arrays(**PATH, edge_features=features[:, None]))
-    source, target = task.graph.edge_index
-    assert torch.equal(task.edge_features[:, 0], 10 * source + target)
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

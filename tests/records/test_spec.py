@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgso.errors import InputError
-from pgso.records import RunSpec
+from pgso.records import RunRecord, RunSpec
 
 DEFAULTS = RunSpec(dataset="karate").model_dump()
 
@@ -113,3 +113,57 @@ def test_sampling_brings_its_own_batch_size_unless_there_was_a_choice():
 
 def test_a_path_is_a_dataset_too(tmp_path):
     assert RunSpec(dataset=tmp_path) == RunSpec(dataset=str(tmp_path))
+
+
+def test_a_dataset_s_suggestions_are_part_of_the_spec_unless_something_else_is_said():
+    spec = RunSpec(dataset="Minesweeper")
+    assert (spec.dataset, spec.num_layers, spec.norm) == ("minesweeper", 3, "batch")
+    spelled = RunSpec(dataset="minesweeper", num_layers=3, norm="batch", data_options={})
+    assert spec == spelled
+    assert spec.key == spelled.key
+    assert RunSpec(dataset="minesweeper", norm=None).norm is None
+    assert RunSpec(dataset="texas", data_options={"normalise": True}).data_options == {
+        "undirected": True,
+        "normalise": True,
+    }
+    assert RunSpec(dataset="Texas", data_options={"undirected": False}).data_options == {
+        "undirected": False
+    }
+
+
+def test_a_stored_spec_stands_as_it_was_written():
+    written = {"dataset": "texas", "seed": 3}
+    spec = RunSpec(complete=True, **written)
+    assert (spec.dataset, spec.data_options) == ("texas", {})
+    assert RunRecord.model_validate({"spec": written}).spec == spec
+    assert spec.but(seed=4).data_options == {}
+
+
+def test_another_dataset_brings_its_own_suggestions():
+    spec = RunSpec(dataset="minesweeper").but(dataset="karate")
+    assert (spec.num_layers, spec.norm) == (2, None)
+    assert spec.but(dataset="minesweeper") == RunSpec(dataset="minesweeper")
+    assert RunSpec(dataset="karate", num_layers=4).but(dataset="minesweeper").num_layers == 4
+
+
+def test_an_unknown_objective_is_refused_and_a_known_one_is_called_by_its_name():
+    with pytest.raises(InputError, match="no objective is called 'acurracy'"):
+        RunSpec(dataset="karate", objective="acurracy")
+    spec = RunSpec(dataset="karate", objective="Balanced Accuracy")
+    assert spec.objective == "balanced_accuracy"
+
+
+def test_choices_that_are_not_made_leave_old_keys_alone():
+    assert RunSpec(dataset="karate").key == "63a9333a17951a4cc23d"
+    assert (
+        RunSpec(dataset="Cora", operator="mpgso", seed=3, norm="batch").key
+        == "ff8652e366811cb012e4"
+    )
+
+
+def test_links_bring_what_suits_them_unless_something_else_is_said():
+    spec = RunSpec(dataset="Cora", task="link")
+    assert (spec.dropout, spec.weight_decay, spec.lr_decay) == (0.0, 0.0, 1.0)
+    assert RunSpec(dataset="Cora", task="link", dropout=0.3).dropout == 0.3
+    assert RunSpec(dataset="Cora").but(task="link") == spec
+    assert spec.but(task=None) == RunSpec(dataset="Cora")

@@ -145,3 +145,37 @@ def test_two_records_of_one_run_and_no_records_are_refused():
         compare([make_record("pgso", 0, 0.5)] * 2)
     with pytest.raises(InputError, match="no records"):
         compare([])
+
+
+ERRORS = {
+    "fixed": [1.10, 1.12, 1.09, 1.11],
+    "pgso": [1.00, 1.03, 1.00, 1.01],
+    "mpgso": [1.30, 1.35, 1.31, 1.30],
+}
+
+
+def test_of_errors_the_smaller_one_is_better_and_they_are_no_points():
+    comparison = compare(make_runs(ERRORS, metric="rmse"))
+    assert comparison.candidate == "pgso"
+    assert comparison.verdict.startswith("learn it: PGSO -0.09")
+    assert "in RMSE (lower is better)" in comparison.verdict
+    assert "points" not in comparison.verdict
+    assert comparison.test.difference("pgso").surely == "better"
+    assert comparison.test.difference("mpgso").surely == "worse"
+    assert comparison.test.summaries[0].mean == pytest.approx(1.105)
+
+
+def test_errors_that_grow_are_a_reason_to_keep_the_fixed_one():
+    worse = {"fixed": ERRORS["fixed"], "pgso": ERRORS["mpgso"]}
+    assert compare(make_runs(worse, metric="rmse")).verdict.startswith("keep the fixed one: PGSO +")
+    better = compare(make_runs(worse, metric="r2"))
+    assert better.verdict.startswith("learn it: PGSO +0.2")
+
+
+def test_an_interval_does_not_leave_the_bounds_of_its_objective():
+    wild = {"fixed": [0.01, 0.9], "pgso": [0.02, 0.8]}
+    low, high = compare(make_runs(wild)).test.summaries[0].interval
+    assert (low, high) == (0.0, 100.0)
+    low, high = compare(make_runs(wild, metric="mae")).test.summaries[0].interval
+    assert low == 0.0
+    assert high > 1

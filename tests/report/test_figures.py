@@ -1,3 +1,4 @@
+from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
 from pgso.report.figures import (
     draw_curves,
@@ -38,7 +39,7 @@ def test_a_plot_without_numbers_is_not_drawn():
     assert draw_parameters([directed]) is not None
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
     assert draw_scores([failed], compare([failed])) is None
-    assert draw_curves([failed], "accuracy") is None
+    assert draw_curves([failed], OBJECTIVES["accuracy"]) is None
 
 
 def test_many_operators_are_drawn_in_rows():

@@ -80,3 +80,13 @@ def test_names_of_the_users_own_are_never_markup():
     assert "<b>" not in text
     assert r"a\|b" in text
     assert markdown_text("two\nlines") == "two lines"
+
+
+def test_scores_in_a_unit_have_the_digits_that_tell_them_apart():
+    runs = make_runs({"fixed": [0.912, 0.934], "pgso": [0.851, 0.876]}, metric="rmse")
+    grid = scores_grid(compare(runs), "test")
+    assert grid.title == "Test RMSE (lower is better)"
+    assert grid.rows[0][2] == "0.923 ± 0.016"
+    assert "points" not in grid.caption
+    counts = make_runs({"fixed": [5123.4, 5200.0], "pgso": [4800.0, 4700.0]}, metric="mae")
+    assert scores_grid(compare(counts), "test").rows[0][2] == "5162 ± 54"

@@ -8,8 +8,8 @@ from pgso.errors import InputError
 from pgso.records import RunSpec
 from pgso.training import checkpoint as checkpoint_module
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
-from pgso.training.metrics import score
-from pgso.training.session import Session, predict_logits
+from pgso.training.prediction import predict_outputs
+from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper, shapes
 
 
@@ -149,9 +149,9 @@ def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
     assert loaded == expected
     task = load_task(spec.dataset, shapes_root, spec.seed, **spec.data_options)
     fitted(header, task)
-    logits = predict_logits(model, task)
-    assert score(task.metric, logits[task.test], task.y[task.test]) == record.test
-    assert score(task.metric, logits[task.val], task.y[task.val]) == record.val
+    logits, y = predict_outputs(model, task).numpy(), task.y.numpy()
+    assert task.objective.score(logits[task.test], y[task.test]) == record.test
+    assert task.objective.score(logits[task.val], y[task.val]) == record.val
     assert tuple(header["classes"]) == task.classes
 
 

@@ -1,5 +1,6 @@
 from types import SimpleNamespace
 
+from pgso.records import RunRecord
 from pgso.training import choice
 from pgso.training.choice import is_choice, num_trainings
 from pgso.training.fit import fit
@@ -33,14 +34,14 @@ def test_every_challenger_needs_the_evidence():
     assert (record.chosen, record.test) == ("fixed", fixed.test)
 
 
-def chosen_of(monkeypatch, spec, vals, sure):
+def chosen_of(monkeypatch, spec, vals, sure, metric="accuracy"):
     """``choose`` on trainings that are told, not run: their scores, and confidence in each."""
     asked = []
 
     def train(candidate, name):
         asked.append((name, candidate.operator, candidate.preset))
         session = SimpleNamespace(spec=candidate, name=name)
-        return choice.Trained(session, SimpleNamespace(val=vals[name]))
+        return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
     monkeypatch.setattr(choice, "_confidence", lambda _, each: sure[each.session.name])
     best, _ = choice.choose(spec, train)
@@ -54,6 +55,12 @@ def test_a_better_score_without_enough_evidence_is_not_kept(monkeypatch):
     assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.91})[0] == "pgso"
     careless = spec.but(evidence=None, operator="auto", presets=())
     assert chosen_of(monkeypatch, careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
+
+
+def test_of_errors_the_smaller_one_is_kept(monkeypatch):
+    spec, vals = karate(operator="auto", evidence=None), {"fixed": 0.5, "pgso": 0.8, "mpgso": 0.4}
+    assert chosen_of(monkeypatch, spec, vals, {}, "rmse")[0] == "mpgso"
+    assert chosen_of(monkeypatch, spec, vals, {}, "r2")[0] == "pgso"
 
 
 def test_several_challengers_share_the_risk(monkeypatch):

@@ -48,7 +48,7 @@ def test_an_error_of_ours_is_a_sentence_and_any_other_a_traceback(monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(import_module("pgso.training.fit"), "load_task", crash)
+    monkeypatch.setattr(import_module("pgso.training.fit"), "task_of", crash)
     error = run_one(SPECS[0]).error
     assert "Traceback" in error
     assert "of all things" in error
@@ -94,7 +94,7 @@ SWEEP = """
     from types import SimpleNamespace
     from pgso.records import RunRecord, RunSpec, Store
 
-    def slow_fit(spec, root):
+    def slow_fit(spec, root, device=None):
         (Path(root) / f"{spec.seed}.{os.getpid()}").touch()
         if spec.seed == 13:
             os.kill(os.getpid(), signal.SIGKILL)

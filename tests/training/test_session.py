@@ -5,9 +5,9 @@ import torch
 
 from pgso.data import load_task
 from pgso.spectrum import gershgorin_interval
-from pgso.training import session as module
-from pgso.training.metrics import score
-from pgso.training.session import Divergence, Session, predict_logits, tensors_of
+from pgso.training import prediction, scoring
+from pgso.training.prediction import predict_outputs
+from pgso.training.session import Divergence, Session, tensors_of
 from tests.training.tasks import karate, minesweeper, shapes
 
 OPERATORS = ("fixed", "pgso", "mpgso")
@@ -28,13 +28,13 @@ def weights(session) -> dict[str, torch.Tensor]:
 def test_operators_start_with_the_same_weights_and_the_same_function(conv):
     sessions = [session_of(karate(conv=conv, operator=name, seed=3)) for name in OPERATORS]
     first = weights(sessions[0])
-    logits = predict_logits(sessions[0].model, sessions[0].task)
+    logits = predict_outputs(sessions[0].model, sessions[0].task)
     assert first
     for other in sessions[1:]:
         assert weights(other).keys() == first.keys()
         for name, value in weights(other).items():
             torch.testing.assert_close(value, first[name], rtol=0, atol=0)
-        torch.testing.assert_close(predict_logits(other.model, other.task), logits)
+        torch.testing.assert_close(predict_outputs(other.model, other.task), logits)
 
 
 def test_another_seed_is_another_start():
@@ -54,7 +54,7 @@ def test_the_fixed_operator_stays_and_a_learned_one_moves():
 @pytest.mark.parametrize("at_once", [1, 3000, 2**20])
 @pytest.mark.parametrize("choices", [{}, {"operator": "mpgso"}, {"shape": "channel", "jk": "last"}])
 def test_intervals_found_later_are_those_of_every_epoch(monkeypatch, at_once, choices):
-    monkeypatch.setattr("pgso.training.session.CERTIFIED_AT_ONCE", at_once)
+    monkeypatch.setattr("pgso.training.curves.CERTIFIED_AT_ONCE", at_once)
     session = session_of(karate(**choices))
     expected = []
     for epoch in range(6):
@@ -72,15 +72,15 @@ def test_scores_are_those_of_the_predictions():
     session = session_of(minesweeper())
     session.run_epoch()
     task = session.task
-    logits = predict_logits(session.model, task)
+    logits = predict_outputs(session.model, task)
     for part in ("train", "val", "test"):
         index = getattr(task, part)
-        expected = score("roc_auc", logits[index], task.y[index])
+        expected = task.objective.score(logits[index].numpy(), task.y[index].numpy())
         assert session.curves[part][-1] == expected
 
 
 def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypatch):
-    monkeypatch.setattr(module, "EVALUATED_AT_ONCE", 5)
+    monkeypatch.setattr(prediction, "EVALUATED_AT_ONCE", 5)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     task = session.task
@@ -89,19 +89,19 @@ def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypa
         part = task.batch(indices)
         with torch.no_grad():
             alone = session.model(part.x, part.graph, None, part.batch, 1)
-        torch.testing.assert_close(alone, predict_logits(session.model, task)[indices])
-    right = predict_logits(session.model, task).argmax(1) == task.y
+        torch.testing.assert_close(alone, predict_outputs(session.model, task)[indices])
+    right = predict_outputs(session.model, task).argmax(1) == task.y
     assert session.curves["val"][-1] == pytest.approx(float(right[task.val].double().mean()))
 
 
 def test_a_large_training_set_of_graphs_is_not_scored(shapes_root, monkeypatch):
-    monkeypatch.setattr(module, "MANY_GRAPHS", 3)
+    monkeypatch.setattr(scoring, "MANY_GRAPHS", 3)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     assert session.curves["train"] == [None]
     assert session.curves["val"][0] is not None
     assert session.curves["test"][0] is not None
-    assert sum(batch.num_graphs for batch in session.scored_batches) == 16
+    assert sum(batch.num_graphs for batch in session.loop.scored_batches) == 16
 
 
 @pytest.mark.parametrize("batch_size", [1, 5, 7, 100])
@@ -132,8 +132,9 @@ def test_the_best_epoch_is_chosen_on_validation_and_its_weights_are_kept():
         for name, tensor in tensors_of(session.model).items():
             tensor.copy_(session.best_weights[name])
     task = session.task
-    logits = predict_logits(session.model, task)[task.test]
-    assert score("roc_auc", logits, task.y[task.test]) == session.curves["test"][session.best_epoch]
+    logits = predict_outputs(session.model, task)[task.test]
+    found = task.objective.score(logits.numpy(), task.y[task.test].numpy())
+    assert found == session.curves["test"][session.best_epoch]
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_it_does_harm():
@@ -177,5 +178,5 @@ def test_max_radius_holds_from_before_the_first_epoch_on(operator):
 
 
 def certified(session) -> float:
-    intervals = [module.gershgorin_interval(session.task.graph, S) for S in session.operators()]
+    intervals = [gershgorin_interval(session.task.graph, S) for S in session.operators()]
     return max(abs(float(end)) for interval in intervals for end in interval)

@@ -13,6 +13,7 @@ import typer
 
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
+from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.records.spec import RECIPES
 from pgso.training.workers import start_loading
@@ -61,6 +62,21 @@ Recipe = Annotated[
 Base = Annotated[
     str | None, typer.Option(help="Another matrix than A: ppr | heat | non-backtracking.")
 ]
+Task = Annotated[
+    str | None, typer.Option(help="link: predict links; by default what the dataset is for.")
+]
+ObjectiveName = Annotated[
+    str | None,
+    typer.Option(
+        help="What is scored: pgso list objectives.", autocompletion=completing(OBJECTIVES)
+    ),
+]
+ClassWeights = Annotated[
+    str | None, typer.Option(help="balanced: rare classes count as much as frequent ones.")
+]
+LogTargets = Annotated[
+    bool | None, typer.Option("--log-targets", help="Learn the logarithm of the targets.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other choice, e.g. --set norm=batch."),
@@ -76,8 +92,15 @@ Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the wor
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
 
+Device = Annotated[str, typer.Option(help="cpu | cuda | cuda:1 | auto: a GPU if there is one.")]
+
 RUNS = Path("runs")
 CORES = os.cpu_count() or 1
+
+
+def own(device: str) -> str | None:
+    """The device for a sweep's runs; None: each finds out for itself."""
+    return None if device == "auto" else device
 
 
 def start_early(engine: str, workers: int) -> None:
@@ -93,19 +116,13 @@ def make_spec(
     data_options: list[str] | None = None,
     **choices: Any,
 ) -> RunSpec:
-    """What was asked for on top of what suits the dataset on top of the paper's defaults."""
-    from pgso.data import DATASETS
-
-    suited = {}
-    if dataset in DATASETS:  # in any case, but one run has one record
-        suited, dataset = dict(DATASETS[dataset].model), DATASETS[dataset].name
+    """What was asked for; the spec itself adds what suits the dataset, as it does in Python."""
     given = {name: value for name, value in choices.items() if value is not None}
     given |= pairs(settings)
     for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
         if name in given:
             raise InputError(f"--set cannot change {name}; give it by {instead}")
-    options = {**suited.pop("data_options", {}), **pairs(data_options)}
-    return RunSpec(dataset=dataset, **{**suited, **given}, data_options=options)
+    return RunSpec(dataset=dataset, **given, data_options=pairs(data_options))
 
 
 def check_names(spec: RunSpec) -> None:
@@ -117,19 +134,26 @@ def check_names(spec: RunSpec) -> None:
     resolve(start if spec.preset is None else spec.preset)
 
 
-def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> None:
-    """Refuse, before the first of many runs, what would fail in every one of them."""
-    from pgso.data import load_task
-    from pgso.training.fit import check_task
-    from pgso.training.session import build_model
+def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> str | None:
+    """Refuse, before the first of many runs, what would fail in every one of them.
 
-    task = load_task(spec.dataset, data, spec.seed, **spec.data_options)
+    Returns:
+        What to be careful with on these data, in a sentence; mostly nothing.
+    """
+    from pgso.data.load import task_of
+    from pgso.models.build import build_model
+    from pgso.training.criterion import Criterion
+    from pgso.training.fit import advice_on, check_task
+
+    task = task_of(spec, data)
     check_task(spec, task)
+    Criterion.of(spec, task)
     if needs_test and task.test.numel() == 0:
         raise InputError(
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
     build_model(spec, task)
+    return advice_on(task)
 
 
 def refuse_settings(

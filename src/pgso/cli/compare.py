@@ -22,6 +22,7 @@ NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"
         "pgso compare minesweeper --seeds 5",
         "pgso compare ./my_graph --conv gat --set norm=batch",
         "pgso compare karate --epochs 20 --json",
+        "pgso compare Cora --task link",
     )
 )
 def compare(
@@ -35,6 +36,10 @@ def compare(
     preset: choices.Preset = None,
     recipe: choices.Recipe = None,
     base: choices.Base = None,
+    task: choices.Task = None,
+    objective: choices.ObjectiveName = None,
+    class_weights: choices.ClassWeights = None,
+    log_targets: choices.LogTargets = None,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,
     workers: choices.Workers = choices.CORES,
@@ -42,6 +47,7 @@ def compare(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use."""
@@ -57,6 +63,10 @@ def compare(
         preset=preset,
         recipe=recipe,
         base=base,
+        task=task,
+        objective=objective,
+        class_weights=class_weights,
+        log_targets=log_targets,
     )
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
     choices.check_destination("--out", out, folder=True)
@@ -67,24 +77,29 @@ def compare(
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
+    from pgso.training.device import device_of
     from pgso.training.engines import run_all
     from pgso.training.spectra import spectra_of
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
+    device_of(device)  # refused before the first run
     if missing:
-        choices.check(spec, data, needs_test=True)
+        advice = choices.check(spec, data, needs_test=True)
+        if advice:
+            console.print(f"Note: {advice}.", soft_wrap=True)
     with progress(console, dataset, len(missing)) as advance:
 
         def tell(record: RunRecord) -> None:
             advance(f"{record.spec.operator}, seed {record.spec.seed}")
 
-        records = run_all(specs, store, data, engine, workers, address, tell)
+        records = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
     comparison = compare_records(records)
     if not as_json:
         console.print(comparison_table(comparison))
         console.print(operator_table(records))
-    folder = out / f"{_slug(dataset)}-{spec.conv}{f'-{base}' if base else ''}"
+    parts = [_slug(dataset), spec.conv, base, spec.task, spec.objective]
+    folder = out / "-".join(_slug(part) for part in parts if part)
     page = write_report(records, folder, spectra_of(records, data), command=context.obj)
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}

@@ -56,9 +56,31 @@ def experiments() -> list[Row]:
     ]
 
 
+def objectives() -> list[Row]:
+    """Every objective, what it scores, and which way is better."""
+    from pgso.objectives import OBJECTIVES
+    from pgso.objectives.objective import ANSWERS
+
+    return [
+        {
+            "objective": name,
+            "scores": ANSWERS[each.answer],
+            "better": "larger" if each.larger_is_better else "smaller",
+            "about": (each.__doc__ or "").splitlines()[0],
+        }
+        for name, each in OBJECTIVES.items()
+    ]
+
+
 LISTS: Registry[Callable[[], list[Row]]] = Registry(
     "list",
-    {"presets": presets, "convs": convs, "datasets": datasets, "experiments": experiments},
+    {
+        "presets": presets,
+        "convs": convs,
+        "datasets": datasets,
+        "experiments": experiments,
+        "objectives": objectives,
+    },
 )
 
 
@@ -69,7 +91,7 @@ def list_(
     ] = None,
     as_json: choices.AsJson = False,
 ) -> None:
-    """Show what is there: presets, convs, datasets, experiments."""
+    """Show what is there: presets, convs, datasets, experiments, objectives."""
     found = {name: LISTS[name]() for name in ([what] if what else LISTS)}
     if as_json:
         typer.echo(json.dumps(found))

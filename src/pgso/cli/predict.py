@@ -13,33 +13,54 @@ from pgso.cli.terminal import Console
 from pgso.records.store import write_atomically
 
 
-@app.command(epilog=examples("pgso predict best.safetensors Cora --to predictions.csv"))
+@app.command(
+    epilog=examples(
+        "pgso predict best.safetensors Cora --to predictions.csv",
+        "pgso predict best.safetensors ./other_graph  # without labels",
+        "pgso predict links.safetensors Cora --links 50",
+    )
+)
 def predict(
     model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
     dataset: choices.DatasetName,
     options: choices.DataOptions = None,
     to: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.csv"),
+    links: Annotated[
+        int, typer.Option(help="Of a link model: how many new links to write.", min=1)
+    ] = 100,
     data: choices.Data = None,
 ) -> None:
-    """Write a table with the class and its probability for every node, or every graph."""
-    from pgso.data import DATASETS, load_task
+    """Write a table with what the model says about every node, every graph, or new links.
+
+    Classes come with the probability of each, numbers with an interval. The graph may be another
+    one than the model was trained on, as long as its features are the same.
+    """
+    from pgso.data import DATASETS
+    from pgso.data.load import OWN, load_task
+    from pgso.models.links import LinkModel
     from pgso.training.base import on_base
     from pgso.training.checkpoint import fitted, load_model
-    from pgso.training.session import predict_logits
+    from pgso.training.prediction import predict_outputs
+    from pgso.training.predictions import most_probable_links, prediction_table
 
     choices.check_destination("--to", to)
     network, spec, header = load_model(model)
     asked = choices.make_spec(dataset, None, options)
-    folder = asked.dataset not in DATASETS and Path(dataset).expanduser().is_dir()
+    path = Path(dataset).expanduser()
+    own = asked.dataset not in DATASETS and (path.is_dir() or path.suffix.lower() in OWN)
+    unlabelled = own and path.suffix.lower() != ".npz"
     # A user's folders are read alike, and a dataset as the model saw it.
-    alike = asked.dataset == spec.dataset or (folder and spec.dataset not in DATASETS)
+    alike = asked.dataset == spec.dataset or (own and spec.dataset not in DATASETS)
     given = {
         **asked.data_options,
         **(spec.data_options if alike else {}),
         **choices.pairs(options),
-        **({"unlabelled": True} if folder else {}),
+        **({"unlabelled": True} if unlabelled else {}),
     }
-    task = on_base(load_task(asked.dataset, data, spec.seed, **given), spec.base)
+    if unlabelled:
+        given.pop("target", None)  # which column was learned does not matter here
+    task = load_task(asked.dataset, data, spec.seed, task=spec.task, **given)
+    task = on_base(task, spec.base)
     unnamed = header.get("columns") is None or task.columns is None
     task = fitted(header, task)
     if unnamed and asked.dataset != spec.dataset:
@@ -47,13 +68,18 @@ def predict(
             f"note: columns without names are taken to be those of {spec.dataset}, in that order",
             soft_wrap=True,
         )
-    probabilities = predict_logits(network, task).softmax(dim=1)
-    confidence, place = probabilities.max(dim=1)
-    ids = task.ids or range(len(place))
+    if isinstance(network, LinkModel):
+        ids = task.ids or range(task.num_nodes)
+        columns, rows = most_probable_links(network, task, links, ids)
+    else:
+        out = predict_outputs(network, task)
+        columns, rows = prediction_table(header, out, task.ids or range(len(out)))
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["id", "prediction", "probability"])
-    for name, chosen, sure in zip(ids, place.tolist(), confidence.tolist(), strict=True):
-        writer.writerow([name, header["classes"][chosen], f"{sure:.6f}"])
+    writer.writerow(columns)
+    written = 0
+    for row in rows:
+        writer.writerow(row)
+        written += 1
     write_atomically(to, table.getvalue())
-    Console(markup=False).print(f"{len(place)} predictions: {to}", soft_wrap=True)
+    Console(markup=False).print(f"{written} predictions: {to}", soft_wrap=True)

@@ -118,7 +118,9 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     elif path.is_file() and path.suffix == ".npz":
         graph = read_sparse_matrix(path)
     elif spec is not None and source == spec.dataset:
-        task = load_task(source, root, spec.seed, **spec.data_options)
+        from pgso.data.load import task_of
+
+        task = task_of(spec, root)
         graph = on_base(task, spec.base).graph
     else:
         graph = load_task(source, root=root, seed=0).graph

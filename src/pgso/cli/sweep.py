@@ -43,6 +43,7 @@ def sweep(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Try hyper-parameters on the same seeds; choose on validation, show test beside it."""
@@ -66,13 +67,15 @@ def sweep(
     ):
         choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
 
-    from pgso.data import load_task
+    from pgso.data.load import task_of
+    from pgso.training.device import device_of
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
 
+    device_of(device)  # refused before the first run
     choices.check(base, data)
     if not chosen_space:
-        kind = load_task(dataset, data, 0, **base.data_options).kind
+        kind = task_of(base, data).kind
         known = GRAPH_SPACE if kind == "graph" else NODE_SPACE
         settled = choices.pairs(settings)
         chosen_space = {name: values for name, values in known.items() if name not in settled}
@@ -90,7 +93,7 @@ def sweep(
         def run(specs: list[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            return run_all(specs, store, data, engine, workers, address, tell)
+            return run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
 
         for name in operators:
             start = base.but(operator=name)
@@ -101,9 +104,10 @@ def sweep(
             tests = [record.test for record in best.records if record.test is not None]
             shown = ", ".join(f"{key}={value}" for key, value in best.choice.items())
             mean = fmean(tests) if tests else None
-            val = best.val if best.val >= 0 else None  # below any score where no run had one
+            val = best.val
             found.append({"operator": name, "choice": best.choice, "val": val, "test": mean})
-            numbers = ("-" if each is None else f"{100 * each:.2f}" for each in (val, mean))
+            objective = best.records[0].objective if best.records else None
+            numbers = (objective.written(each, 1) if objective else "–" for each in (val, mean))
             table.add_row(name, shown, *numbers)
     if as_json:
         typer.echo(json.dumps(found))

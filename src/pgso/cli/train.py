@@ -17,6 +17,7 @@ from pgso.records import Store
     epilog=examples(
         "pgso train Cora --operator mpgso --save best.safetensors",
         "pgso train karate --epochs 20 --json",
+        "pgso train diabetes --conv gin --objective r2",
         "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
     )
 )
@@ -31,6 +32,10 @@ def train(
     preset: choices.Preset = None,
     recipe: choices.Recipe = None,
     base: choices.Base = None,
+    task: choices.Task = None,
+    objective: choices.ObjectiveName = None,
+    class_weights: choices.ClassWeights = None,
+    log_targets: choices.LogTargets = None,
     max_radius: Annotated[
         float | None, typer.Option(help="Keep the certified spectral radius below this.")
     ] = None,
@@ -44,6 +49,7 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
     """Train one model. A run that was stopped goes on from its last checkpoint."""
@@ -60,6 +66,10 @@ def train(
         preset=preset,
         recipe=recipe,
         base=base,
+        task=task,
+        objective=objective,
+        class_weights=class_weights,
+        log_targets=log_targets,
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
@@ -75,7 +85,8 @@ def train(
 
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
-        from pgso.training.fit import fit
+        from pgso.training.device import device_of
+        from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []
         if tensorboard is not None and first:
@@ -84,20 +95,24 @@ def train(
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * num_trainings(spec)
         with joined(), progress(console, dataset, passes, "epochs") as advance:
+            place = device_of(device)
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:
                 nonlocal under_way, seen
                 if session is not under_way:
+                    if under_way is None and (advice := advice_on(session.task)):
+                        console.print(f"Note: {advice}.", soft_wrap=True)
                     under_way, seen = session, 0
                 loss, val = session.curves["loss"][-1], session.curves["val"][-1]
-                advance(f"loss {loss:.3f}, val {val:.3f}", session.epoch - seen)
+                score = session.task.objective.written(val)
+                advance(f"loss {loss:.3f}, val {score}", session.epoch - seen)
                 seen = session.epoch
                 for watcher in watchers:
                     watcher(session)
 
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
-            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint)
+            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint, device=place)
         if first:
             store.put(record)
     if not first:
@@ -110,7 +125,7 @@ def train(
     shown = {"validation": record.val, "test": record.test}
     for name, value in shown.items():
         if value is not None:
-            console.print(f"{name} {record.metric}: {100 * value:.2f}")
+            console.print(f"{name} {record.metric}: {record.objective.written(value, 1)}")
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))

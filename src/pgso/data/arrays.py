@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES, Answer
+from pgso.objectives.objective import ANSWERS
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -22,14 +24,14 @@ class Arrays:
 
     edge_index: Array  # (2, E) sources, targets; distinct unless a weight is to be summed
     x: "Array | scipy.sparse.csr_array"  # (n, F) numbers, or (n, k) integers with ``categories``
-    y: Array  # (n,) or (num_graphs,) classes; -1: unknown
+    y: Array  # (items,) classes, -1: unknown; or (items, columns) labels or numbers, NaN: unknown
     split: Split  # node or graph indices
-    classes: tuple[str, ...]  # the name of each class
-    metric: str = "accuracy"
+    classes: tuple[str, ...] = ()  # the name of each class, or of each label
+    targets: tuple[str, ...] = ()  # the name of each number, where y holds numbers
+    metric: str = "accuracy"  # the name of the objective
     edge_weight: Array | None = None  # (E,)
     nodes_per_graph: Array | None = None  # (num_graphs,); None: one graph, a node task
     categories: tuple[int, ...] | None = None  # the number of values of each column of x
-    edge_features: Array | None = None  # (E, k) integers
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
 
@@ -44,8 +46,13 @@ class Arrays:
 
     @property
     def num_items(self) -> int:
-        """How many things are classified: graphs, or nodes."""
+        """How many things are learned about: graphs, or nodes."""
         return self.num_nodes if self.nodes_per_graph is None else len(self.nodes_per_graph)
+
+    @property
+    def answer(self) -> Answer:
+        """What y says about each of them."""
+        return "value" if self.targets else "labels" if self.y.ndim == 2 else "class"
 
 
 def check_arrays(arrays: Arrays, where: str) -> None:
@@ -68,9 +75,7 @@ def check_arrays(arrays: Arrays, where: str) -> None:
                 f"there are {n} rows of features; check the file that says which node is whose"
             )
         _check_blocks(arrays, where)
-    if arrays.y.shape != (items,):
-        raise InputError(f"{where}: {items} labels are needed, got shape {arrays.y.shape}")
-    check_range(arrays.y, -1, len(arrays.classes), f"{where}: a label")
+    _check_answers(arrays, where)
     if arrays.ids is not None:
         assert len(arrays.ids) == items
     for part, name in zip(arrays.split, ("training", "validation", "test"), strict=True):
@@ -82,16 +87,53 @@ def check_arrays(arrays: Arrays, where: str) -> None:
             f"{where}: item {int(repeated.argmax())} is in more than one part of the split; "
             "training, validation and test sets must not overlap"
         )
-    if arrays.classes and not len(arrays.split[0]):  # without classes it is there to predict on
+    # Without classes and targets it is there to predict on.
+    if (arrays.classes or arrays.targets) and not len(arrays.split[0]):
         raise InputError(f"{where}: the training set is empty; give some items a label and a part")
-    unlabelled = chosen[arrays.y[chosen] < 0]
+    unlabelled = chosen[is_unknown(arrays.y[chosen])]
     if len(unlabelled):
         raise InputError(
             f"{where}: item {int(unlabelled[0])} is part of the split but has no label; "
             "leave it out of the split or label it"
         )
-    if arrays.metric == "roc_auc" and len(arrays.classes) != 2:
-        raise InputError(f"{where}: roc_auc needs two classes, got {len(arrays.classes)}")
+    if arrays.classes or arrays.targets:
+        check_objective(arrays.metric, arrays.answer, len(arrays.classes), where)
+
+
+def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> None:
+    """Refuse an objective that there is none of, or that does not fit the data."""
+    objective = OBJECTIVES[name]
+    if objective.answer != answer:
+        raise InputError(
+            f"{where}: {objective.name} scores {ANSWERS[objective.answer]}, but the data hold "
+            f"{ANSWERS[answer]}; choose one of {', '.join(OBJECTIVES.answering(answer))}"
+        )
+    problem = objective.problem(num_classes)
+    if problem is not None:
+        raise InputError(f"{where}: {problem}")
+
+
+def is_unknown(y: Array) -> Array:  # (items,) of booleans
+    """Of which items nothing is known."""
+    return np.asarray(np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0)
+
+
+def _check_answers(arrays: Arrays, where: str) -> None:
+    items = arrays.num_items
+    if arrays.answer == "class":
+        if arrays.y.shape != (items,):
+            raise InputError(f"{where}: {items} labels are needed, got shape {arrays.y.shape}")
+        check_range(arrays.y, -1, len(arrays.classes), f"{where}: a label")
+        return
+    columns = len(arrays.targets or arrays.classes)
+    if arrays.y.shape != (items, columns):
+        raise InputError(
+            f"{where}: {columns} answers on each of {items} items are needed, "
+            f"got shape {arrays.y.shape}"
+        )
+    check_finite(np.where(np.isnan(arrays.y), 0, arrays.y), f"{where}: targets")
+    if arrays.answer == "labels" and not np.isin(arrays.y[~np.isnan(arrays.y)], (0, 1)).all():
+        raise InputError(f"{where}: labels must be 0, 1 or unknown")
 
 
 def identity(n: int) -> "scipy.sparse.csr_array":  # (n, n)

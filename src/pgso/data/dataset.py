@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pgso.data.arrays import Arrays
 from pgso.errors import InputError
+from pgso.records.suggestions import suggest
 from pgso.registry import Registry
 
 
@@ -40,7 +41,7 @@ class Dataset:
     name: str  # as published
     load: Callable[..., Arrays]  # (root, seed, *, options) -> Arrays
     kind: Literal["node", "graph"] = "node"
-    metric: Literal["accuracy", "roc_auc"] = "accuracy"
+    metric: str = "accuracy"  # the name of its objective
     sizes: Sizes | None = None  # with default options; None: not published
     files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
     download: Callable[[Path], None] | None = None  # puts the files under a given root
@@ -66,6 +67,7 @@ class _Datasets(Registry[Dataset]):
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
         self.register(dataset.name.lower())(dataset)
+        suggest(dataset.name, dataset.model)
 
 
 DATASETS = _Datasets("dataset")

@@ -11,6 +11,7 @@ from pgso.data import sources as sources
 from pgso.data.arrays import Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_options
 from pgso.data.download import ensure_files
+from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.own.folder import load_folder
 from pgso.data.own.npz import load_npz
 from pgso.data.own.smiles import load_smiles
@@ -18,6 +19,7 @@ from pgso.data.places import data_root
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.task import Task
 from pgso.errors import InputError
+from pgso.records import RunSpec
 
 OWN: dict[str, Callable[..., Arrays]] = {".npz": load_npz, ".csv": load_smiles}
 
@@ -26,9 +28,12 @@ def load_task(
     name: str | os.PathLike[str],
     root: str | os.PathLike[str] | None = None,
     seed: int = 0,
+    *,
+    task: str | None = None,
+    objective: str | None = None,
     **options: Any,
 ) -> Task:
-    """Load a node or graph task with its splits and metric.
+    """Load a node, graph or link task with its splits and objective.
 
     Args:
         name: A registered name, in any case (``pgso list datasets``); the name of any TU dataset
@@ -38,7 +43,11 @@ def load_task(
             else ``~/.cache/pgso``.
         seed: Drives the split (of ten public splits it takes number ``seed % 10``) and, where a
             dataset is generated, its graph.
-        options: The dataset's own, see its loader.
+        task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
+            for.
+        objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
+        options: The dataset's own, see its loader; of links also those of
+            :func:`pgso.data.links.link_task`.
 
     Example:
         >>> load_task("minesweeper", rows=10, cols=10)
@@ -48,9 +57,28 @@ def load_task(
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
     place = data_root(root)
     dataset = _find(os.fspath(name), place)
+    links = {}
+    if task == "link":
+        links = {name: options.pop(name) for name in LINK_OPTIONS if name in options}
+        if "unlabelled" in dataset.options:
+            options["unlabelled"] = True  # links need no labels
     check_options(dataset.load, options, dataset.name)
     ensure_files(dataset, place)
-    return Task.of(dataset.name, dataset.load(place, int(seed), **options))
+    arrays = dataset.load(place, int(seed), **options)
+    if task == "link":
+        return link_task(dataset.name, arrays, int(seed), **links).scored_by(objective)
+    loaded = Task.of(dataset.name, arrays)
+    if task is not None and task != loaded.kind:
+        raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
+    return loaded.scored_by(objective)
+
+
+def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
+    """The data of a spec."""
+    return load_task(
+        spec.dataset, root, spec.seed,
+        task=spec.task, objective=spec.objective, **spec.data_options,
+    )  # fmt: skip
 
 
 def _find(name: str, root: Path) -> Dataset:

@@ -1,8 +1,11 @@
-"""Molecules as graphs: OGB's nine integer features of an atom and three of a bond, by RDKit."""
+"""Molecules as graphs: OGB's nine integer features of an atom, by RDKit."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from pgso.data.arrays import Array
 from pgso.errors import InputError
 
 # What an integer stands for, column by column. The last value of a list means "anything else".
@@ -17,23 +20,18 @@ ATOM_FEATURES: tuple[tuple[str, list[Any]], ...] = (
     ("aromatic", [False, True]),
     ("in a ring", [False, True]),
 )
-BOND_FEATURES: tuple[tuple[str, list[Any]], ...] = (
-    ("type", ["SINGLE", "DOUBLE", "TRIPLE", "AROMATIC", None]),
-    ("stereo", ["STEREONONE", "STEREOZ", "STEREOE", "STEREOCIS", "STEREOTRANS", "STEREOANY"]),
-    ("conjugated", [False, True]),
-)
 ATOM_CATEGORIES = tuple(len(values) for _, values in ATOM_FEATURES)
 
-Molecule = tuple[list[list[int]], list[tuple[int, int]], list[list[int]]]
+Molecule = tuple[list[list[int]], list[tuple[int, int]]]  # atoms' features, bonds
 
 
 def molecule_of(smiles: str) -> Molecule | None:
-    """Atoms (9 integers each), bonds (pairs of atoms), and bonds' features (3 integers each).
+    """Atoms (9 integers each) and bonds (pairs of atoms).
 
     None if RDKit cannot parse the string, or if the molecule has no atoms.
 
     Example:
-        >>> atoms, bonds, _ = molecule_of("CO")  # methanol
+        >>> atoms, bonds = molecule_of("CO")  # methanol
         >>> atoms
         [[5, 0, 4, 5, 3, 0, 2, 0, 0], [7, 0, 2, 5, 1, 0, 2, 0, 0]]
         >>> bonds
@@ -58,15 +56,38 @@ def molecule_of(smiles: str) -> Molecule | None:
         )
         for atom in molecule.GetAtoms()
     ]
-    bonds = list(molecule.GetBonds())
-    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
-    features = [
-        _encode(
-            BOND_FEATURES, str(bond.GetBondType()), str(bond.GetStereo()), bond.GetIsConjugated()
-        )
-        for bond in bonds
-    ]
-    return atoms, ends, features
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    return atoms, bonds
+
+
+def scaffold_of(smiles: str) -> str:
+    """The Bemis-Murcko scaffold: rings and what joins them, as SMILES; empty without rings.
+
+    Example:
+        >>> scaffold_of("Cc1ccccc1")  # toluene
+        'c1ccccc1'
+    """
+    _rdkit()
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    scaffold: str = MurckoScaffold.MurckoScaffoldSmiles(smiles, includeChirality=False)
+    return scaffold
+
+
+def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
+    """Many molecules side by side: atoms of each, bonds in both directions (2, E), atoms' features.
+
+    Example:
+        >>> nodes, edges, x = join([molecule_of("CO"), molecule_of("O")])
+        >>> nodes.tolist(), edges.tolist(), x.shape
+        ([2, 1], [[0, 1], [1, 0]], (3, 9))
+    """
+    nodes = np.array([len(atoms) for atoms, _ in molecules], dtype=np.int64)
+    starts = np.cumsum(nodes) - nodes
+    bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs in molecules]
+    edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
+    x = np.array([atom for atoms, _ in molecules for atom in atoms], dtype=np.int64)
+    return nodes, np.concatenate([edges, edges[:, ::-1]]).T, x
 
 
 def _encode(features: Sequence[tuple[str, list[Any]]], *found: Any) -> list[int]:

@@ -36,6 +36,52 @@ def split_each_class(
     return tuple(np.sort(order[part == k]) for k in range(3))  # type: ignore[return-value]
 
 
+def split_at_random(
+    known: Array,  # (items,) of booleans: of which items something is known
+    seed: int,
+    train: float = 0.6,
+    val: float = 0.2,
+) -> Split:
+    """Shuffle and cut, for answers that are no classes; what is left is the test set.
+
+    Example:
+        >>> [len(part) for part in split_at_random(np.ones(50, dtype=bool), seed=0)]
+        [30, 10, 10]
+    """
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(known))
+    first = min(max(round(train * len(order)), 1), len(order))
+    second = min(max(round((train + val) * len(order)), first + 1), len(order))
+    return np.sort(order[:first]), np.sort(order[first:second]), np.sort(order[second:])
+
+
+def split_groups(group: Array, train: float = 0.8, val: float = 0.1) -> Split:
+    """Whole groups, largest first, go to training until it is full, then to validation, then test.
+
+    The scaffold split of MoleculeNet (Wu et al. 2018): molecules with one scaffold stay together,
+    so that the test set holds others than the training set. It depends on no seed.
+
+    Args:
+        group: (items,) the number of each item's group.
+        train: The share of the items to train on.
+        val: The share to validate on.
+
+    Example:
+        >>> [part.tolist() for part in split_groups(np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 2]))]
+        [[0, 1, 2, 4, 5, 6, 7, 8], [3], [9]]
+    """
+    _, first, place, size = np.unique(
+        group, return_index=True, return_inverse=True, return_counts=True
+    )
+    parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+    limits = (train * len(group), val * len(group))
+    for chosen in np.lexsort((first, -size)):
+        members = np.flatnonzero(place == chosen).tolist()
+        sizes = [len(part) + len(members) for part in parts]
+        parts[0 if sizes[0] <= limits[0] else 1 if sizes[1] <= limits[1] else 2].extend(members)
+    train_part, val_part, test_part = (np.sort(np.array(p, dtype=np.int64)) for p in parts)
+    return train_part, val_part, test_part
+
+
 def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
     """Stratified k-fold cross-validation: seed s is fold s mod k of the shuffling s // k.
 

@@ -1,4 +1,4 @@
-"""A task: graphs, features, labels, splits and metric; all that training needs to know."""
+"""A task: graphs, features, answers, splits and objective; all that training needs to know."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, Arrays, check_arrays, is_on_disk
+from pgso.data.arrays import Array, Arrays, check_arrays, check_objective, is_on_disk
 from pgso.data.batch import Batch, Slices
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.objectives import OBJECTIVES, Answer, Objective
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -22,11 +23,16 @@ NARROW = 64  # columns up to which they stay dense anyway: the dense product cos
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task:
-    """Nodes or graphs to be classified, with the split to do it on.
+    """Nodes, graphs or links to be learned about, with the split to do it on.
 
     ``x`` holds one row per node: floats (dense, or a torch.sparse CSR tensor where few entries
-    are not zero), or integers, column c with ``categories[c]`` values, to be embedded. ``y`` is -1
-    where the class is unknown. ``train``, ``val`` and ``test`` are indices of nodes or of graphs.
+    are not zero), or integers, column c with ``categories[c]`` values, to be embedded. ``y`` is the
+    class, -1 where it is unknown; or it has a column per label (1, 0) or per number, NaN where it
+    is unknown. ``train``, ``val`` and ``test`` are indices of nodes or of graphs.
+
+    Of a link task, ``train`` are places in ``graph.edge_index``, whose links are learned from;
+    ``val`` and ``test`` are rows of ``pairs``: a link that the graph does not have, then pairs of
+    nodes that are none.
 
     Example:
         >>> from pgso.data import load_task
@@ -38,20 +44,21 @@ class Task:
     """
 
     name: str
-    kind: Literal["node", "graph"]
-    metric: Literal["accuracy", "roc_auc"]
+    kind: Literal["node", "graph", "link"]
+    metric: str  # the objective's name
     graph: Graph  # of a graph task: all graphs side by side, a disjoint union
     x: Tensor  # (n, F)
-    y: Tensor  # (n,) or (num_graphs,), int64
+    y: Tensor  # (items,) int64, or (items, columns) float32
     train: Tensor  # int64 indices
     val: Tensor
     test: Tensor  # empty where a protocol has no test set
-    classes: tuple[str, ...]  # names
+    classes: tuple[str, ...]  # names, of labels too
     nodes_per_graph: Tensor  # (num_graphs,)
     categories: tuple[int, ...] | None = None
-    edge_features: Tensor | None = None  # (num_edges, k) integers, in ``graph.edge_index``'s order
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
+    targets: tuple[str, ...] = ()  # the names of y's columns, where they are numbers
+    pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -65,26 +72,42 @@ class Task:
             None if weight is None else torch.from_numpy(weight.astype(np.float32)),
             arrays.num_nodes,
         )
-        edge_features = arrays.edge_features
-        if edge_features is not None:
-            edge_features = edge_features[np.lexsort(arrays.edge_index)]
         return cls(
             name=name,
             kind="node" if sizes is None else "graph",
-            metric="roc_auc" if arrays.metric == "roc_auc" else "accuracy",
+            metric=OBJECTIVES[arrays.metric].name,
             graph=graph,
             x=_features(arrays),
-            y=_tensor(arrays.y),
+            y=_tensor(arrays.y) if arrays.answer == "class" else _floats(arrays.y),
             train=train,
             val=val,
             test=test,
             classes=arrays.classes,
             nodes_per_graph=_tensor(np.array([arrays.num_nodes]) if sizes is None else sizes),
             categories=arrays.categories,
-            edge_features=None if edge_features is None else _tensor(edge_features),
             ids=arrays.ids,
             columns=arrays.columns,
+            targets=arrays.targets,
         )
+
+    @property
+    def objective(self) -> Objective:
+        """What is learned and how it is scored."""
+        return OBJECTIVES[self.metric]
+
+    @property
+    def answer(self) -> Answer:
+        """What y says about each item."""
+        if self.kind == "link":
+            return "link"
+        return "value" if self.targets else "labels" if self.y.dim() == 2 else "class"
+
+    def scored_by(self, objective: str | None) -> "Task":
+        """The same task with another objective; None: with its own."""
+        if objective is None:
+            return self
+        check_objective(objective, self.answer, self.num_classes, self.name)
+        return replace(self, metric=OBJECTIVES[objective].name)
 
     @property
     def num_graphs(self) -> int:
@@ -108,8 +131,13 @@ class Task:
 
     @property
     def num_classes(self) -> int:
-        """The number of classes."""
+        """The number of classes, or of labels."""
         return len(self.classes)
+
+    @property
+    def num_outputs(self) -> int:
+        """How many numbers a network has to say about a node or a graph."""
+        return len(self.targets) or len(self.classes)
 
     def batch(self, indices: Tensor) -> Batch:
         """Some graphs as one: pure index arithmetic on the tensors that hold them all.
@@ -136,14 +164,24 @@ class Task:
 
     def __repr__(self) -> str:
         graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
+        what = {
+            "class": f"{self.num_classes} classes",
+            "labels": f"{self.num_classes} labels",
+            "value": f"{len(self.targets)} target{'s' * (len(self.targets) > 1)}",
+            "link": "links",
+        }[self.answer]
         return (
             f"Task({self.name}: {graphs}, {self.num_nodes} nodes, {self.num_edges} edges, "
-            f"{self.num_features} features, {self.num_classes} classes, {self.metric})"
+            f"{self.num_features} features, {what}, {self.metric})"
         )
 
 
 def _tensor(values: Array) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
+
+
+def _floats(values: Array) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
 
 
 def _features(arrays: Arrays) -> Tensor:

@@ -37,7 +37,7 @@ class _Limited(io.RawIOBase):
         return len(chunk)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
     """Line by line, unpacked on the way; blank ones at the end are left out."""
     blank, some = 0, False
     try:
@@ -45,7 +45,7 @@ def _lines(path: Path) -> Iterator[str]:
             path.open("rb") as raw,
             gzip.open(raw) if path.suffix == ".gz" else raw as stream,
             io.BufferedReader(_Limited(path, cast(BinaryIO, stream)), CHUNK) as limited,
-            io.TextIOWrapper(limited, encoding="utf-8-sig") as text,
+            io.TextIOWrapper(limited, encoding=encoding) as text,
         ):
             for line in text:
                 if not line.strip():
@@ -63,9 +63,9 @@ def _lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} is empty; fetch or write it again")
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, with or without BOM, CR and a newline at the end."""
-    return list(_lines(path))
+def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
+    """The lines of a file, by default in UTF-8, with or without BOM, CR and a last newline."""
+    return list(_lines(path, encoding))
 
 
 def read_numbers(

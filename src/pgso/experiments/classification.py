@@ -21,13 +21,14 @@ from pgso.report.statistics import t_interval
 def paired_differences(
     records: Sequence[RunRecord], operator: str, part: str = "test"
 ) -> list[float]:
-    """Learned minus fixed in points, run by run of the same seed."""
+    """Learned minus fixed as the objective shows it, run by run of the same seed."""
     named = {(r.spec.operator, r.spec.seed): getattr(r, part) for r in records}
+    shown = records[0].objective.shown if records else float
     found = []
     for (name, seed), value in named.items():
         fixed = named.get(("fixed", seed))
         if name == operator and value is not None and fixed is not None:
-            found.append(100 * (value - fixed))
+            found.append(shown(value - fixed))
     return found
 
 

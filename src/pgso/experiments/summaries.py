@@ -29,9 +29,9 @@ def group(
 
 
 def scores(records: Sequence[RunRecord], part: str = "test") -> list[float]:
-    """Test or validation scores in points, runs without one left out."""
-    found = [getattr(record, part) for record in records]
-    return [100 * value for value in found if value is not None]
+    """Test or validation scores as their objective shows them, runs without one left out."""
+    found = [(record.objective, getattr(record, part)) for record in records]
+    return [objective.shown(value) for objective, value in found if value is not None]
 
 
 def mean_and_spread(values: Sequence[float]) -> str:

@@ -43,7 +43,7 @@ def best_choice(
     means = []
     for choice in choices:
         records = [done.get(base.but(**choice, seed=seed).key) for seed in seeds]
-        values = [r.val if r.val is not None else 0.0 for r in records if r is not None]
+        values = [record.merit for record in records if record is not None]
         if len(values) < len(seeds):
             return None
         means.append(fmean(values))

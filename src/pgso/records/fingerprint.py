@@ -3,7 +3,8 @@
 import hashlib
 from pathlib import Path
 
-READ = ("edges.csv", "features.csv", "features.npy", "labels.csv", "splits.csv")  # of a folder
+# Of a folder.
+READ = ("edges.csv", "features.csv", "features.npy", "labels.csv", "targets.csv", "splits.csv")
 
 
 READ_UP_TO = 2**26  # bytes of a file that are read: a twentieth of a second

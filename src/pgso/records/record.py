@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
+from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.spec import RunSpec, SevenNumbers
 
 
@@ -15,8 +16,8 @@ class RunRecord(BaseModel):
     spec: RunSpec
     status: Literal["done", "diverged", "failed"] = "done"
     error: str | None = None  # why it failed or where it diverged
-    metric: str = "accuracy"
-    val: float | None = None  # at the chosen epoch; in [0, 1]
+    metric: str = "accuracy"  # the objective's name, which says how a score is read
+    val: float | None = None  # at the chosen epoch; a fraction, or in the unit of the targets
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
     chosen: str | None = None  # the operator that validation chose, where it was asked
@@ -28,6 +29,22 @@ class RunRecord(BaseModel):
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py
     versions: dict[str, str] = {}
     timing: dict[str, float] = {}  # seconds, peak_memory_mib: all that may differ between reruns
+
+    @field_validator("spec", mode="before")
+    @classmethod
+    def _as_written(cls, spec: Any) -> Any:
+        """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
+        return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
+
+    @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric]
+
+    @property
+    def merit(self) -> float:
+        """The validation score, turned so that larger is better; below any without a score."""
+        return self.objective.merit(self.val)
 
     def without_times(self) -> dict[str, Any]:
         """Everything that must be the same when the same spec is run again on one machine."""

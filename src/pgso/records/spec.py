@@ -3,11 +3,14 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES
+from pgso.records.suggestions import suggested
 
 Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
@@ -29,12 +32,19 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 SAMPLED_NODES = 1024  # the batch size of sampled training
+# Links are learned as by Kipf & Welling (2016): embeddings have nothing to spare for dropout.
+LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 
 
 class RunSpec(BaseModel):
-    """One training run. The defaults are those of Appendix B.2.2.
+    """One training run. The defaults are those of Appendix B.2.2, and what suits the dataset.
 
-    Two specs that are equal have the same ``key``, which names the record of the run.
+    What a dataset suggests (layers, norm, options) is filled in where nothing else is said, so
+    that the same words are the same run in Python and in the shell. Two specs that are equal have
+    the same ``key``, which names the record of the run.
+
+    ``RunSpec(complete=True, **choices)`` reads a spec that was written down: what it leaves out is
+    the default, and not what dataset, recipe or task would fill in today.
 
     Example:
         >>> spec = RunSpec(dataset="Cora", operator="mpgso", seed=3)
@@ -48,6 +58,10 @@ class RunSpec(BaseModel):
     dataset: str
     data_options: dict[str, Option] = {}
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    task: Literal["node", "graph", "link"] | None = None  # None: what the dataset is for
+    objective: str | None = None  # a name of pgso.objectives; None: the dataset's own
+    log_targets: bool = False  # whether the logarithm of the targets is learned
+    class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 
     # the model
     conv: str = "gcn"
@@ -65,6 +79,7 @@ class RunSpec(BaseModel):
     jk: Literal["last", "cat", "max", "lstm"] | None = None
     pooling: Literal["sum", "mean", "max"] = "sum"
     heads: Annotated[int, Field(ge=1, le=1_024)] = 8
+    decoder: Literal["dot", "bilinear", "mlp"] = "dot"  # of links, from the nodes' embeddings
 
     # how it is trained
     recipe: Literal["paper", "robust"] = "paper"
@@ -85,13 +100,21 @@ class RunSpec(BaseModel):
     max_radius: Rate | None = None
 
     def __init__(self, **choices: Any) -> None:
+        complete = choices.pop("complete", False)
         try:
-            defaults = {**RECIPES.get(choices.get("recipe", ""), {})}
-            if choices.get("sample"):
-                defaults["batch_size"] = SAMPLED_NODES
             if isinstance(choices.get("dataset"), os.PathLike):
-                defaults["dataset"] = os.fspath(choices.pop("dataset"))
-            super().__init__(**{**defaults, **choices})
+                choices["dataset"] = os.fspath(choices["dataset"])
+            if choices.get("objective") is not None:
+                choices["objective"] = OBJECTIVES[choices["objective"]].name
+            if not complete:
+                filled = _filled_in(choices)
+                if isinstance(choices.get("data_options"), dict):  # options of the data one by one
+                    given = choices.pop("data_options")
+                    filled["data_options"] = {**filled.get("data_options", {}), **given}
+                if isinstance(choices.get("dataset"), str):
+                    choices["dataset"], _ = suggested(choices["dataset"])
+                choices = {**filled, **choices}
+            super().__init__(**choices)
             self.dataset.encode()  # a record is UTF-8, and could not be read again
         except UnicodeEncodeError:
             raise InputError(
@@ -118,19 +141,28 @@ class RunSpec(BaseModel):
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
 
-        What the old recipe or sampling had filled in is filled in anew by the changed ones.
+        What the old recipe, task, sampling or dataset had filled in is filled in anew.
         """
         kept = self.model_dump()
-        if changes.get("recipe", self.recipe) != self.recipe:
-            for name in {field for choices in RECIPES.values() for field in choices}:
-                default = RunSpec.model_fields[name].default
-                if kept[name] == RECIPES[self.recipe].get(name, default):
-                    del kept[name]
-        if bool(changes.get("sample", self.sample)) != bool(self.sample):
-            default = RunSpec.model_fields["batch_size"].default
-            if kept["batch_size"] == (SAMPLED_NODES if self.sample else default):
-                del kept["batch_size"]
-        return RunSpec(**{**kept, **changes})
+        old, new = _filled_in(kept), _filled_in({**kept, **changes})
+        for name in {*old, *new}:
+            default = RunSpec.model_fields[name].default
+            before, after = old.get(name, default), new.get(name, default)
+            if before != after and kept[name] == before:
+                kept[name] = after
+        if "dataset" in changes:
+            changes["dataset"], _ = suggested(os.fspath(changes["dataset"]))
+        return RunSpec(complete=True, **{**kept, **changes})
+
+
+def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """What dataset, recipe, sampling and task choose where nothing else is said."""
+    dataset = choices.get("dataset")
+    filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
+    filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("sample"):
+        filled["batch_size"] = SAMPLED_NODES
+    return {**filled, **LINKS} if choices.get("task") == "link" else filled
 
 
 def _plain(value: Any) -> Any:

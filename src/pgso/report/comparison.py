@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
 from pgso.report.labels import LABELS, plain, signed
 from pgso.report.notes import notes_on
@@ -23,7 +24,7 @@ from pgso.report.statistics import (
 
 @dataclass(frozen=True)
 class Summary:
-    """The scores of one operator over its seeds, in points (100 x)."""
+    """The scores of one operator over its seeds, as the objective shows them (mostly 100 x)."""
 
     operator: str
     n: int
@@ -34,9 +35,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Difference:
-    """A learned operator minus the fixed one, seed by seed, in points (100 x)."""
+    """A learned operator minus the fixed one, seed by seed, as the objective shows scores."""
 
     operator: str
+    metric: str
     seeds: tuple[int, ...]
     points: tuple[float, ...]
     mean: float
@@ -51,15 +53,42 @@ class Difference:
         """The difference in words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``."""
         n = len(self.points)
         seeds = "1 seed" if n == 1 else f"{n} seeds"
-        name = LABELS[self.operator]
         if self.holm_interval is None:
-            return f"{name} {signed(self.mean)} points ({seeds})"
+            return f"{self.amount()} ({seeds})"
         low, high = self.holm_interval
-        digits = 1 if high - low >= 0.5 else 2
+        digits = self.digits
         return (
-            f"{name} {signed(self.mean, digits)} points "
+            f"{self.amount()} "
             f"(95 % interval {plain(low, digits)} to {plain(high, digits)}, {seeds})"
         )
+
+    def amount(self) -> str:
+        """The mean difference in words: ``PGSO +8.6 points``, ``PGSO -0.12 in RMSE``."""
+        unit = OBJECTIVES[self.metric].unit
+        return f"{LABELS[self.operator]} {signed(self.mean, self.digits)} {unit}"
+
+    @property
+    def digits(self) -> int:
+        """Decimals that tell the ends of the interval apart."""
+        objective = OBJECTIVES[self.metric]
+        if self.holm_interval is None:
+            return objective.digits(self.mean)
+        low, high = self.holm_interval
+        if objective.in_percent:
+            return 1 if high - low >= 0.5 else 2
+        return objective.digits(max(abs(low), abs(high)))
+
+    @property
+    def gain(self) -> float:
+        """The mean difference, turned so that larger is better."""
+        return OBJECTIVES[self.metric].merit(self.mean)
+
+    @property
+    def surely(self) -> Literal["better", "worse"] | None:
+        """What Holm's interval says, if it leaves out 0."""
+        if self.holm_interval is None or self.holm_interval.low <= 0 <= self.holm_interval.high:
+            return None
+        return "better" if self.gain > 0 else "worse"
 
 
 @dataclass(frozen=True)
@@ -87,6 +116,17 @@ class Comparison:
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
 
     @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric]
+
+    @property
+    def digits(self) -> int:
+        """Decimals of the scores in tables."""
+        means = [abs(entry.mean) for part in (self.test, self.val) for entry in part.summaries]
+        return self.objective.digits(max(means, default=0.0))
+
+    @property
     def candidate(self) -> str | None:
         """The learned operator that validation prefers; test has no say in it.
 
@@ -95,7 +135,7 @@ class Comparison:
         """
         alone = [entry for entry in self.val.differences if entry.operator != "auto"]
         entries = alone or self.val.differences
-        return max(entries, key=lambda entry: entry.mean).operator if entries else None
+        return max(entries, key=lambda entry: entry.gain).operator if entries else None
 
     @property
     def verdict(self) -> str:
@@ -105,9 +145,9 @@ class Comparison:
             return f"nothing to compare: {self._missing()}"
         if found.holm_interval is None:
             return _verdict_without_interval(found)
-        if found.holm_interval.low > 0:
+        if found.surely == "better":
             return f"learn it: {found.describe()}"
-        if found.holm_interval.high < 0:
+        if found.surely == "worse":
             return f"keep the fixed one: {found.describe()}"
         return f"no evidence that it helps here: {found.describe()}"
 
@@ -129,7 +169,7 @@ def compare(records: Iterable[RunRecord]) -> Comparison:
         records: Runs that differ in operator and seed only; see :func:`groups`.
 
     Returns:
-        The comparison, in points (100 x the score).
+        The comparison, in points (100 x the score) or in the unit of the targets.
     """
     runs = list(records)
     found = groups(runs)
@@ -151,7 +191,7 @@ def compare(records: Iterable[RunRecord]) -> Comparison:
     return Comparison(
         dataset=first.spec.dataset,
         conv=first.spec.conv,
-        metric=first.metric,
+        metric=_metric(runs),
         operators=tuple(name for name in LABELS if name in scored),
         test=_scores(runs, "test"),
         val=_scores(runs, "val"),
@@ -170,12 +210,19 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
     by_operator: dict[str, dict[int, float]] = {name: {} for name in LABELS}
+    objective = OBJECTIVES[_metric(records)]
     for record in records:
         score = getattr(record, part)
         if score is not None:
-            by_operator[record.spec.operator][record.spec.seed] = 100 * score
+            by_operator[record.spec.operator][record.spec.seed] = objective.shown(score)
     summaries = tuple(
-        Summary(name, len(seeds), float(np.mean(values)), spread(values), _score_interval(values))
+        Summary(
+            name,
+            len(seeds),
+            float(np.mean(values)),
+            spread(values),
+            _score_interval(values, objective),
+        )
         for name, seeds in by_operator.items()
         if (values := list(seeds.values()))
     )
@@ -184,16 +231,23 @@ def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Score
         name: {seed: seeds[seed] - fixed[seed] for seed in sorted(seeds.keys() & fixed.keys())}
         for name, seeds in by_operator.items()
     }
-    return Scores(summaries, _differences({name: pair for name, pair in pairs.items() if pair}))
+    paired = {name: pair for name, pair in pairs.items() if pair}
+    return Scores(summaries, _differences(paired, objective.name))
 
 
-def _differences(pairs: dict[str, dict[int, float]]) -> tuple[Difference, ...]:
+def _metric(records: Sequence[RunRecord]) -> str:
+    """The objective of the runs; a run that failed does not know it."""
+    return next((run.metric for run in records if run.status != "failed"), records[0].metric)
+
+
+def _differences(pairs: dict[str, dict[int, float]], metric: str) -> tuple[Difference, ...]:
     points = [tuple(pair.values()) for pair in pairs.values()]
     p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
     p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
     return tuple(
         Difference(
             operator=name,
+            metric=metric,
             seeds=tuple(pair),
             points=points[k],
             mean=float(np.mean(points[k])),
@@ -208,23 +262,24 @@ def _differences(pairs: dict[str, dict[int, float]]) -> tuple[Difference, ...]:
     )
 
 
-def _score_interval(values: Sequence[float]) -> Interval | None:
-    """No score is below 0 or above 100, and neither is their mean."""
+def _score_interval(values: Sequence[float], objective: Objective) -> Interval | None:
+    """No score is outside the objective's bounds, and neither is their mean."""
     found = t_interval(values)
-    return found and Interval(max(found.low, 0.0), min(found.high, 100.0))
+    low, high = map(objective.shown, objective.bounds)
+    return found and Interval(max(found.low, low), min(found.high, high))
 
 
 def _verdict_without_interval(found: Difference) -> str:
     n = len(found.points)
     if n == 1:
         return (
-            f"undecided: {LABELS[found.operator]} {signed(found.mean)} points on the only seed, "
+            f"undecided: {found.amount()} on the only seed, "
             "and one seed gives no interval; run more seeds"
         )
     if abs(found.mean) < 1e-9:
         return f"no evidence that it helps here: the same score on each of {n} seeds"
     return (
-        f"undecided: {LABELS[found.operator]} {signed(found.mean)} points on each of {n} seeds, "
+        f"undecided: {found.amount()} on each of {n} seeds, "
         "too much alike for an interval; run more seeds"
     )
 

@@ -7,10 +7,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.report.colours import OPERATORS, PARAMETERS
 from pgso.report.comparison import Comparison
-from pgso.report.labels import LABELS, metric_label
+from pgso.report.labels import LABELS
 from pgso.report.series import (
     Band,
     by_operator,
@@ -53,7 +54,7 @@ def write_figures(
     with mpl.rc_context(STYLE):
         drawn = {
             "scores": draw_scores(records, comparison),
-            "curves": draw_curves(records, comparison.metric),
+            "curves": draw_curves(records, comparison.objective),
             "parameters": draw_parameters(records),
             "interval": draw_intervals(records),
             "density": draw_density(records, spectra or {}),
@@ -81,7 +82,7 @@ def draw_scores(records: Sequence[RunRecord], comparison: Comparison) -> Figure 
     }
     for seed in sorted({seed for _, seed in scores}):
         points = [
-            (place, 100 * score)
+            (place, comparison.objective.shown(score))
             for place, name in enumerate(names)
             if (score := scores.get((name, seed))) is not None
         ]
@@ -101,22 +102,22 @@ def draw_scores(records: Sequence[RunRecord], comparison: Comparison) -> Figure 
         )
     axes.set_xticks(range(len(names)), [LABELS[name] for name in names])
     axes.set_xlim(-0.4, len(names) - 0.6)
-    axes.set_ylabel(f"test {metric_label(comparison.metric)}")
+    axes.set_ylabel(f"test {comparison.objective.heading}")
     axes.set_title(f"{comparison.dataset}: seeds (grey), mean with 95 % interval", loc="left")
     return figure
 
 
-def draw_curves(records: Sequence[RunRecord], metric: str) -> Figure | None:
+def draw_curves(records: Sequence[RunRecord], objective: Objective) -> Figure | None:
     """Training loss, validation and test score against epochs, mean and range over the seeds."""
     panels = {"loss": "training loss"}
-    panels |= {part: f"{part} {metric_label(metric)}" for part in ("val", "test")}
+    panels |= {part: f"{part} {objective.heading}" for part in ("val", "test")}
     groups = by_operator(records, LABELS)
     if not any(curve_band(group, name) for group in groups.values() for name in panels):
         return None
     figure, axes = _panels(len(panels))
     for axis, (curve, label) in zip(axes, panels.items(), strict=True):
         for name, group in groups.items():
-            found = curve_band(group, curve, 1.0 if curve == "loss" else 100.0)
+            found = curve_band(group, curve, 1.0 if curve == "loss" else objective.shown(1.0))
             if found is not None:
                 _draw_band(axis, found, LABELS[name], OPERATORS[name], "solid")
         axis.set_xlabel("epochs")

@@ -1,12 +1,6 @@
-"""How operators, metrics and numbers are written, the same in every table, figure and page."""
+"""How operators and numbers are written, the same in every table, figure and page."""
 
 LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "auto": "auto"}
-METRICS = {"accuracy": "accuracy, %", "roc_auc": "ROC-AUC, %"}
-
-
-def metric_label(metric: str) -> str:
-    """The metric in words; scores are shown as 100 x."""
-    return METRICS.get(metric, f"{metric}, %")
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.store import write_atomically
 from pgso.report.comparison import Comparison, compare
 from pgso.report.figures import write_figures
 from pgso.report.grid import Grid, markdown_text
-from pgso.report.labels import LABELS, metric_label
+from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
 from pgso.report.provenance import provenance_grids, python_code
 from pgso.report.series import by_operator, curve_band, interval_bands, parameter_bands
@@ -93,7 +94,7 @@ def render_page(
         scores=[scores_grid(comparison, "test"), scores_grid(comparison, "val")],
         differences=differences_grid(comparison),
         learned=[grid for grid in (learned_grid(records), likeness_grid(records)) if grid.rows],
-        curves=_curve_grids(records, comparison.metric),
+        curves=_curve_grids(records, comparison.objective),
         trajectories=_trajectory_grids(records),
         has_runs=bool(learned_runs(records)),
         has_intervals=any(run.curves.get("interval") for run in learned_runs(records)),
@@ -107,15 +108,15 @@ def render_page(
     )
 
 
-def _curve_grids(records: Sequence[RunRecord], metric: str) -> dict[str, Grid]:
+def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str, Grid]:
     titles = {
         "loss": "Training loss",
-        "val": f"Validation {metric_label(metric)}",
-        "test": f"Test {metric_label(metric)}",
+        "val": f"Validation {objective.heading}",
+        "test": f"Test {objective.heading}",
     }
     found = {}
     for name, title in titles.items():
-        scale = 1.0 if name == "loss" else 100.0
+        scale = 1.0 if name == "loss" else objective.shown(1.0)
         bands = {
             LABELS[operator]: band
             for operator, group in by_operator(records, LABELS).items()

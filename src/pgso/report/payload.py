@@ -6,7 +6,7 @@ from typing import Any
 
 from pgso.records import RunRecord
 from pgso.report.comparison import Comparison
-from pgso.report.labels import LABELS, metric_label
+from pgso.report.labels import LABELS
 from pgso.report.learned import interval_at_start
 from pgso.report.series import Band, by_operator, curve_band, is_number, points_of, thinned
 from pgso.report.spectra import Spectra
@@ -18,8 +18,10 @@ def payload(
     records: Sequence[RunRecord], comparison: Comparison, spectra: Mapping[str, Spectra]
 ) -> dict[str, Any]:
     """Everything the page's script draws; epochs are counted from 1, and 0 is the start."""
+    objective = comparison.objective
+    percent = objective.shown(1.0)
     return {
-        "metric": metric_label(comparison.metric),
+        "metric": objective.heading,
         "labels": LABELS,
         "candidate": comparison.candidate,
         "scores": _scores(records, comparison),
@@ -29,7 +31,7 @@ def payload(
                 for operator, group in by_operator(records, LABELS).items()
                 if (found := curve_band(group, name, scale)) is not None
             }
-            for name, scale in (("loss", 1.0), ("val", 100.0), ("test", 100.0))
+            for name, scale in (("loss", 1.0), ("val", percent), ("test", percent))
         },
         "runs": [
             _run(record, records, spectra.get(record.spec.key, {}))
@@ -60,7 +62,8 @@ def _scores(records: Sequence[RunRecord], comparison: Comparison) -> dict[str, A
     seeds: dict[int, dict[str, float]] = {}
     for record in records:
         if record.test is not None:
-            seeds.setdefault(record.spec.seed, {})[record.spec.operator] = 100 * record.test
+            shown = comparison.objective.shown(record.test)
+            seeds.setdefault(record.spec.seed, {})[record.spec.operator] = shown
     return {
         "operators": comparison.operators,
         "seeds": [{"seed": seed, "test": seeds[seed]} for seed in sorted(seeds)],

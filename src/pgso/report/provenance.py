@@ -41,8 +41,8 @@ def _runs(records: Sequence[RunRecord]) -> Grid:
                 str(run.spec.seed),
                 run.status,
                 NONE if run.epoch is None else str(run.epoch + 1),
-                NONE if run.val is None else plain(100 * run.val, 2),
-                NONE if run.test is None else plain(100 * run.test, 2),
+                run.objective.written(run.val, 1),
+                run.objective.written(run.test, 1),
                 NONE if "seconds" not in run.timing else plain(run.timing["seconds"]),
                 run.spec.key,
             )

@@ -76,7 +76,9 @@ def study_table(records: Sequence[RunRecord]) -> str:
     ]
     rows: Rows = {}
     for (dataset, conv, options), runs in sorted(cells.items()):
-        fixed = [100 * r.test for r in runs if _is_baseline(r.spec) and r.test is not None]
+        fixed = [
+            r.objective.shown(r.test) for r in runs if _is_baseline(r.spec) and r.test is not None
+        ]
         found = [differences(runs, operator, recipe) for operator, recipe in columns]
         if fixed and any(found):
             alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
@@ -113,7 +115,7 @@ def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> lis
     """Learned minus fixed in test points, seed by seed."""
     fixed = {r.spec.seed: r.test for r in records if _is_baseline(r.spec)}
     return [
-        100 * (record.test - baseline)
+        record.objective.shown(record.test - baseline)
         for record in records
         if record.spec.operator == operator and _recipe(record.spec) == recipe
         if (baseline := fixed.get(record.spec.seed)) is not None and record.test is not None

@@ -10,7 +10,7 @@ from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.comparison import Comparison, Difference, Scores
 from pgso.report.grid import Grid
-from pgso.report.labels import LABELS, metric_label, plain, signed
+from pgso.report.labels import LABELS, plain, signed
 from pgso.report.learned import learned_operators
 from pgso.report.series import Band, thinned
 from pgso.report.statistics import Interval
@@ -50,21 +50,23 @@ def markdown_tables(records: Sequence[RunRecord], comparison: Comparison) -> str
 def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
     """One row an operator: its scores, and its paired difference to the fixed one."""
     scores: Scores = getattr(comparison, part)
+    objective, digits = comparison.objective, comparison.digits
     ranked = any(entry.p_wilcoxon is not None for entry in scores.differences)
     rows = []
     for summary in scores.summaries:
-        sd = "" if summary.sd is None else f" ± {summary.sd:.1f}"
-        own = (f"{plain(summary.mean)}{sd}", interval(summary.interval))
-        cells = _difference_cells(scores.difference(summary.operator), ranked)
+        sd = "" if summary.sd is None else f" ± {summary.sd:.{digits}f}"
+        own = (f"{plain(summary.mean, digits)}{sd}", interval(summary.interval, digits))
+        cells = _difference_cells(scores.difference(summary.operator), ranked, digits)
         rows.append((LABELS[summary.operator], str(summary.n), *own, *cells))
     count = len(scores.differences)
     corrected = f" and Holm-corrected over {count} comparisons" if count > 1 else ""
-    caption = f"Differences are paired by seed{corrected}; all in points (100 x the score)."
+    unit = "all in points (100 x the score)" if objective.in_percent else objective.heading
+    caption = f"Differences are paired by seed{corrected}; {unit}."
     name = {"test": "Test", "val": "Validation"}[part]
     header = ("operator", "seeds", "mean ± sd", "95 % interval")
     more = ("minus fixed", "95 % interval", "p (t)", *["p (Wilcoxon)"] * ranked)
     return Grid(
-        title=f"{name} {metric_label(comparison.metric)}",
+        title=f"{name} {objective.heading}",
         header=(*header, *more) if count else header,
         rows=tuple(row if count else row[: len(header)] for row in rows),
         caption=caption if count else "",
@@ -76,13 +78,18 @@ def differences_grid(comparison: Comparison) -> Grid:
     entries = comparison.test.differences
     seeds = sorted({seed for entry in entries for seed in entry.seeds})
     columns = [dict(zip(entry.seeds, entry.points, strict=True)) for entry in entries]
+    unit = comparison.objective.unit
+    unit = f"in {unit}" if unit == "points" else unit
     return Grid(
-        title="Differences on test by seed, in points",
+        title=f"Differences on test by seed, {unit}",
         header=("seed", *(f"{LABELS[entry.operator]} minus fixed" for entry in entries)),
         rows=tuple(
             (
                 str(seed),
-                *(signed(column[seed], 2) if seed in column else NONE for column in columns),
+                *(
+                    signed(column[seed], comparison.digits + 1) if seed in column else NONE
+                    for column in columns
+                ),
             )
             for seed in seeds
         ),
@@ -166,12 +173,12 @@ def probability(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _difference_cells(difference: Difference | None, ranked: bool) -> tuple[str, ...]:
+def _difference_cells(difference: Difference | None, ranked: bool, digits: int) -> tuple[str, ...]:
     if difference is None:
         return ("",) * (4 if ranked else 3)
     wilcoxon = [probability(difference.p_wilcoxon_holm)] if ranked else []
-    bounds, p = interval(difference.holm_interval), probability(difference.p_holm)
-    return (signed(difference.mean), bounds, p, *wilcoxon)
+    bounds = interval(difference.holm_interval, digits)
+    return (signed(difference.mean, digits), bounds, probability(difference.p_holm), *wilcoxon)
 
 
 def _operator_row(name: str, S: Sequence[float], bounds: Interval | None) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ def predict_by_layer(
     batch_size: int = 16_384,
     folder: str | Path | None = None,
     shared: bool = False,
+    device: torch.device | None = None,
 ) -> Tensor:  # (n, C)
     """Class scores of every node, equal to ``model(x, graph)`` in evaluation mode.
 
@@ -45,11 +46,12 @@ def predict_by_layer(
             stay in memory.
         shared: Whether all processes of the run call this, and each computes a share of the
             nodes; then layers' outputs stay in memory.
+        device: Where the model is; by default this process's own.
     """
     if model.task != "node":
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
     model.eval()
-    walk = _Walk(graph, batch_size, ranks.num_ranks() if shared else 1, ranks.device())
+    walk = _Walk(graph, batch_size, ranks.num_ranks() if shared else 1, device or ranks.device())
     with torch.no_grad(), _shelf(None if shared else folder, walk) as keep:
         rows = _encoded(model, FeatureRows(x), walk.device)
         outputs: list[Tensor] = []

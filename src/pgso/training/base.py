@@ -10,5 +10,4 @@ def on_base(task: Task, base: str | None) -> Task:
     """The task with its graph, or its graphs side by side, turned into this base."""
     if base is None:
         return task
-    # Features of edges belong to edges that are no longer there.
-    return replace(task, graph=BASES[base](task.graph), edge_features=None)
+    return replace(task, graph=BASES[base](task.graph))

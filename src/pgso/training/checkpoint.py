@@ -13,18 +13,24 @@ from safetensors.torch import save
 from torch import Tensor
 
 from pgso.errors import InputError
+from pgso.models.build import build_model
 from pgso.models.gnn import GNN
+from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 from pgso.records.store import write_atomically
+from pgso.training.residuals import residual_quantiles
+from pgso.training.session import Session, assign, tensors_of
 
 if TYPE_CHECKING:
     from pgso.data import Task
-    from pgso.training.session import Session
+
+
+Model = GNN | LinkModel
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file in which a run is put away; that of a run of other data is not taken up."""
+    """A checkpoint file. A checkpoint of different data is ignored."""
 
     path: Path
     every: int  # epochs
@@ -41,38 +47,22 @@ class Checkpoint:
         self.parts.append(part)
         return part
 
-    def is_due(self, session: "Session") -> bool:
+    def is_due(self, session: Session) -> bool:
         """At its end too: what comes after it, such as another training, may be interrupted."""
         return session.epoch % self.every == 0 or session.epoch == session.spec.epochs
 
-    def save(self, session: "Session") -> None:
-        """Put a run away: weights, best weights, optimiser, random state, curves, in one file."""
-        from pgso.training.session import tensors_of
+    def save(self, session: Session) -> None:
+        """Save a run: weights, best weights, optimiser, random state, curves, in one file."""
+        tensors, plain = session.state()
+        _write(self.path, tensors, {**plain, "data": self.data})
 
-        tensors = {f"model/{name}": value for name, value in tensors_of(session.model).items()}
-        tensors |= {f"best/{name}": value for name, value in session.best_weights.items()}
-        state = session.optimiser.state_dict()
-        for place, values in state["state"].items():
-            tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
-        tensors["random"] = torch.get_rng_state()
-        header = {
-            "spec": session.spec.model_dump(mode="json"),
-            "data": self.data,
-            "curves": session.curves,
-            "best": session.best,
-            "best_epoch": session.best_epoch,
-            "scheduler": session.scheduler.state_dict(),
-            "rates": [group["lr"] for group in state["param_groups"]],
-        }
-        _write(self.path, tensors, header)
-
-    def load(self, session: "Session") -> bool:
-        """Take a run up where it was put away; False if there is nothing to take up."""
+    def load(self, session: Session) -> bool:
+        """Resume a run where it was saved; False if there is nothing to resume."""
         if not self.path.exists():
             return False
         tensors, header = _read(self.path)
         with _naming(self.path):
-            spec = RunSpec(**header["spec"])
+            spec = RunSpec(complete=True, **header["spec"])
         if spec.dataset == session.spec.dataset and header.get("data") != self.data:
             return False  # the user's files have changed since
         if spec != session.spec:
@@ -80,7 +70,7 @@ class Checkpoint:
                 f"{self.path} belongs to another run; choose another file, or remove it"
             )
         with _naming(self.path):
-            _take_up(session, tensors, header)
+            session.resume(tensors, header)
         return True
 
     def remove(self) -> None:
@@ -89,37 +79,9 @@ class Checkpoint:
             each.path.unlink(missing_ok=True)
 
 
-def _take_up(session: "Session", tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    """Put weights, optimiser, curves and random state of a checkpoint into a session."""
-    _assign(session.model, _part(tensors, "model/"))
-    session.best_weights = _part(tensors, "best/")
-    state = session.optimiser.state_dict()
-    state["state"] = {}
-    for name, value in _part(tensors, "optimiser/").items():
-        place, moment = name.split("/")
-        state["state"].setdefault(int(place), {})[moment] = value
-    for group, rate in zip(state["param_groups"], header["rates"], strict=True):
-        group["lr"] = rate
-    _check_moments(session, state["state"])
-    session.optimiser.load_state_dict(state)
-    session.scheduler.load_state_dict(header["scheduler"])
-    session.curves = header["curves"]
-    session.best, session.best_epoch = tuple(header["best"]), header["best_epoch"]
-    torch.set_rng_state(tensors["random"])
-
-
-def _check_moments(session: "Session", state: dict[int, dict[str, Tensor]]) -> None:
-    """Refuse moments that are not of the parameters' shapes: the fused step would not look."""
-    parameters = [p for group in session.optimiser.param_groups for p in group["params"]]
-    for place, moments in state.items():
-        for name, value in moments.items():
-            if name != "step" and value.shape != parameters[place].shape:
-                raise ValueError(f"moment {name} of parameter {place}")
-
-
-def save_model(path: Path, session: "Session") -> None:
+def save_model(path: Path, session: Session) -> None:
     """Write the best weights with all it takes to build the model again."""
-    task = session.task
+    task, scale = session.task, session.criterion.scale
     header = {
         "spec": session.spec.model_dump(mode="json"),
         "num_features": task.num_features,
@@ -128,31 +90,33 @@ def save_model(path: Path, session: "Session") -> None:
         "categories": task.categories,
         "kind": task.kind,
         "columns": task.columns,
+        "targets": task.targets,
+        "objective": task.metric,
+        "scale": None if scale is None else scale.as_dict(),
+        "residuals": residual_quantiles(session),
     }
     _write(path, session.best_weights, header)
 
 
-def take_best(session: "Session") -> GNN:
+def take_best(session: Session) -> Model:
     """The session's model with the weights of its best epoch."""
-    _assign(session.model, session.best_weights)
+    assign(session.model, session.best_weights)
     return session.model
 
 
-def load_model(path: str | Path) -> tuple[GNN, RunSpec, dict[str, Any]]:
+def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
     """The model in a file, its spec, and the header that says what data it fits."""
-    from pgso.training.session import build_model, tensors_of
-
     tensors, header = _read(Path(path))
     if "classes" not in header:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     with _naming(Path(path)):
-        spec, shape = RunSpec(**header["spec"]), _Shape(header)
+        spec, shape = RunSpec(complete=True, **header["spec"]), _Shape(header)
         with torch.device("meta"):  # takes no memory, whatever widths the header claims
-            claimed = tensors_of(build_model(spec, shape))  # type: ignore[arg-type]
+            claimed = tensors_of(build_model(spec, shape))
         if _shapes(claimed) != _shapes(tensors):
             raise ValueError("its tensors are not those of the model it describes")
-        model = build_model(spec, shape)  # type: ignore[arg-type]
-        _assign(model, tensors)
+        model = build_model(spec, shape)
+        assign(model, tensors)
     return model, spec, header
 
 
@@ -180,6 +144,12 @@ def fitted(header: dict[str, Any], task: "Task") -> "Task":
     ):
         if wanted != given:
             raise InputError(f"the model's {what} is {wanted}, but {task.name} has {given}")
+    shape = header["spec"].get("shape", "scalar")
+    if shape == "node" and header["num_nodes"] != task.num_nodes:
+        raise InputError(
+            f"the model has an S for each of {header['num_nodes']} nodes, but {task.name} has "
+            f"{task.num_nodes}: only shape=structural carries over to other graphs"
+        )
     known = header.get("columns")
     if known is None or task.columns is None or tuple(known) == task.columns:
         return task
@@ -201,7 +171,7 @@ class _Shape:
     def __init__(self, header: dict[str, Any]) -> None:
         self.num_features = _count(header["num_features"])
         self.num_nodes = _count(header.get("num_nodes", 0))
-        self.num_classes = len(header["classes"])
+        self.num_outputs = len(header.get("targets") or header["classes"])
         categories = header["categories"]
         self.categories = None if categories is None else tuple(map(_count, categories))
         self.kind = header["kind"]
@@ -234,18 +204,3 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(
             f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
         ) from None
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
-def _assign(model: GNN, tensors: dict[str, Tensor]) -> None:
-    from pgso.training.session import tensors_of
-
-    own = tensors_of(model)
-    if own.keys() != tensors.keys():
-        raise InputError("the saved weights are those of another model")
-    with torch.no_grad():
-        for name, value in tensors.items():
-            own[name].copy_(value)

@@ -18,9 +18,9 @@ class Trained(NamedTuple):
     record: RunRecord
 
     @property
-    def val(self) -> float:
-        """Its validation score; below any where it never had one."""
-        return -1.0 if self.record.val is None else self.record.val
+    def merit(self) -> float:
+        """Its validation score, larger is better; below any where it never had one."""
+        return self.record.merit
 
 
 Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
@@ -57,7 +57,9 @@ def choose(spec: RunSpec, train: Train) -> tuple[Trained, dict[str, float]]:
             sure = {name: _confidence(best, each) for name, each in challengers.items()}
             challengers = {n: each for n, each in challengers.items() if sure[n] > needed}
             confidence |= sure
-        best = max([best, *challengers.values()], key=lambda each: each.val)  # the first, if equal
+        best = max(
+            [best, *challengers.values()], key=lambda each: each.merit
+        )  # the first, if equal
     return best, confidence
 
 
@@ -67,10 +69,11 @@ def _confidence(best: Trained, challenger: Trained) -> float:
         return float(bool(challenger.session.best_weights))  # one of them diverged at once
     task = best.session.task
     before, after = _validation_scores(best.session), _validation_scores(challenger.session)
-    return confidence_in_gain(task.metric, before, after, task.y[task.val])
+    y = best.session.scoring.by_part(best.session.scoring.y)["val"]
+    return confidence_in_gain(task.objective, before, after, y)
 
 
-def _validation_scores(session: Session) -> Tensor:  # (validation examples, C)
+def _validation_scores(session: Session) -> Tensor:  # (validation examples, outputs)
     take_best(session)
-    logits, _ = session.evaluate()
-    return session.by_part(logits)["val"]
+    out, _ = session.evaluate()
+    return session.scoring.by_part(out)["val"]

@@ -6,6 +6,7 @@ import socket
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.memory import keep_freed_memory
 from pgso.training.threads import one_thread
-from pgso.training.workers import Records, run_in_workers
+from pgso.training.workers import Records, RunOne, run_in_workers
 
 Engine = Literal["local", "ray"]
 RAY_PATIENCE = 10.0  # seconds for a cluster to answer
@@ -28,6 +29,7 @@ def run_all(
     workers: int = 1,
     address: str | None = None,
     on_record: OnRecord | None = None,
+    device: str | None = None,
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
 
@@ -43,6 +45,7 @@ def run_all(
         workers: How many processes; 1 stays in this one.
         address: Of a running Ray cluster; by default one is started here.
         on_record: Called with every new record as it comes.
+        device: Where every run computes, as in :func:`pgso.fit`; on Ray, the worker's own.
     """
     if engine not in ("local", "ray"):
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
@@ -51,13 +54,14 @@ def run_all(
     if address is not None and engine != "ray":
         raise InputError(f"an address is that of a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)
+    job: RunOne = run_one if device is None else partial(run_one, device=device)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(missing, root)
+        finished = _in_turn(job, missing, root)
     else:
-        finished = run_in_workers(run_one, missing, root, min(workers, len(missing)), store)
+        finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
     with closing(finished):  # whatever interrupts us, workers end before we do
         for record in finished:
             store.put(record)
@@ -67,19 +71,19 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def _in_turn(specs: Sequence[RunSpec], root: str | Path | None) -> Records:
+def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> Records:
     for spec in specs:
         with one_thread():
-            record = run_one(spec, root)
+            record = job(spec, root)
         yield record
 
 
-def run_one(spec: RunSpec, root: str | Path | None = None) -> RunRecord:
+def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
     """One run, whatever happens: an error becomes a failed record."""
     from pgso.training.fit import fit, state_of, versions
 
     try:
-        return fit(spec, root)
+        return fit(spec, root, device=device)
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
         state = state_of(spec.dataset)
@@ -148,4 +152,4 @@ def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) 
         os.environ.setdefault("PGSO_DATA", else_where)
     keep_freed_memory()
     with one_thread():
-        return run_one(RunSpec(**spec), root).model_dump(mode="json")
+        return run_one(RunSpec(complete=True, **spec), root).model_dump(mode="json")

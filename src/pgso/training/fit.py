@@ -13,7 +13,8 @@ import torch
 import torch_geometric
 
 import pgso
-from pgso.data import DATASETS, Task, load_task
+from pgso.data import DATASETS, Task
+from pgso.data.load import task_of
 from pgso.errors import InputError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
@@ -22,6 +23,7 @@ from pgso.scale import ranks
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
 
@@ -39,6 +41,7 @@ def fit(
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 50,
+    device: str | torch.device | None = None,
 ) -> RunRecord:
     """Run one spec to the end. The same spec on the same machine gives the same record but times.
 
@@ -52,6 +55,8 @@ def fit(
         checkpoint: A file to take a run up from where it was stopped, and to write every
             ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
+        device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
+            GPU if there is one, and the default.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -64,9 +69,9 @@ def fit(
     """
     state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
     with _ONE_AT_A_TIME, one_thread():
-        task = load_task(spec.dataset, root, spec.seed, **spec.data_options)
+        task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=away)
+    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=device)
     if save is not None and session.best_weights and ranks.rank() == 0:
         save_model(Path(save), session)
     if away is not None and ranks.rank() == 0:
@@ -85,6 +90,7 @@ def fit_task(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint | None = None,
+    device: str | torch.device | None = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
@@ -92,26 +98,32 @@ def fit_task(
     threads: fits in several Python threads wait for each other, so that each gives the record it
     gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
     """
+    task = task.scored_by(spec.objective)
     check_task(spec, task)
+    place = device_of(device)
     with _ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
     with (
         _ONE_AT_A_TIME,
         nullcontext() if wants_threads(task) else one_thread(),
-        torch.random.fork_rng(devices=[]),
+        torch.random.fork_rng(devices=[place] if place.type == "cuda" else []),
     ):
-        return _fit(spec, task, watch, checkpoint)
+        return _fit(spec, task, watch, checkpoint, place)
 
 
 def _fit(
-    spec: RunSpec, task: Task, watch: Watcher | None, checkpoint: Checkpoint | None
+    spec: RunSpec,
+    task: Task,
+    watch: Watcher | None,
+    checkpoint: Checkpoint | None,
+    device: torch.device,
 ) -> tuple[Session, RunRecord]:
     if not is_choice(spec):
-        session = Session(spec, task)
+        session = Session(spec, task, device)
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        session = Session(candidate, task)
+        session = Session(candidate, task, device)
         return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
 
     started = time.perf_counter()
@@ -159,12 +171,19 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         parameters=learned,
         nearest=tuple(nearest_preset(task.graph, S) for S in learned),
         curves=curves,
-        versions=versions(),
+        versions=versions() | {"device": str(session.device)},
         timing={
             "seconds": time.perf_counter() - started,
             "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         },
     )
+
+
+def advice_on(task: Task) -> str | None:
+    """What to be careful with on the training labels of a task; mostly nothing."""
+    if task.kind == "link":
+        return None
+    return task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
 
 
 def check_task(spec: RunSpec, task: Task) -> None:
@@ -173,6 +192,8 @@ def check_task(spec: RunSpec, task: Task) -> None:
         raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.sample and task.kind == "link":
+        raise InputError("links are learned on the whole graph: leave out sample")
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:

@@ -3,9 +3,8 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from pgso.models.gnn import GNN
 from pgso.models.optimisation import param_groups
 from pgso.records import RunSpec
 
@@ -18,7 +17,7 @@ class OperatorLearning:
     training loss, in the same step.
     """
 
-    def __init__(self, spec: RunSpec, model: GNN) -> None:
+    def __init__(self, spec: RunSpec, model: nn.Module) -> None:
         self.spec = spec
         self.groups = param_groups(model, spec.lr, spec.exponent_lr, spec.weight_decay)
         self.scalars: list[Tensor] = []

@@ -1,5 +1,6 @@
 """Appendix B.2.2: hyper-parameters, by grid or by TPE, chosen on validation only."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -9,6 +10,7 @@ from typing import Any
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
 
+WORST = -1e9  # what Optuna is told of a trial without a score: it takes no infinity
 Space = Mapping[str, Sequence[Any]]
 RunAll = Callable[[Sequence[RunSpec]], list[RunRecord]]
 
@@ -31,7 +33,8 @@ class Trial:
     """One choice of hyper-parameters, and its mean validation score over the seeds."""
 
     choice: dict[str, Any]
-    val: float
+    val: float | None  # None where a run had no score: it is not comparable, and comes last
+    merit: float  # the same, turned so that larger is better
     records: tuple[RunRecord, ...]
 
 
@@ -55,7 +58,7 @@ def grid_search(base: RunSpec, space: Space, seeds: Sequence[int], run: RunAll) 
     for choice in choices:
         keys = [base.but(**choice, seed=seed).key for seed in seeds]
         trials.append(_trial(choice, [by_key[key] for key in keys if key in by_key], len(seeds)))
-    return sorted(trials, key=lambda trial: -trial.val)
+    return sorted(trials, key=lambda trial: -trial.merit)
 
 
 def tpe_search(
@@ -73,15 +76,17 @@ def tpe_search(
         asked = study.ask()
         choice = {name: asked.suggest_categorical(name, values) for name, values in space.items()}
         trial = done.get(str(choice))
-        if trial is None or trial.val >= 0:  # what failed would fail again
+        if trial is None or trial.val is not None:  # what failed would fail again
             specs = [base.but(**choice, seed=each) for each in seeds]
             trial = done[str(choice)] = _trial(choice, run(specs), len(seeds))
-        study.tell(asked, trial.val)
-    return sorted(done.values(), key=lambda trial: -trial.val)
+        study.tell(asked, max(trial.merit, WORST))
+    return sorted(done.values(), key=lambda trial: -trial.merit)
 
 
 def _trial(choice: dict[str, Any], records: Sequence[RunRecord], wanted: int) -> Trial:
     """A combination some of whose runs failed is not comparable, and comes last."""
     scores = [record.val for record in records if record.val is not None]
-    complete = len(scores) == wanted
-    return Trial(choice, fmean(scores) if complete else -1.0, tuple(records))
+    if len(scores) < wanted or not records:
+        return Trial(choice, None, -math.inf, tuple(records))
+    val = fmean(scores)
+    return Trial(choice, val, records[0].objective.merit(val), tuple(records))

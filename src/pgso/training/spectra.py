@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from pgso.data import load_task
+from pgso.data.load import task_of
 from pgso.graph import Graph
 from pgso.records import RunRecord
 from pgso.records.spec import SevenNumbers
@@ -35,7 +35,7 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
         return {}
     first = min(record.spec.seed for record in finished)
     spec = finished[0].spec
-    task = on_base(load_task(spec.dataset, root, first, **spec.data_options), spec.base)
+    task = on_base(task_of(spec.but(seed=first), root), spec.base)
     graph = task.graph
     shown = [record for record in finished if record.spec.seed == first]
     subgraph = surroundings(graph)

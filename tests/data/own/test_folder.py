@@ -190,3 +190,69 @@ def test_large_features_stay_in_their_file(write, monkeypatch):
     folder = write()
     np.save(folder / "features.npy", np.eye(6, 100, dtype=np.float32))
     assert load_task(folder).x.layout == torch.strided
+
+
+TARGETS = "node,price,rent\nann,1.5,10\nbob,2.5,\ncid,NA,\ndan,3.5,11\neve,0,12\nfay,1,13\n"
+
+
+def test_numbers_to_predict_in_several_columns_some_of_them_missing(write):
+    task = load_task(write(labels=None, targets=TARGETS))
+    assert (task.kind, task.metric, task.targets, task.num_outputs) == (
+        "node", "rmse", ("price", "rent"), 2,
+    )  # fmt: skip
+    expected = [[1.5, 10], [2.5, np.nan], [np.nan] * 2, [3.5, 11], [0, 12], [1, 13]]
+    np.testing.assert_array_equal(task.y.numpy(), np.array(expected, dtype=np.float32))
+    parts = torch.cat([task.train, task.val, task.test])
+    assert sorted(parts.tolist()) == [0, 1, 3, 4, 5]  # of cid nothing is known
+
+
+def test_one_of_several_columns_may_be_chosen_and_the_objective_too(write):
+    folder = write(labels=None, targets=TARGETS)
+    task = load_task(folder, target="rent", objective="MAE")
+    assert (task.targets, task.metric) == (("rent",), "mae")
+    assert sorted(torch.cat([task.train, task.val, task.test]).tolist()) == [0, 3, 4, 5]
+    with pytest.raises(InputError, match="has no column 'size'; it has price, rent"):
+        load_task(folder, target="size")
+
+
+def test_columns_of_zeros_and_ones_are_labels(write):
+    yes_or_no = "node,tea,coffee\nann,1,0\nbob,0,\ncid,1,1\ndan,0,1\neve,1,1\nfay,0,0\n"
+    task = load_task(write(labels=None, targets=yes_or_no))
+    assert (task.metric, task.answer, task.classes) == (
+        "multilabel_roc_auc", "labels", ("tea", "coffee"),
+    )  # fmt: skip
+    assert load_task(write(labels=None, targets="1.5\n2\n3\n4\n", edges="0,1\n")).targets == (
+        "target",
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"targets": TARGETS}, "has labels.csv and targets.csv; remove one"),
+        ({"labels": None}, "has no labels.csv; .* labels.csv .or targets.csv"),
+        ({"labels": None, "targets": "node,a\nann,x\n"}, "line 2: expected a finite number"),
+        ({"labels": None, "targets": "node,a\nann,1\nann,2\n"}, "'ann' was described in line 2"),
+        ({"labels": None, "targets": "1,2\n3,4\n"}, "several columns need a header"),
+        ({"labels": None, "targets": "node,a\nann,\n"}, "holds no number to learn from"),
+        (
+            {"labels": None, "targets": TARGETS, "splits": "node,split\ncid,train\n"},
+            "a node without a label cannot be part of the split",
+        ),
+    ],
+)
+def test_what_is_wrong_with_targets_is_said(write, files, problem):
+    with pytest.raises(InputError, match=problem):
+        load_task(write(**files))
+
+
+def test_an_objective_that_does_not_fit_is_refused_with_those_that_do(write):
+    with pytest.raises(InputError, match="rmse scores numbers, but the data hold one class each"):
+        load_task(write(), objective="rmse")
+    with pytest.raises(InputError, match="no objective is called 'acc'"):
+        load_task(write(), objective="acc")
+
+
+def test_numbers_are_not_scored_as_classes(write):
+    with pytest.raises(InputError, match="choose one of mae, r2, rmse"):
+        load_task(write(labels=None, targets=TARGETS), objective="accuracy")

@@ -65,7 +65,7 @@ def test_unknown_integers_are_minus_one_and_the_seed_splits(tmp_path):
         ({"edge_index": np.array([[0, 1]])}, r"integers of shape \(2, E\)"),
         ({"x": np.ones((5, 2))}, r"'x' must be numbers of shape \(6, F\)"),
         ({"x": np.full((6, 1), np.nan)}, "features hold nan in row 0"),
-        ({"y": np.zeros(6)}, "'y' must be one integer or word per node"),
+        ({"y": np.zeros((6, 1), dtype=int)}, "'y' must be one integer or word per node"),
         ({"y": np.zeros(6, dtype=int)}, "two classes or more"),
         ({"y": np.array([None] * 6, dtype=object)}, "pickled"),
         ({"train": None}, "all of the arrays train, val, test"),
@@ -79,3 +79,13 @@ def test_unknown_integers_are_minus_one_and_the_seed_splits(tmp_path):
 def test_what_is_wrong_is_said(tmp_path, changes, problem):
     with pytest.raises(InputError, match=problem):
         load_task(save(tmp_path, **changes))
+
+
+def test_numbers_are_a_regression_with_missing_ones(tmp_path):
+    y = np.array([1.5, np.nan, 2.0, 3.0, 4.0, 5.0])
+    np.savez(tmp_path / "graph.npz", edge_index=np.array([[0, 1], [1, 2]]), y=y)
+    task = load_task(tmp_path / "graph.npz")
+    assert (task.metric, task.answer, task.num_outputs) == ("rmse", "value", 1)
+    assert 1 not in torch.cat([task.train, task.val, task.test])
+    np.savez(tmp_path / "graph.npz", edge_index=np.array([[0], [1]]), y=np.stack([y, y], 1))
+    assert load_task(tmp_path / "graph.npz").targets == ("target 0", "target 1")

@@ -28,16 +28,7 @@ def test_a_table_is_a_graph_task(tmp_path):
     assert task.classes == ("alcohol", "alkane")
     assert task.ids[:2] == ("CO", "CCO")
     assert task.nodes_per_graph.tolist() == [2, 3, 4, 5, 1, 2, 3, 4]
-    assert task.edge_features.tolist() == [[0, 0, 0]] * task.num_edges
     assert task.batch(torch.tensor([4])).graph.num_edges == 0
-
-
-def test_bond_features_follow_the_edges(tmp_path):
-    task = load_task(write(tmp_path, "C=CC#N,1", "CC,0", "CCO,0", "CO,1"))
-    first = task.graph.edge_index.max(0).values < 4
-    pairs = task.graph.edge_index[:, first].t().tolist()
-    kinds = dict(zip(map(tuple, pairs), task.edge_features[first, 0].tolist(), strict=True))
-    assert kinds == {(0, 1): 1, (1, 0): 1, (1, 2): 0, (2, 1): 0, (2, 3): 2, (3, 2): 2}
 
 
 def test_it_says_how_many_molecules_it_could_not_parse(tmp_path):
@@ -81,3 +72,16 @@ def test_a_smiles_that_would_take_minutes_is_refused_with_its_line(tmp_path):
     (tmp_path / "m.csv").write_text(f"smiles,label\nCC,0\n{'C' * 5_001},1\n")
     with pytest.raises(InputError, match=r"m\.csv, line 3: a SMILES of 5001 letters"):
         load_task(tmp_path / "m.csv")
+
+
+def test_targets_are_numbers_to_predict(tmp_path):
+    rows = [f"{smiles},{k / 2}" for k, smiles in enumerate(ALCOHOLS + ALKANES)]
+    task = load_task(write(tmp_path, *rows, "CCN,", header="smiles,target"))
+    assert (task.kind, task.metric, task.targets, task.classes) == (
+        "graph",
+        "rmse",
+        ("target",),
+        (),
+    )
+    assert task.y[:8, 0].tolist() == [k / 2 for k in range(8)]
+    assert 8 not in torch.cat([task.train, task.val, task.test])  # its target is missing

@@ -14,7 +14,6 @@ MOLHIV = {  # three molecules of 2, 3 and 1 atoms
     "raw/num-edge-list": "1\n2\n0\n",
     "raw/node-feat": 6 * ATOM,
     "raw/edge": "0,1\n0,1\n1,2\n",
-    "raw/edge-feat": "0,0,0\n1,0,0\n2,0,0\n",
     "raw/graph-label": "0\n1\n0\n",
     "split/scaffold/train": "0\n",
     "split/scaffold/valid": "1\n",
@@ -56,7 +55,6 @@ def test_bonds_go_both_ways_and_atoms_are_counted_on(molhiv):
     task = load_task("ogbg-molhiv", root=molhiv)
     assert task.nodes_per_graph.tolist() == [2, 3, 1]
     assert task.graph.edge_index.tolist() == [[1, 0, 3, 2, 4, 3], [0, 1, 2, 3, 3, 4]]
-    assert task.edge_features[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
     assert task.metric == "roc_auc"
 
 

@@ -1,20 +1,21 @@
-"""A user's folder: edges.csv, labels.csv, and if they like features.csv or .npy, splits.csv."""
+"""A user's folder: edges.csv, labels.csv or targets.csv, maybe features.csv or .npy, splits.csv."""
 
 from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, Split, check_finite, identity, is_on_disk
-from pgso.data.dataset import check_choice
+from pgso.data.arrays import Array, Arrays, Split, check_finite, identity, is_on_disk, is_unknown
 from pgso.data.edges import merged
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
-from pgso.data.splits import split_each_class
+from pgso.data.own.targets import NODE, read_targets
+from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
 HEADERS = {  # how the first cell of a header is recognised
     "edges.csv": ("source", "src", "from"),
     "labels.csv": ("node", "id", "node_id", "label", "class"),
-    "features.csv": ("node", "id", "node_id"),
+    "targets.csv": NODE,
+    "features.csv": NODE,
     "splits.csv": ("node", "id", "node_id", "split", "part"),
 }
 
@@ -25,13 +26,15 @@ def load_folder(
     seed: int,
     *,
     undirected: bool = True,
-    metric: str = "accuracy",
+    metric: str = "auto",
     unlabelled: bool = False,
+    target: str | None = None,
 ) -> Arrays:
     """A node task from CSV files. Ids and labels may be any words; header lines may be missing.
 
     ``edges.csv``: source, target and, if edges are weighted, weight. ``labels.csv``: node and label
-    (empty: unknown); with labels alone, the nodes are called 0, 1, ... ``features.csv``: node and
+    (empty: unknown); with labels alone, the nodes are called 0, 1, ... In its place,
+    ``targets.csv``: node and numbers (empty: missing) under a header. ``features.csv``: node and
     numbers under a header whose first word is ``node``, or numbers alone in the order of the
     labels; ``features.npy`` likewise; without either, x is the identity. ``splits.csv``: node and
     train, val, test or nothing.
@@ -39,19 +42,31 @@ def load_folder(
     Args:
         path: The folder.
         root: Not used.
-        seed: Of the split, 60/20/20 of each class, where there is no ``splits.csv``.
+        seed: Of the split, 60/20/20 (of each class), where there is no ``splits.csv``.
         undirected: Whether an edge goes both ways, however often it is listed.
-        metric: ``"accuracy"``, or ``"roc_auc"`` for two classes.
+        metric: The objective; ``"auto"``: accuracy of classes, RMSE of numbers, mean ROC-AUC of
+            several columns of 0 and 1.
         unlabelled: To predict on: ``labels.csv`` says no more than which nodes there are, and may
             be missing.
+        target: The one column of ``targets.csv`` to learn.
     """
-    check_choice("metric", metric, ("accuracy", "roc_auc"))
-    for needed in ("edges.csv",) if unlabelled else ("edges.csv", "labels.csv"):
-        if not (path / needed).is_file():
-            raise InputError(f"{path} has no {needed}; a dataset needs edges.csv and labels.csv")
+    has_labels, has_targets = ((path / f"{n}.csv").is_file() for n in ("labels", "targets"))
+    if not (path / "edges.csv").is_file() or not (has_labels or has_targets or unlabelled):
+        lacking = "edges.csv" if not (path / "edges.csv").is_file() else "labels.csv"
+        raise InputError(
+            f"{path} has no {lacking}; a dataset needs edges.csv and labels.csv (or targets.csv)"
+        )
+    if has_labels and has_targets and not unlabelled:
+        raise InputError(f"{path} has labels.csv and targets.csv; remove one of them")
+    if target is not None and not has_targets:
+        raise InputError(f"{path} has no targets.csv to take {target!r} from")
     names: list[str] = []
     labels: list[str] = []
-    if (path / "labels.csv").is_file():
+    targets = None
+    if has_targets:
+        targets = read_targets(path / "targets.csv", target)
+        names = targets.nodes
+    elif has_labels:
         names, labels = _labels(path / "labels.csv")
     nodes = {name: i for i, name in enumerate(names)}
     described, columns = _features(path, nodes)  # may add nodes without a label
@@ -63,7 +78,14 @@ def load_folder(
             nodes.setdefault(name, len(nodes))
     n = len(nodes)
     y, classes = encode_labels([""] * n if unlabelled else labels + [""] * (n - len(labels)))
-    if len(classes) < 2 and not unlabelled:
+    numbers: tuple[str, ...] = ()
+    if targets is not None and not unlabelled:
+        y = np.full((n, len(targets.names)), np.nan)
+        y[: len(names)] = targets.y
+        classes, numbers = (targets.names, ()) if targets.are_labels else ((), targets.names)
+    if metric == "auto":
+        metric = "rmse" if numbers else "multilabel_roc_auc" if y.ndim == 2 else "accuracy"
+    if len(classes) < 2 and not unlabelled and targets is None:
         raise InputError(f"{path / 'labels.csv'} needs two classes or more, got {len(classes)}")
     pairs = np.array([[_node(row, c, nodes) for row in edges] for c in (0, 1)], dtype=np.int64)
     weighted = bool(edges) and len(edges[0].cells) == 3
@@ -77,8 +99,10 @@ def load_folder(
         y=y,
         split=(none, none, none)
         if unlabelled
-        else _split(path / "splits.csv", nodes, y) or split_each_class(y, seed),
+        else _split(path / "splits.csv", nodes, y)
+        or (split_each_class(y, seed) if y.ndim == 1 else split_at_random(~is_unknown(y), seed)),
         classes=classes,
+        targets=numbers,
         metric=metric,
         ids=tuple(nodes),
         columns=tuple(nodes) if described is None else columns,
@@ -195,13 +219,13 @@ def _split(path: Path, nodes: dict[str, int], y: Array) -> Split | None:
         return None
     rows = _body(path)
     check_widths(rows, 1, 2)
-    part = np.full(len(nodes), -1)
+    part, unknown = np.full(len(nodes), -1), is_unknown(y)
     for i, row in enumerate(rows):
         alone = len(row.cells) == 1
         if alone and i >= len(nodes):
             raise row.error(f"there are more lines than the {len(nodes)} nodes")
         node = i if alone else _node(row, 0, nodes)
         part[node] = part_of(row, len(row.cells) - 1)
-        if part[node] >= 0 and y[node] < 0:
+        if part[node] >= 0 and unknown[node]:
             raise row.error("a node without a label cannot be part of the split")
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)

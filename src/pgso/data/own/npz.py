@@ -5,39 +5,39 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.archive import read_archive
-from pgso.data.arrays import Array, Arrays, Split, check_range, identity
-from pgso.data.dataset import check_choice
+from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
 from pgso.data.edges import merged
 from pgso.data.own.table import encode_labels
-from pgso.data.splits import split_each_class
+from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
 PARTS = ("train", "val", "test")
 
 
 def load_npz(
-    path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "accuracy"
+    path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "auto"
 ) -> Arrays:
     """A node task from the arrays of an archive, none of them pickled.
 
     ``edge_index`` (2, E) integers; ``y`` (n,) labels, integers (-1: unknown) or words (empty:
-    unknown); and, if there are, ``x`` (n, F) numbers (otherwise the identity), ``edge_weight``
-    (E,), and ``train``, ``val`` and ``test``, indices or masks.
+    unknown), or numbers, (n,) or (n, T) floats (NaN: missing); and, if there are, ``x`` (n, F)
+    numbers (otherwise the identity), ``edge_weight`` (E,), and ``train``, ``val`` and ``test``,
+    indices or masks.
 
     Args:
         path: The archive.
         root: Not used.
         seed: Of the split, 60/20/20 of each class, where the archive has none.
         undirected: Whether an edge goes both ways, however often it is listed.
-        metric: ``"accuracy"``, or ``"roc_auc"`` for two classes.
+        metric: The objective; ``"auto"``: accuracy of labels, RMSE of numbers.
     """
-    check_choice("metric", metric, ("accuracy", "roc_auc"))
     raw = read_archive(path)
     for key in ("edge_index", "y"):
         if key not in raw:
             raise InputError(f"{path} has no array {key!r}; it has {', '.join(raw) or 'none'}")
     labels, edge_index, weight = raw["y"], raw["edge_index"], raw.get("edge_weight")
-    if labels.ndim != 1 or labels.dtype.kind not in "biuU":
+    regression = labels.dtype.kind == "f" and labels.ndim in (1, 2)
+    if not regression and (labels.ndim != 1 or labels.dtype.kind not in "biuU"):
         raise InputError(f"{path}: 'y' must be one integer or word per node, got {labels.dtype}")
     if edge_index.ndim != 2 or len(edge_index) != 2 or edge_index.dtype.kind not in "iu":
         raise InputError(
@@ -54,8 +54,16 @@ def load_npz(
     if x.ndim != 2 or x.shape[0] != n or x.dtype.kind not in "biuf":
         raise InputError(f"{path}: 'x' must be numbers of shape ({n}, F), a row per node")
     unknown = "" if labels.dtype.kind == "U" else "-1"
-    y, classes = encode_labels(["" if str(v) == unknown else str(v) for v in labels])
-    if len(classes) < 2:
+    classes: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    y = labels.reshape(n, -1)
+    if regression:
+        targets = tuple(f"target {k}" for k in range(y.shape[1])) if y.shape[1] > 1 else ("y",)
+    else:
+        y, classes = encode_labels(["" if str(v) == unknown else str(v) for v in labels])
+    if metric == "auto":
+        metric = "rmse" if regression else "accuracy"
+    if len(classes) < 2 and not regression:
         raise InputError(f"{path}: 'y' needs two classes or more, got {len(classes)}")
     edge_index, weight = merged(edge_index.astype(np.int64), weight, n, undirected, path)
     return Arrays(
@@ -63,8 +71,10 @@ def load_npz(
         edge_weight=weight,
         x=x.astype(np.float32),
         y=y,
-        split=_split(raw, n, path) or split_each_class(y, seed),
+        split=_split(raw, n, path)
+        or (split_at_random(~is_unknown(y), seed) if regression else split_each_class(y, seed)),
         classes=classes,
+        targets=targets,
         metric=metric,
     )
 

@@ -5,65 +5,72 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Arrays
-from pgso.data.dataset import check_choice
-from pgso.data.molecules import ATOM_CATEGORIES, Molecule, molecule_of
+from pgso.data.arrays import Arrays, is_unknown
+from pgso.data.molecules import ATOM_CATEGORIES, Molecule, join, molecule_of
 from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
-from pgso.data.splits import split_each_class
+from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
 MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for twice as many
 
 
-def load_smiles(path: Path, root: Path, seed: int, *, metric: str = "auto") -> Arrays:
-    """A graph task from a CSV file with the columns ``smiles`` and ``label``.
+def load_smiles(
+    path: Path, root: Path, seed: int, *, metric: str = "auto", unlabelled: bool = False
+) -> Arrays:
+    """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
-    and bonds have the features of ogbg-molhiv.
+    have the features of ogbg-molhiv.
 
     Args:
         path: The table.
         root: Not used.
-        seed: Of the split, 80/10/10 of each class, where the table has none.
-        metric: ``"accuracy"``, ``"roc_auc"`` or ``"auto"``: ROC-AUC if there are two classes.
+        seed: Of the split, 80/10/10 (of each class), where the table has none.
+        metric: The objective; ``"auto"``: ROC-AUC of two classes, accuracy of more, RMSE of
+            targets, which are numbers.
+        unlabelled: To predict on: labels and targets are not read, and may be missing.
     """
-    check_choice("metric", metric, ("auto", "accuracy", "roc_auc"))
     header, *rows = read_rows(path)
     columns = {name.lower(): c for c, name in enumerate(header.cells)}
-    if "smiles" not in columns or "label" not in columns:
+    if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
         raise header.error(
-            f"a table of molecules needs a header with the columns smiles and label, "
+            f"a table of molecules needs a header with the columns smiles and label (or target), "
             f"got {','.join(header.cells)}"
         )
     check_widths([header, *rows], len(header.cells))
     kept, molecules = _parse(rows, columns["smiles"], path)
-    y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
-    if len(classes) < 2:
-        raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
+    regression = "label" not in columns and not unlabelled
+    classes: tuple[str, ...] = ()
+    if regression:
+        y = np.array([[row.optional_number(columns["target"])] for row in kept])
+    elif unlabelled:
+        y, metric = np.full(len(kept), -1), "accuracy"
+    else:
+        y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
+        if len(classes) < 2:
+            raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
     if metric == "auto":
-        metric = "roc_auc" if len(classes) == 2 else "accuracy"
+        metric = "rmse" if regression else "roc_auc" if len(classes) == 2 else "accuracy"
 
-    nodes = np.array([len(atoms) for atoms, _, _ in molecules])
-    starts = np.cumsum(nodes) - nodes
-    bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs, _ in molecules]
-    edges = np.concatenate([pairs + start for pairs, start in zip(bonds, starts, strict=True)])
-    features = [feature for _, _, listed in molecules for feature in listed]
-    if "split" in columns:
+    nodes, edge_index, x = join(molecules)
+    if "split" in columns and not unlabelled:
         part = np.array([part_of(row, columns["split"]) for row in kept])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
+    elif regression:
+        split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
     else:
         split = split_each_class(y, seed, train=0.8, val=0.1)
     return Arrays(
-        edge_index=np.concatenate([edges, edges[:, ::-1]]).T,
-        x=np.array([atom for atoms, _, _ in molecules for atom in atoms], dtype=np.int64),
+        edge_index=edge_index,
+        x=x,
         y=y,
         split=(split[0], split[1], split[2]),
         classes=classes,
+        targets=("target",) if regression else (),
         metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
-        edge_features=np.array(features + features, dtype=np.int64).reshape(-1, 3),
         ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in kept),
     )
 

@@ -12,6 +12,7 @@ from pgso.data.arrays import Array
 from pgso.data.text import read_lines
 from pgso.errors import InputError
 
+MISSING = ("", "nan", "na", "none", "null", "?")  # what stands for no number
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 
@@ -36,6 +37,10 @@ class Row:
         if not math.isfinite(value):
             raise self.error(f"expected a finite number, got {self.cells[column]!r}")
         return value
+
+    def optional_number(self, column: int) -> float:
+        """A cell as a finite number; NaN where nothing is known."""
+        return math.nan if self.cells[column].lower() in MISSING else self.number(column)
 
 
 def read_rows(path: Path) -> list[Row]:

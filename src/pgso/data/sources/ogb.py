@@ -24,7 +24,7 @@ ARXIV = {  # edges are counted in both directions; the raw file lists each citat
 }
 PARTS = ("train", "valid", "test")
 MOLHIV_FILES = tuple(
-    [f"raw/{part}.csv.gz" for part in ("edge", "edge-feat", "node-feat", "graph-label")]
+    [f"raw/{part}.csv.gz" for part in ("edge", "node-feat", "graph-label")]
     + [f"raw/{part}.csv.gz" for part in ("num-node-list", "num-edge-list")]
     + [f"split/scaffold/{part}.csv.gz" for part in PARTS]
 )
@@ -37,7 +37,7 @@ ARXIV_FILES = tuple(
 def load_molhiv(root: Path, seed: int) -> Arrays:
     """ogbg-molhiv: does a molecule inhibit HIV replication? The public scaffold split; no seed.
 
-    x holds OGB's nine integer atom features, ``edge_features`` its three bond features.
+    x holds OGB's nine integer atom features.
     """
     folder = root / "ogbg_molhiv"
     files = [folder / file for file in MOLHIV_FILES]
@@ -51,7 +51,6 @@ def load_molhiv(root: Path, seed: int) -> Arrays:
         metric="roc_auc",
         nodes_per_graph=parts["nodes_per_graph"].astype(np.int64),
         categories=ATOM_CATEGORIES,
-        edge_features=parts["edge_features"].astype(np.int64),
     )
     MOLHIV.check(arrays, "ogbg-molhiv", folder)
     return arrays
@@ -91,11 +90,11 @@ def _read_molhiv(folder: Path) -> dict[str, Array]:
 
     nodes = read("num-node-list", 1).ravel()
     bonds = read("num-edge-list", 1).ravel()
-    atoms, edges, features = read("node-feat", 9), read("edge", 2), read("edge-feat", 3)
+    atoms, edges = read("node-feat", 9), read("edge", 2)
     y = read("graph-label", 1).ravel()
     if not (
         nodes.sum() == len(atoms)
-        and bonds.sum() == len(edges) == len(features)
+        and bonds.sum() == len(edges)
         and len(nodes) == len(bonds) == len(y)
     ):
         raise InputError(f"the files in {folder / 'raw'} do not fit each other; fetch them again")
@@ -107,7 +106,6 @@ def _read_molhiv(folder: Path) -> dict[str, Array]:
     edges = edges + start[:, None]
     parts: dict[str, Array] = {
         "edge_index": np.concatenate([edges, edges[:, ::-1]]).T.astype(np.int32),
-        "edge_features": np.concatenate([features, features]).astype(np.uint8),
         "x": atoms.astype(np.uint8),
         "y": y.astype(np.int8),
         "nodes_per_graph": nodes.astype(np.int32),

@@ -1,0 +1,165 @@
+"""Links to predict: some of a graph's are taken out of it, each beside pairs that are none."""
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from pgso.data.arrays import Array, Arrays
+from pgso.data.dataset import check_choice
+from pgso.data.task import Task
+from pgso.errors import InputError
+
+ROUNDS = 50  # of drawing again what turned out to be a link
+
+
+def link_task(
+    name: str,
+    arrays: Arrays,
+    seed: int,
+    *,
+    val: float = 0.05,
+    test: float = 0.1,
+    negatives: str = "structured",
+    candidates: int = 20,
+) -> Task:
+    """A node task's graph with some links taken out, to be found again.
+
+    As PyG's ``RandomLinkSplit``: the graph that a network sees holds training links only, an
+    undirected link is taken out in both directions, and no pair beside a held-out link is a link
+    of the whole graph. Self-loops stay and are never asked for.
+
+    Args:
+        name: Of the dataset.
+        arrays: A node task; what it says about nodes is not used, but for their features.
+        seed: Of which links are taken out, and of the pairs beside them.
+        val: The share of links that validate.
+        test: The share of links that test.
+        negatives: ``"structured"``: the pairs beside a link (i, j) are (i, k), so that who has
+            many links is no answer; ``"uniform"``: any pairs, as in the published GAE.
+        candidates: How many pairs are beside each link; AUC and average precision take the first.
+    """
+    check_choice("negatives", negatives, ("structured", "uniform"))
+    if arrays.nodes_per_graph is not None:
+        raise InputError(f"{name} holds many graphs; links are predicted within one")
+    if not (val > 0 and test >= 0 and val + test < 1):
+        raise InputError(
+            f"val and test must be shares that leave links to train on, got {val} and {test}"
+        )
+    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
+        raise InputError(f"candidates must be a whole number from 1 on, got {candidates!r}")
+    edges, n = arrays.edge_index.astype(np.int64), arrays.num_nodes
+    rng = np.random.default_rng(seed)
+    undirected = _is_symmetric(edges, n)
+    is_link = edges[0] < edges[1] if undirected else edges[0] != edges[1]
+    links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
+    num_val, num_test = int(val * len(links)), int(test * len(links))
+    if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
+        raise InputError(f"{name} has {len(links)} links, too few to take some of them out")
+    held_out = edges[:, links[: num_val + num_test]]
+    if undirected:  # either end may be the one that is asked about
+        turned = rng.random(held_out.shape[1]) < 0.5
+        held_out = np.where(turned, held_out[::-1], held_out)
+
+    whole = NonLinks(edges, n)
+    none = (
+        whole.structured(held_out, candidates, rng)
+        if negatives == "structured"
+        else whole.uniform(held_out.shape[1], candidates, rng)
+    )
+    gone = _keys(held_out, n)
+    if undirected:
+        gone = np.concatenate([gone, _keys(held_out[::-1], n)])
+    stays = ~np.isin(_keys(edges, n), gone)
+    nothing = np.zeros(0, dtype=np.int64)
+    weight = arrays.edge_weight
+    task = Task.of(
+        name,
+        arrays.replace(
+            edge_index=edges[:, stays],
+            edge_weight=None if weight is None else weight[stays],
+            y=np.full(n, -1), classes=(), targets=(), metric="accuracy",
+            split=(nothing, nothing, nothing),
+        ),
+    )  # fmt: skip
+    source, target = task.graph.edge_index
+    train = source < target if undirected else source != target
+    rows = torch.arange(num_val + num_test)
+    return replace(
+        task,
+        kind="link",
+        metric="link_auc",
+        y=torch.zeros(len(rows), dtype=torch.long),
+        train=train.nonzero().flatten(),
+        val=rows[:num_val],
+        test=rows[num_val:],
+        pairs=torch.from_numpy(np.concatenate([held_out.T[:, None], none], axis=1)),
+    )
+
+
+LINK_OPTIONS = tuple(
+    p.name for p in inspect.signature(link_task).parameters.values() if p.kind is p.KEYWORD_ONLY
+)
+
+
+class NonLinks:
+    """Pairs of different nodes that are no links of a graph, drawn at random.
+
+    Args:
+        edges: (2, E) sources and targets; what is joined in either direction counts as joined.
+        num_nodes: n.
+    """
+
+    def __init__(self, edges: Array, num_nodes: int) -> None:
+        self.n = num_nodes
+        both = np.concatenate([_keys(edges, num_nodes), _keys(edges[::-1], num_nodes)])
+        self.keys = np.unique(both)
+
+    def structured(
+        self, links: Array, count: int, rng: np.random.Generator
+    ) -> Array:  # (L, count, 2)
+        """Beside every link (i, j) so many pairs (i, k), as PyG's structured negative sampling."""
+        source = np.repeat(links[0], count)
+        target = rng.integers(self.n, size=len(source))
+        self._redraw(source, target, rng, both_ends=False)
+        return np.stack([source, target], axis=1).reshape(-1, count, 2)
+
+    def uniform(self, rows: int, count: int, rng: np.random.Generator) -> Array:
+        """So many rows of pairs of any nodes, (rows, count, 2)."""
+        source, target = rng.integers(self.n, size=(2, rows * count))
+        self._redraw(source, target, rng, both_ends=True)
+        return np.stack([source, target], axis=1).reshape(-1, count, 2)
+
+    def are_links(self, pairs: Array) -> Array:  # (P, 2) -> (P,) of booleans
+        """Which pairs are links, or loops."""
+        return self._is_link(pairs[:, 0], pairs[:, 1])
+
+    def _redraw(
+        self, source: Array, target: Array, rng: np.random.Generator, both_ends: bool
+    ) -> None:
+        """Draw again what is a link or a loop; a node that is joined with all keeps what it has."""
+        wrong = np.arange(len(source))
+        for _ in range(ROUNDS):
+            wrong = wrong[self._is_link(source[wrong], target[wrong])]
+            if not len(wrong):
+                return
+            target[wrong] = rng.integers(self.n, size=len(wrong))
+            if both_ends:
+                source[wrong] = rng.integers(self.n, size=len(wrong))
+
+    def _is_link(self, source: Array, target: Array) -> Array:
+        key = target * self.n + source
+        place = np.searchsorted(self.keys, key)
+        found = self.keys[np.minimum(place, len(self.keys) - 1)] == key if len(self.keys) else False
+        is_link: Array = found | (source == target)
+        return is_link
+
+
+def _keys(edges: Array, n: int) -> Array:
+    keys: Array = edges[1] * n + edges[0]
+    return keys
+
+
+def _is_symmetric(edges: Array, n: int) -> bool:
+    return bool(np.array_equal(np.unique(_keys(edges, n)), np.unique(_keys(edges[::-1], n))))

@@ -1,0 +1,73 @@
+"""A user's targets.csv: numbers to be predicted, in one column or several, some of them missing."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pgso.data.arrays import Array
+from pgso.data.own.table import Row, check_widths, read_rows
+from pgso.errors import InputError
+
+NODE = ("node", "id", "node_id")  # how the column of names is recognised
+
+
+class Targets(NamedTuple):
+    """What is to be predicted of some nodes."""
+
+    nodes: list[str]
+    names: tuple[str, ...]  # of the columns
+    y: Array  # (nodes, columns), NaN where it is missing
+
+    @property
+    def are_labels(self) -> bool:
+        """Several columns of 0 and 1: labels rather than numbers."""
+        return len(self.names) > 1 and bool(np.isin(self.y[~np.isnan(self.y)], (0, 1)).all())
+
+
+def read_targets(path: Path, target: str | None = None) -> Targets:
+    """Numbers under a header: a column ``node``, then one per target; or one number a line.
+
+    Without the column ``node``, the nodes are called 0, 1, ...
+
+    Args:
+        path: The file.
+        target: The one column to take; by default all of them.
+    """
+    rows = read_rows(path)
+    header = None if _is_numeric(rows[0]) else rows[0]
+    body = rows if header is None else rows[1:]
+    check_widths(rows, len(rows[0].cells))
+    named = header is not None and header.cells[0].lower() in NODE
+    if not named and len(rows[0].cells) > 1 and header is None:
+        raise rows[0].error(
+            "several columns need a header: node, and the name of each target, "
+            "such as node,price,rent"
+        )
+    first = int(named)
+    names = ("target",) if header is None else tuple(header.cells[first:])
+    if not names:
+        raise rows[0].error("there is no column of numbers beside the nodes' names")
+    nodes = [row.cells[0] for row in body] if named else [str(i) for i in range(len(body))]
+    lines: dict[str, int] = {}
+    for name, row in zip(nodes, body, strict=True):
+        if name in lines:
+            raise row.error(f"node {name!r} was described in line {lines[name]} already")
+        lines[name] = row.line
+    y = np.array(
+        [[row.optional_number(column) for column in range(first, len(row.cells))] for row in body]
+    ).reshape(len(body), len(names))
+    if target is not None:
+        if target not in names:
+            raise InputError(f"{path} has no column {target!r}; it has {', '.join(names)}")
+        y, names = y[:, [names.index(target)]], (target,)
+    if not np.isfinite(y).any():
+        raise InputError(f"{path} holds no number to learn from")
+    return Targets(nodes, names, y)
+
+
+def _is_numeric(row: Row) -> bool:
+    try:
+        return bool([row.optional_number(column) for column in range(len(row.cells))])
+    except InputError:
+        return False

@@ -1,0 +1,159 @@
+"""Beyond classes: does learning the operator pay for numbers, labels and links?"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.summaries import footer, group, table
+from pgso.records import RunRecord, RunSpec
+from pgso.report.labels import plain, signed
+from pgso.report.statistics import spread, t_interval
+
+NO_GRAPH = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # the identity in γ's place: a perceptron
+MODELS: dict[str, dict[str, Any]] = {
+    "no graph": {"operator": "fixed", "preset": NO_GRAPH},
+    "fixed": {"operator": "fixed"},
+    "PGSO": {"operator": "pgso"},
+    "mPGSO": {"operator": "mpgso"},
+}
+SEEDS = {Size.QUICK: 2, Size.BUDGET: 3, Size.FULL: 10}
+
+
+class Question(NamedTuple):
+    """A dataset with what is learned from it, and what is known about it elsewhere."""
+
+    choices: dict[str, Any]
+    note: str
+
+
+# Of ESOL's settings some twenty were tried with PGSO and seed 0; validation chose this one.
+QUESTIONS = {
+    "ESOL, solubility": Question(
+        {
+            "dataset": "ESOL", "conv": "gin", "num_layers": 5, "hidden_channels": 32,
+            "residual": True, "dropout": 0.0, "norm": "batch", "lr": 0.005, "weight_decay": 1e-3,
+            "lr_step": 40, "epochs": 120, "batch_size": 64,
+        },
+        "Scaffold split; published GCN and GIN have an RMSE of about 0.9 to 1.2.",
+    ),
+    "Wikipedia traffic, log visits": Question(
+        {"dataset": "Wikipedia-traffic"}, "60/20/20 by the seed."
+    ),
+    "US counties, income": Question(
+        {"dataset": "US-counties", "data_options": {"target": "income"}},
+        "From the six other numbers of a county, 60/20/20 by the seed.",
+    ),
+    "Cora, links": Question(
+        {"dataset": "Cora", "task": "link"},
+        "10 % of the links test, pairs that are none keep the link's source. Published, with pairs "
+        "of any nodes: GAE 91.0, VGAE 91.4.",
+    ),
+}  # fmt: skip
+MORE = {
+    "CiteSeer, links": Question({"dataset": "CiteSeer", "task": "link"}, "As Cora."),
+    "FreeSolv, hydration energy": Question(
+        {**QUESTIONS["ESOL, solubility"].choices, "dataset": "FreeSolv"}, "Scaffold split."
+    ),
+    "BlogCatalog, groups": Question({"dataset": "BlogCatalog"}, "39 labels, no features."),
+}
+TOYS = {
+    "diabetes": Question({"dataset": "diabetes", "epochs": 4, "hidden_channels": 8}, "A toy."),
+    "karate, links": Question(
+        {"dataset": "karate", "task": "link", "epochs": 4, "hidden_channels": 8}, "A toy."
+    ),
+}
+
+
+class Objectives(Experiment):
+    """Regression, labels and links: no graph, fixed, PGSO and mPGSO on the same seeds."""
+
+    title = "Numbers, labels and links"
+    paper = "Beyond the paper: other objectives"
+
+    def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
+        """Questions x models x seeds."""
+        del done
+        asked = {Size.QUICK: TOYS, Size.BUDGET: QUESTIONS, Size.FULL: {**QUESTIONS, **MORE}}[size]
+        return [
+            RunSpec(**question.choices).but(**model, seed=seed)
+            for seed in range(SEEDS[size])
+            for question in asked.values()
+            for model in MODELS.values()
+        ]
+
+    def page(self, records: Sequence[RunRecord], figures: Path) -> str:
+        """A table for each question."""
+        del figures
+        parts = []
+        for name, question in {**QUESTIONS, **MORE, **TOYS}.items():
+            base = _setting(RunSpec(**question.choices))
+            runs = [record for record in records if _setting(record.spec) == base]
+            if runs:
+                parts.append(f"## {name}\n\n{question.note}\n\n{_table(runs)}\n")
+        body = "\n".join(parts)
+        return (
+            f"# {self.title}\n\nTest scores, mean ± standard deviation over seeds; differences are "
+            "paired by seed, with 95 % intervals. The epoch is chosen on validation. All models of "
+            "a table share their settings, and start with the same weights; no graph is the same "
+            "network with the identity in the operator's place.\n\n"
+            f"{body}{footer('objectives', records, self.made_with(records))}"
+        )
+
+
+def _setting(spec: RunSpec) -> RunSpec:
+    """What the runs of a table share."""
+    return spec.but(operator="fixed", preset=None, seed=0)
+
+
+def _model(record: RunRecord) -> str:
+    given = {"operator": record.spec.operator, "preset": record.spec.preset}
+    return next(name for name, each in MODELS.items() if {"preset": None, **each} == given)
+
+
+def _table(runs: Sequence[RunRecord]) -> str:
+    objective = runs[0].objective
+    by_model = group(runs, _model, MODELS)
+    tests = {name: _by_seed(members) for name, members in by_model.items()}
+    largest = max((abs(v) for scores in tests.values() for v in scores.values()), default=0.0)
+    digits = objective.digits(largest)
+    rows = [
+        (
+            name,
+            _mean(list(scores.values()), digits),
+            *(
+                "" if other == name else _difference(scores, tests.get(other, {}), digits)
+                for other in ("fixed", "no graph")
+            ),
+        )
+        for name, scores in tests.items()
+    ]
+    header = ["model", f"test {objective.heading}", "minus fixed [95 %]", "minus no graph [95 %]"]
+    return table(header, rows)
+
+
+def _by_seed(runs: Sequence[RunRecord]) -> dict[int, float]:
+    return {r.spec.seed: r.objective.shown(r.test) for r in runs if r.test is not None}
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    if not values:
+        return "–"
+    sd = spread(values)
+    around = "" if sd is None else f" ± {sd:.{digits}f}"
+    return f"{plain(float(np.mean(values)), digits)}{around} ({len(values)})"
+
+
+def _difference(scores: Mapping[int, float], others: Mapping[int, float], digits: int) -> str:
+    found = [scores[seed] - others[seed] for seed in sorted(scores.keys() & others.keys())]
+    if not found:
+        return "–"
+    mean, ends = signed(float(np.mean(found)), digits), t_interval(found)
+    return (
+        mean if ends is None else f"{mean} [{plain(ends.low, digits)}, {plain(ends.high, digits)}]"
+    )
+
+
+EXPERIMENTS.register("objectives")(Objectives())

@@ -1,0 +1,180 @@
+"""``Objective``: loss, score, which way is better, how a score is written, what evidence fits."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from pgso.errors import InputError
+from pgso.objectives.scale import Scale
+from pgso.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = np.ndarray[Any, Any]
+Answer = Literal["class", "labels", "value", "link"]
+Evidence = Literal["sign", "errors", "bootstrap"]
+T = TypeVar("T", bound="type[Objective]")
+
+ANSWERS: dict[Answer, str] = {
+    "class": "one class each",
+    "labels": "several labels, each yes or no",
+    "value": "numbers",
+    "link": "links",
+}
+
+
+class Objective(ABC):
+    """What is learned and how it is scored.
+
+    A score is a fraction, or in the unit of the targets. It is recorded as it is, also where
+    lower is better; :meth:`merit` turns it so that larger is better.
+    """
+
+    name: str  # as in specs and records
+    label: str  # as in tables, figures and sentences
+    answer: Answer  # what the data have to say about every example
+    larger_is_better = True
+    in_percent = True  # scores are shown as 100 x, differences as points
+    bounds: tuple[float, float] = (0.0, 1.0)  # no score lies outside
+    evidence: Evidence = "bootstrap"  # the test that says whether one model beats another
+
+    @abstractmethod
+    def score(
+        self,
+        out: Array,  # (n, outputs) of a network, in the unit of the targets
+        y: Array,  # (n,) or (n, outputs)
+    ) -> float | None:
+        """The score; None where it is not defined, such as without examples."""
+
+    @abstractmethod
+    def loss(
+        self,
+        out: "Tensor",  # (n, outputs)
+        y: "Tensor",  # (n,) or (n, outputs), standardised where :meth:`scale` says so
+        weight: "Tensor | None" = None,  # (outputs,) of the classes
+        reduction: str = "mean",
+    ) -> "Tensor":  # ()
+        """What training makes small: the mean over what is known, or its sum."""
+
+    def count(self, y: "Tensor") -> int:
+        """How many answers are known: what the sum of losses is divided by for the mean."""
+        return len(y)
+
+    def scale(self, y: "Tensor", log: bool) -> Scale | None:
+        """How targets are standardised, from those of the training set; None: they are not."""
+        del y
+        if log:
+            raise InputError(f"log_targets is for numbers, and {self.name} is not about numbers")
+        return None
+
+    def class_weight(self, y: "Tensor") -> "Tensor":  # (outputs,)
+        """Weights that let rare classes count as much as frequent ones, from training labels."""
+        raise InputError(f"class_weights are for classes, and {self.name} is not about classes")
+
+    def problem(self, num_classes: int) -> str | None:
+        """Why data with so many classes cannot be scored like this; None if they can."""
+        del num_classes
+        return None
+
+    def advice(self, y: Array, classes: tuple[str, ...]) -> str | None:
+        """What to be careful with on these training labels, in a sentence; mostly nothing."""
+        del y, classes
+        return None
+
+    def is_right(self, out: Array, y: Array) -> Array:  # (n,) of booleans
+        """Which examples are right, for the sign test."""
+        raise NotImplementedError(self.name)
+
+    def errors(self, out: Array, y: Array) -> Array:  # (n,)
+        """How wrong each example is, for the paired t-test on errors."""
+        raise NotImplementedError(self.name)
+
+    def merit(self, score: float | None) -> float:
+        """The score with its sign turned so that larger is better; no score is below any.
+
+        Example:
+            >>> from pgso.objectives import OBJECTIVES
+            >>> OBJECTIVES["rmse"].merit(0.5), OBJECTIVES["accuracy"].merit(None)
+            (-0.5, -inf)
+        """
+        if score is None:
+            return -math.inf
+        return score if self.larger_is_better else -score
+
+    def shown(self, score: float) -> float:
+        """The number that people read: per cent, or the score itself."""
+        return 100 * score if self.in_percent else score
+
+    def digits(self, shown: float) -> int:
+        """How many decimals to write of numbers as large as this.
+
+        Example:
+            >>> from pgso.objectives import OBJECTIVES
+            >>> [OBJECTIVES["mae"].digits(size) for size in (0.83, 12.5, 5123.0)]
+            [3, 1, 0]
+        """
+        if self.in_percent:
+            return 1
+        size = abs(shown)
+        return min(max(3 - math.ceil(math.log10(size)), 0), 6) if size > 0 else 3
+
+    def written(self, score: float | None, more: int = 0) -> str:
+        """A score as text, with so many more decimals than tables have.
+
+        Example:
+            >>> from pgso.objectives import OBJECTIVES
+            >>> OBJECTIVES["accuracy"].written(0.8125), OBJECTIVES["rmse"].written(0.8125)
+            ('81.2', '0.812')
+        """
+        if score is None:
+            return "–"
+        shown = self.shown(score)
+        return f"{shown:.{self.digits(shown) + more}f}"
+
+    @property
+    def heading(self) -> str:
+        """The score in words, over tables and beside axes."""
+        if self.in_percent:
+            return f"{self.label}, %"
+        return self.label if self.larger_is_better else f"{self.label} (lower is better)"
+
+    @property
+    def unit(self) -> str:
+        """What follows the number of a difference: points only where it is per cent."""
+        if self.in_percent:
+            return "points"
+        return f"in {self.label}" + ("" if self.larger_is_better else " (lower is better)")
+
+    def __repr__(self) -> str:
+        return f"Objective({self.name})"
+
+
+def plain_name(name: str) -> str:
+    """A name as it is registered, however it was written.
+
+    Example:
+        >>> plain_name("ROC-AUC"), plain_name("R²"), plain_name("macro F1")
+        ('roc_auc', 'r2', 'macro_f1')
+    """
+    return name.strip().lower().replace("²", "2").replace("-", "_").replace(" ", "_")
+
+
+class _Objectives(Registry[Objective]):
+    """Objectives by name, whatever its case: ``roc_auc``, ``ROC-AUC``."""
+
+    def __getitem__(self, name: str) -> Objective:
+        return super().__getitem__(plain_name(name) if isinstance(name, str) else name)
+
+    def add(self, objective: Objective) -> None:
+        """Make an objective known by its name."""
+        self.register(objective.name)(objective)
+
+    def answering(self, answer: Answer) -> list[str]:
+        """The names of those that score this kind of answer."""
+        return [name for name, each in self.items() if each.answer == answer]
+
+
+OBJECTIVES = _Objectives("objective")

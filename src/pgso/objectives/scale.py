@@ -1,0 +1,57 @@
+"""Targets on the scale that a network learns them on, and back."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pgso.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Scale:
+    r"""Standardised targets: zero mean and unit variance over the training set, by column.
+
+    .. math::
+        z = (t - \mu) / \sigma, \qquad t = y \text{ or } \log y
+
+    Example:
+        >>> import torch
+        >>> y = torch.tensor([[1.0], [3.0]])
+        >>> scale = Scale.of(y)
+        >>> scale.encode(y).flatten().tolist(), scale.decode(torch.zeros(1, 1)).item()
+        ([-1.0, 1.0], 2.0)
+    """
+
+    mean: tuple[float, ...]  # of each column
+    sd: tuple[float, ...]
+    log: bool = False
+
+    @classmethod
+    def of(cls, y: "Tensor", log: bool = False) -> "Scale":
+        """The scale of these targets, of shape (n, T); NaN, a missing one, is left out."""
+        if log and bool((y <= 0).any()):
+            smallest = float(y[y <= 0][0])
+            raise InputError(
+                f"log_targets needs targets above 0, got {smallest:g}; leave it out, or shift them"
+            )
+        values = (y.log() if log else y).double()
+        mean = values.nanmean(0)
+        variance = (values - mean).square().nanmean(0)
+        sd = variance.sqrt().where(variance > 0, variance.new_ones(()))  # a constant stays
+        return cls(tuple(mean.tolist()), tuple(sd.tolist()), log)
+
+    def encode(self, y: "Tensor") -> "Tensor":
+        """Targets as they are learned."""
+        values = y.log() if self.log else y
+        return (values - y.new_tensor(self.mean)) / y.new_tensor(self.sd)
+
+    def decode(self, out: "Tensor") -> "Tensor":
+        """Outputs in the unit of the targets."""
+        values = out * out.new_tensor(self.sd) + out.new_tensor(self.mean)
+        return values.exp() if self.log else values
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        return asdict(self)

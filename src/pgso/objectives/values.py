@@ -1,0 +1,72 @@
+"""Objectives of examples that have numbers: regression."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgso.objectives.objective import Array, Objective
+from pgso.objectives.scale import Scale
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Regression(Objective):
+    """One or several numbers each: ``y`` has a column per target, NaN where it is missing.
+
+    The score is the mean over the targets, each in its own unit.
+    """
+
+    answer = "value"
+    larger_is_better = False
+    in_percent = False
+    bounds = (0.0, np.inf)
+    evidence = "errors"
+
+    def loss(
+        self,
+        out: "Tensor",  # (n, T)
+        y: "Tensor",  # (n, T), standardised
+        weight: "Tensor | None" = None,
+        reduction: str = "mean",
+    ) -> "Tensor":
+        """Squared errors."""
+        from pgso.objectives import losses
+
+        return losses.squared(out, y, reduction)
+
+    def count(self, y: "Tensor") -> int:
+        """How many targets are known."""
+        return int(y.isfinite().sum())
+
+    def scale(self, y: "Tensor", log: bool) -> Scale | None:
+        """Zero mean and unit variance over the training set."""
+        return Scale.of(y, log)
+
+    def errors(self, out: Array, y: Array) -> Array:  # (n,)
+        """Squared errors in units of each target's spread, so that several can be added."""
+        spread = np.nanstd(y, axis=0)
+        error = ((out - y) / np.where(spread > 0, spread, 1)) ** 2
+        return _row_means(error)
+
+
+def mean_over_columns(values: list[float | None]) -> float | None:
+    """The mean of what is defined."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def known_columns(out: Array, y: Array) -> list[tuple[Array, Array]]:
+    """Outputs and targets, column by column, where the target is known; in double precision."""
+    known = np.isfinite(y)
+    return [
+        (out[known[:, k], k].astype(np.float64), y[known[:, k], k].astype(np.float64))
+        for k in range(y.shape[1])
+    ]
+
+
+def _row_means(error: Array) -> Array:
+    known = np.isfinite(error)
+    total = np.where(known, error, 0).sum(axis=1)
+    means: Array = (total / np.maximum(known.sum(axis=1), 1))[known.any(axis=1)]
+    return means

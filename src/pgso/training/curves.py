@@ -1,0 +1,72 @@
+"""Curves of a run: loss, scores, S and certified intervals of every epoch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pgso.graph import Graph
+from pgso.records.spec import SevenNumbers
+from pgso.spectrum.interval import gershgorin_interval
+
+NAMES = ("loss", "train", "val", "test", "parameters", "interval")
+CERTIFIED_AT_ONCE = 2**20  # discs of Theorem 2 in one go
+
+
+class Curves:
+    """What a record will hold of every epoch that has ended.
+
+    Intervals are found when someone looks: those of many epochs take as long as one.
+    """
+
+    def __init__(self, graph: Graph, values: dict[str, list[Any]] | None = None) -> None:
+        self.graph = graph
+        self._values: dict[str, list[Any]] = values or {name: [] for name in NAMES}
+        self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
+
+    @property
+    def epochs(self) -> int:
+        """How many have ended."""
+        return len(self._values["loss"])
+
+    def add(self, operators: list[Tensor], certifiable: bool, **values: Any) -> None:
+        """Put an epoch on the curves, and remember S where an interval can be certified."""
+        for name, value in values.items():
+            self._values[name].append(value)
+        if certifiable and self.graph.is_undirected:
+            self._uncertified.append(operators)
+
+    def last(self, name: str) -> Any:
+        """The value of the epoch that has just ended."""
+        return self._values[name][-1]
+
+    def values(self) -> dict[str, list[Any]]:
+        """All of them, the intervals too."""
+        if self._uncertified:
+            waiting = zip(*self._uncertified, strict=True)
+            self._uncertified = []
+            by_operator = [certified_ends(self.graph, values) for values in waiting]
+            self._values["interval"] += [list(ends) for ends in zip(*by_operator, strict=True)]
+        return self._values
+
+
+def seven_numbers(S: Tensor) -> SevenNumbers:
+    """S as plain floats: means where it has many values."""
+    m1, m2, m3, e1, e2, e3, a = (S if S.dim() == 1 else S.flatten(1).mean(1)).tolist()
+    return m1, m2, m3, e1, e2, e3, a
+
+
+def certified_ends(
+    graph: Graph, by_epoch: Sequence[Tensor]
+) -> list[tuple[float, float]]:  # one per epoch
+    """Theorem 2 for an operator's S in several epochs, as if each were a channel of one S."""
+    found: list[tuple[float, float]] = []
+    width = by_epoch[0].numel() // 7  # how many values S has of each scalar
+    at_once = max(1, CERTIFIED_AT_ONCE // (graph.kinds_of_nodes[0].numel() * width))
+    for start in range(0, len(by_epoch), at_once):
+        part = torch.stack([*by_epoch[start : start + at_once]], dim=1)
+        ends = gershgorin_interval(graph, part.reshape(7, 1, -1))
+        low, high = (end.view(-1, width) for end in ends)
+        found += zip(low.amin(1).tolist(), high.amax(1).tolist(), strict=True)
+    return found

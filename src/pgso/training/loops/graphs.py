@@ -1,0 +1,49 @@
+"""A graph task: mini-batches of graphs; of several processes each takes a share of every batch."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from pgso.data.batch import Batch
+from pgso.models.gnn import GNN
+from pgso.scale import ranks
+from pgso.training.loops.loop import Run
+from pgso.training.prediction import graph_batches, predict_batches
+
+
+class Graphs:
+    """Graphs in an order that is drawn anew every epoch."""
+
+    def __init__(self, run: Run) -> None:
+        self.task, self.criterion, self.device = run.task, run.criterion, run.device
+        self.batch_size = run.spec.batch_size
+        self.scored_batches = graph_batches(run.task, run.scored)
+
+    def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
+        """One loss a batch."""
+        task = self.task
+        order = ranks.of_first(task.train[torch.randperm(task.train.numel())])
+        for indices in order.split(self.batch_size):
+            shares = ranks.shares(indices)
+            # Batch norm cannot take a single node; all processes skip the same batches.
+            if min(int(task.nodes_per_graph[share].sum()) for share in shares) < 2:
+                continue
+            own = shares[ranks.rank()]
+            weight = own.numel() * len(shares) / indices.numel()
+            yield weight * self._loss(task.batch(own), network), indices.numel()
+
+    def held_out_loss(self, model: GNN) -> Tensor:
+        """The loss of as many validation graphs as a batch has."""
+        val = self.task.val
+        chosen = torch.randperm(val.numel())[: max(self.batch_size, 2)]
+        return self._loss(self.task.batch(val[chosen]), model)
+
+    def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
+        """Batch by batch."""
+        return predict_batches(model, self.scored_batches, self.device)
+
+    def _loss(self, batch: Batch, network: nn.Module) -> Tensor:
+        batch = batch.to(self.device)
+        out = network(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
+        return self.criterion(out, batch.y)

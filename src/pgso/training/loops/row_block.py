@@ -1,0 +1,53 @@
+"""A node task whose rows are shared among several processes."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from pgso.models.gnn import GNN
+from pgso.scale import ranks
+from pgso.scale.exchange import distribute
+from pgso.scale.features import FeatureRows
+from pgso.scale.partition import Partition
+from pgso.training.loops.loop import Run
+
+
+class RowBlock:
+    """The whole graph, of which this process owns a block of rows."""
+
+    def __init__(self, run: Run, model: GNN) -> None:
+        distribute(model)
+        task, self.criterion, self.scored = run.task, run.criterion, run.scored
+        part = Partition.of(task.graph, ranks.rank(), ranks.num_ranks())
+        own = torch.arange(part.start, part.start + part.num_own)
+        self.part = part.to(run.device)
+        self.x = FeatureRows(task.x)(own).to(run.device)
+        self.y = task.y[own].to(run.device)
+        self.train, self.val = part.own(task.train), part.own(task.val)
+        count = run.criterion.objective.count
+        self.num_train, self.num_val = count(task.y[task.train]), count(task.y[task.val])
+        self.out: Tensor | None = None  # of the training pass, which both losses are taken from
+
+    def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
+        """One step an epoch."""
+        self.out = network(self.x, self.part)
+        yield self._mean_loss(self.train, self.num_train), self.num_train
+
+    def held_out_loss(self, model: GNN) -> Tensor:
+        """The loss of all validation nodes."""
+        return self._mean_loss(self.val, self.num_val)
+
+    def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
+        """Every process computes its rows; all get all."""
+        model.eval()
+        with torch.no_grad():
+            out = ranks.gathered(model(self.x, self.part), self.part.sizes).cpu()
+        return out.index_select(0, self.scored)
+
+    def _mean_loss(self, nodes: Tensor, count: int) -> Tensor:
+        """Our part of the mean over ``count`` answers, such that the average of all parts is it."""
+        assert self.out is not None
+        nodes = nodes.to(self.out.device)
+        loss = self.criterion(self.out[nodes], self.y[nodes], reduction="sum")
+        return loss * (ranks.num_ranks() / count)

@@ -1,0 +1,102 @@
+"""Predictions as people use them: names, probabilities and intervals, a row for each item."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pgso.data import Task
+from pgso.data.links import NonLinks
+from pgso.errors import InputError
+from pgso.models.links import LinkModel
+from pgso.objectives import OBJECTIVES
+from pgso.objectives.scale import Scale
+from pgso.training.residuals import LEVEL
+
+Rows = Iterator[list[Any]]
+MOST_NODES = 50_000  # above which the best of all pairs would take too long
+
+
+def prediction_table(
+    header: Mapping[str, Any],  # of a saved model
+    out: Tensor,  # (items, outputs) of its network
+    ids: Sequence[Any],
+) -> tuple[list[str], Rows]:
+    """The names of the columns, and the rows.
+
+    Classes: the most probable one, how probable it is, and the probability of every class. Labels:
+    those above one half, and the probability of each. Numbers: the prediction and an interval that
+    90 % of the validation targets lie in.
+    """
+    answer = OBJECTIVES[header.get("objective", "accuracy")].answer
+    if answer == "value":
+        return _numbers(header, out, ids)
+    names = list(header["classes"])
+    columns = [f"p({name})" for name in names]
+    if answer == "labels":
+        return ["id", "prediction", *columns], _labels(names, out.sigmoid(), ids)
+    return ["id", "prediction", "probability", *columns], _classes(names, out.softmax(dim=1), ids)
+
+
+def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
+    place = probabilities.argmax(dim=1).tolist()
+    for name, chosen, row in zip(ids, place, probabilities.tolist(), strict=True):
+        yield [name, names[chosen], f"{row[chosen]:.6f}", *(f"{p:.6f}" for p in row)]
+
+
+def _labels(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
+    for name, row in zip(ids, probabilities.tolist(), strict=True):
+        chosen = [label for label, p in zip(names, row, strict=True) if p > 0.5]
+        yield [name, ";".join(chosen), *(f"{p:.6f}" for p in row)]
+
+
+def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:
+    """With logarithms, the interval is as wide in the logarithm: a factor up and down."""
+    scale = Scale(**header["scale"])
+    plain = Scale(scale.mean, scale.sd)  # in the logarithm, where one was learned
+    width = torch.tensor(header.get("residuals") or [torch.nan] * len(scale.mean))
+    middle = plain.decode(out)
+    ends = [middle - width, middle, middle + width]
+    low, value, high = (end.exp() if scale.log else end for end in ends)
+    names = list(header["targets"])
+    percent = f"{100 * LEVEL:.0f}"
+    columns = [
+        c for name in names for c in (name, f"{name} low {percent}", f"{name} high {percent}")
+    ]
+    table = torch.stack([value, low, high], dim=2).flatten(1).tolist()
+    rows = (
+        [name, *(f"{number:.6g}" for number in row)] for name, row in zip(ids, table, strict=True)
+    )
+    return ["id", *columns], rows
+
+
+def most_probable_links(
+    model: LinkModel, task: Task, count: int, ids: Sequence[Any]
+) -> tuple[list[str], Rows]:
+    """The pairs of nodes that are most probably linked and are not, best first."""
+    n = task.num_nodes
+    if n > MOST_NODES:
+        raise InputError(
+            f"{task.name} has {n} nodes; the best of all pairs are looked for up to {MOST_NODES}"
+        )
+    model.eval()
+    none = NonLinks(task.graph.edge_index.numpy(force=True), n)
+    best, pairs = torch.empty(0), torch.empty(0, 2, dtype=torch.long)
+    with torch.no_grad():
+        z = model.embed(task.x, task.graph)
+        for source in range(n):
+            first = source + 1 if task.graph.is_undirected else 0
+            target = torch.arange(first, n)
+            from_here = torch.stack([torch.full_like(target, source), target], dim=1)
+            free = ~torch.from_numpy(none.are_links(from_here.numpy()))
+            from_here = from_here[free]
+            best = torch.cat([best, model.decode(z, from_here)])
+            pairs = torch.cat([pairs, from_here])
+            order = best.argsort(descending=True, stable=True)[:count]
+            best, pairs = best[order], pairs[order]
+    rows = (
+        [ids[source], ids[target], f"{p:.6f}"]
+        for (source, target), p in zip(pairs.tolist(), best.sigmoid().tolist(), strict=True)
+    )
+    return ["source", "target", "probability"], rows

@@ -1,0 +1,91 @@
+"""Links that are taken out of a graph leave no trace in it."""
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.transforms import RandomLinkSplit
+
+from pgso.data import load_task
+from pgso.data.links import NonLinks
+from pgso.errors import InputError
+
+
+def keys(pairs, n):
+    low, high = pairs.min(-1).values, pairs.max(-1).values
+    return set((low * n + high).flatten().tolist())
+
+
+@pytest.fixture(params=["structured", "uniform"])
+def task(request):
+    return load_task("karate", seed=3, task="link", val=0.1, test=0.2, negatives=request.param)
+
+
+def test_links_are_split_without_leakage(task):
+    whole = load_task("karate").graph.edge_index.T
+    n = task.num_nodes
+    held_out = [keys(task.pairs[part, 0], n) for part in (task.val, task.test)]
+    seen, every = keys(task.graph.edge_index.T, n), keys(whole, n)
+    assert not held_out[0] & held_out[1]
+    assert not (held_out[0] | held_out[1]) & seen
+    assert held_out[0] | held_out[1] | seen == every
+    assert task.graph.is_undirected
+    assert keys(task.graph.edge_index.T[task.train], n) == seen
+    assert len(task.train) == len(seen)  # each link once
+    assert not keys(task.pairs[:, 1:], n) & every
+    assert (task.pairs[..., 0] != task.pairs[..., 1]).all()
+
+
+def test_the_parts_are_as_large_as_those_of_pyg():
+    whole = load_task("karate")
+    data = Data(edge_index=whole.graph.edge_index, num_nodes=34)
+    train, val, test = RandomLinkSplit(0.1, 0.2, is_undirected=True)(data)
+    ours = load_task("karate", task="link", val=0.1, test=0.2)
+    assert len(ours.val) == int(val.edge_label.sum())
+    assert len(ours.test) == int(test.edge_label.sum())
+    assert ours.num_edges == train.edge_index.size(1)
+
+
+def test_structured_pairs_keep_the_source_and_the_seed_decides():
+    one, same, other = (load_task("karate", seed=s, task="link") for s in (1, 1, 2))
+    assert (one.pairs[:, 1:, 0] == one.pairs[:, :1, 0]).all()
+    assert torch.equal(one.pairs, same.pairs)
+    assert not torch.equal(one.pairs, other.pairs)
+    assert one.pairs.size(1) == 21
+    assert load_task("karate", task="link", candidates=3).pairs.shape[1:] == (4, 2)
+
+
+def test_directed_links_are_taken_out_in_their_direction(tmp_path):
+    (tmp_path / "edges.csv").write_text("".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
+    task = load_task(tmp_path, task="link", undirected=False)  # a folder needs no labels
+    assert task.num_edges == 40 - len(task.val) - len(task.test)
+    source, target = task.pairs[:, 0].T
+    assert (target == (source + 1) % 40).all()
+
+
+def test_a_node_that_is_joined_with_all_others_does_not_hang():
+    star = np.stack([np.zeros(5, dtype=int), np.arange(1, 6)])
+    pairs = NonLinks(star, 6).structured(star, 2, np.random.default_rng(0))
+    assert pairs.shape == (5, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("karate", {"val": 0.6, "test": 0.5}, "shares that leave links to train on"),
+        ("karate", {"candidates": 0}, "candidates must be a whole number from 1 on"),
+        ("karate", {"negatives": "none"}, "negatives must be one of structured, uniform"),
+        ("karate", {"val": 0.001}, "karate has 78 links, too few"),
+        ("karate", {"objective": "accuracy"}, "accuracy scores one class each, .* hold links"),
+        ("karate", {"rows": 3}, "karate has no option 'rows'"),
+    ],
+)
+def test_what_makes_no_link_task_is_refused(name, options, problem):
+    with pytest.raises(InputError, match=problem):
+        load_task(name, task="link", **options)
+
+
+def test_a_task_of_another_kind_is_refused():
+    with pytest.raises(InputError, match="karate is a node task; choose node or link"):
+        load_task("karate", task="graph")
+    assert load_task("karate", task="node").kind == "node"

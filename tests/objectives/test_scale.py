@@ -1,0 +1,33 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgso.errors import InputError
+from pgso.objectives.scale import Scale
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_encoding_standardises_and_decoding_undoes_it(seed, log):
+    y = torch.randn(30, 2, generator=torch.Generator().manual_seed(seed)).double().exp() * 100
+    y[3, 1] = torch.nan
+    scale = Scale.of(y, log)
+    encoded = scale.encode(y)
+    assert encoded.nanmean(0).abs().max() < 1e-9
+    assert (encoded.square().nanmean(0) - 1).abs().max() < 1e-9
+    torch.testing.assert_close(scale.decode(encoded), y, equal_nan=True)
+
+
+def test_a_constant_target_is_shifted_only():
+    y = torch.full((4, 1), 7.0)
+    assert Scale.of(y).encode(y).abs().max() == 0
+
+
+def test_logarithms_need_positive_targets():
+    with pytest.raises(InputError, match="log_targets needs targets above 0, got -2"):
+        Scale.of(torch.tensor([[1.0], [-2.0]]), log=True)
+
+
+def test_it_survives_plain_data():
+    scale = Scale((1.0,), (2.0,), True)
+    assert Scale(**scale.as_dict()) == scale
