@@ -15,11 +15,12 @@ from pgso.finding.problem import Problem
 from pgso.finding.ridge import Block, Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, Rung
 from pgso.finding.rungs.features import NO_GRAPH
-from pgso.finding.rungs.own import GCN
+from pgso.finding.rungs.own import GCN, GIN
 from pgso.finding.scores import losses, score, temperature
 
 RISK = 0.05  # of a wrong climb, shared among the three steps:
-TO_GCN, TO_OTHERS, TO_LEARNED = 0.005, 0.04, 0.005
+AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
+TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
 
 
 @dataclass(eq=False)
@@ -59,7 +60,10 @@ class Ladder:
                     self.add(rung)
         incumbent = self.fitted[NO_GRAPH]
         self.steps.append(NO_GRAPH)
-        incumbent = self._step(incumbent, [self.fitted[GCN]], TO_GCN)
+        references = [self.fitted[name] for name in (GCN, GIN) if name in self.fitted]
+        if self.problem.kind == "node":
+            references = references[:1]
+        incumbent = self._step(incumbent, references, TO_OWN)
         more = [f for f in self.fitted.values() if self._may_challenge(f, incumbent)]
         incumbent = self._step(incumbent, more, TO_OTHERS)
         learned = self._learn(incumbent)
@@ -151,10 +155,11 @@ class Ladder:
         ]
         if not better:
             return incumbent
-        best = min(better, key=lambda challenger: float(challenger.losses[judges].mean()))
-        for candidate in sorted(better, key=lambda challenger: challenger.rung.complexity):
+        by_loss = sorted(better, key=lambda challenger: float(challenger.losses[judges].mean()))
+        best = by_loss[0]
+        for candidate in sorted(by_loss, key=lambda challenger: challenger.rung.complexity):
             (evidence,) = compare(candidate.losses[judges], best.losses[judges].unsqueeze(0))
-            if evidence.p > RISK or candidate is best:
+            if evidence.p > AS_GOOD or candidate is best:
                 self.steps.append(candidate.rung.name)
                 return candidate
         raise AssertionError("the best one is as good as itself")

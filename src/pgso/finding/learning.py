@@ -48,8 +48,8 @@ def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> Se
         loss = residual.square().sum(dim=1).mean()
         if not bool(loss.isfinite()):
             break
-        if float(loss) < best:
-            best, found = float(loss), _numbers(S)
+        if float(loss.detach()) < best:
+            best, found = float(loss.detach()), _numbers(S.detach())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

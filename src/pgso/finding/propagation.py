@@ -69,13 +69,18 @@ class Propagation:
         graph = self.graph
         if graph.is_undirected:
             return graph
-        from torch_geometric.utils import to_undirected
-
-        n, weight = graph.num_nodes, graph.edge_weight
-        if weight is None:
-            return Graph.from_edge_index(to_undirected(graph.edge_index, num_nodes=n), None, n)
-        edges, weight = to_undirected(graph.edge_index, weight, n, "mean")
-        return Graph.from_edge_index(edges, weight, n)
+        n, (source, target) = graph.num_nodes, graph.edge_index
+        low, high = torch.minimum(source, target), torch.maximum(source, target)
+        pairs, place, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
+        edges = torch.stack([pairs // n, pairs % n])
+        weight = graph.edge_weight
+        if weight is not None:
+            weight = weight.new_zeros(len(pairs)).index_add(0, place, weight) / count
+        apart = edges[0] != edges[1]  # a loop is its own reverse
+        both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
+        return Graph.from_edge_index(
+            both, None if weight is None else torch.cat([weight, weight[apart]]), n
+        )
 
     def times(self, x: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
         """γ x.

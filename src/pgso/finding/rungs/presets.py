@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pgso.finding.blocks import Word
 from pgso.finding.propagation import Letter
+from pgso.finding.rungs.own import architectures
 from pgso.finding.rungs.rung import FAMILIES, Family, Rung, Search
 from pgso.gso.presets import PRESETS
 
@@ -15,6 +16,8 @@ TWICE = tuple(name for name in ONCE if "laplacian" not in name)
 def presets(search: Search) -> Iterator[Rung]:
     """The neighbourhood as another operator sees it, without a block for the node itself."""
     for name in ONCE:
+        if name in architectures(search.problem.kind):
+            continue
         letter = Letter.of(name)
         yield Rung(f"{name}, 1 hop", "presets", (Word((letter,)),), complexity=2)
         if name in TWICE:
