@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
+    from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.message_passing import apply_pgso as apply_pgso
@@ -54,6 +55,7 @@ _HOMES = {
     "apply_pgso": "pgso.gso.message_passing",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
+    "find": "pgso.finding.finding",
     "fit": "pgso.training.fit",
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",

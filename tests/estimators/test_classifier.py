@@ -13,7 +13,7 @@ from pgso import Graph, PGSOClassifier
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.estimators import classifier
-from pgso.estimators.inputs import read_labels
+from pgso.data.inputs import read_labels
 from pgso.training.fit import fit_task
 
 CLUB = networkx.karate_club_graph()

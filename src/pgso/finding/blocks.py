@@ -11,6 +11,7 @@ from pgso.finding.problem import Problem, standardised
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
 
+
 @dataclass(frozen=True)
 class Word:
     """Operators applied to x, the last one first: (γ_1, γ_2) stands for γ_1 γ_2 x.

@@ -1,8 +1,8 @@
 r"""Is another rung really better? One test for all challengers together.
 
-Every judged label i gives one paired difference d_ij: the incumbent's loss minus challenger j's. Its
-t-value is t_j = mean(d_j) / (sd(d_j) / √n). The largest of many t-values is large by chance, so it
-is compared with the largest of as many t-values under chance, not with that of one test:
+Every judged label i gives one paired difference d_ij: the incumbent's loss minus challenger j's.
+Its t-value is t_j = mean(d_j) / (sd(d_j) / √n). The largest of many t-values is large by chance, so
+it is compared with the largest of as many t-values under chance, not with that of one test:
 
 .. math::
     t_j^* = \sum_i g_i \, (d_{ij} - \bar d_j) / (\sqrt{n} \, s_j), \qquad g_i \sim N(0, 1)
@@ -16,8 +16,9 @@ the level, whichever challengers are truly no better.
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
+
+from pgso.data.arrays import Array
 
 DRAWS = 4000
 FEWEST = 10  # labels; with fewer nothing is claimed
@@ -36,10 +37,9 @@ def compare(incumbent: Tensor, challengers: Tensor) -> list[Evidence]:  # (n,), 
     """The evidence of each challenger's losses against the incumbent's.
 
     Example:
-        >>> torch.manual_seed(0)
-        <torch._C.Generator object at 0x...>
-        >>> incumbent = torch.rand(200)
-        >>> equal, better = incumbent + 0.1 * torch.randn(200), 0.5 * incumbent
+        >>> import torch
+        >>> incumbent = torch.linspace(0, 1, 200)
+        >>> equal, better = incumbent + 0.1 * torch.linspace(0, 60, 200).sin(), 0.5 * incumbent
         >>> [round(found.p, 2) for found in compare(incumbent, torch.stack([equal, better]))]
         [0.89, 0.0]
     """
@@ -67,6 +67,6 @@ def compare(incumbent: Tensor, challengers: Tensor) -> list[Evidence]:  # (n,), 
     return found
 
 
-def _inflation(generator: np.random.Generator, n: int, draws: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _inflation(generator: np.random.Generator, n: int, draws: int) -> Array:
     freedom = max(n - 1, 1)
     return freedom / generator.chisquare(freedom, draws)

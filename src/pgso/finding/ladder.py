@@ -1,7 +1,7 @@
 """The ladder: every rung fitted, then climbed from the simplest, on evidence only."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -37,6 +37,20 @@ class Fitted:
     test: float | None
     seconds: float
     evidence: Evidence | None = None  # against the rung that was the incumbent
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The operators with weights of their own, as ``BankConv`` names them."""
+        found = [word.letters[0].term if word.letters else "self" for word in self.words]
+        return tuple(dict.fromkeys(found))
+
+    def pooled(self, problem: Problem) -> float | None:
+        """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
+        parts = [(self.loo, len(problem.train)), (self.val, len(problem.val))]
+        known = [(score, size) for score, size in parts if score is not None]
+        if not known:
+            return None
+        return sum(score * size for score, size in known) / sum(size for _, size in known)
 
 
 @dataclass(eq=False)
@@ -151,7 +165,7 @@ class Ladder:
         better = [
             challenger
             for challenger, evidence in zip(challengers, found, strict=True)
-            if evidence.p <= risk and _scores_higher(challenger, incumbent)
+            if evidence.p <= risk and _scores_higher(challenger, incumbent, self.problem)
         ]
         if not better:
             return incumbent
@@ -188,13 +202,7 @@ class Ladder:
         return rows, self.fitted[name]
 
 
-def _scores_higher(challenger: Fitted, incumbent: Fitted) -> bool:
+def _scores_higher(challenger: Fitted, incumbent: Fitted, problem: Problem) -> bool:
     """Evidence is about losses. A rung whose score is lower is not kept for its loss."""
-    pairs = [(challenger.loo, incumbent.loo), (challenger.val, incumbent.val)]
-    gains = [new - old for new, old in pairs if new is not None and old is not None]
-    return sum(gains) >= 0
-
-
-def names(fitted: Sequence[Fitted]) -> Iterator[str]:
-    """The names of rungs."""
-    return (one.rung.name for one in fitted)
+    new, old = challenger.pooled(problem), incumbent.pooled(problem)
+    return new is None or old is None or new >= old

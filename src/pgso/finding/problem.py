@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -36,20 +36,18 @@ class Problem:
     test: Tensor
     classes: tuple[str, ...]  # empty: regression
     nodes_per_graph: Tensor
+    num_features: int  # before x was prepared
 
     @classmethod
     def of(cls, task: Task) -> "Problem":
         """A task's features and labels."""
-        x = task.x
-        if task.categories is not None:
-            x = _one_hot(x, task.categories)
-        many = task.kind == "node" and len(task.train) > MANY_LABELS and x.size(1) > COMPONENTS
-        return cls(
+        x = task.x if task.categories is None else _one_hot(task.x, task.categories)
+        return cls.prepared(
             name=task.name,
             kind=task.kind,
             metric=task.metric,
             graph=task.graph,
-            x=_prepare(x, task.kind, many),
+            x=x,
             y=task.y,
             train=task.train,
             val=task.val,
@@ -58,9 +56,16 @@ class Problem:
             nodes_per_graph=task.nodes_per_graph,
         )
 
+    @classmethod
+    def prepared(cls, *, x: Tensor, **fields: Any) -> "Problem":
+        """The same fields, of which x is as it was given."""
+        many = fields["kind"] == "node" and len(fields["train"]) > MANY_LABELS
+        ready = _prepare(x, fields["kind"], many and x.size(1) > COMPONENTS)
+        return cls(x=ready, num_features=x.size(1), **fields)
+
     @cached_property
     def targets(self) -> Tensor:  # (labels, C), 64 bits
-        """One column per class, 1 for a label's own; or the numbers, of unit variance."""
+        """One column per class, 1 for a label's own; or the numbers."""
         y = self.y[self.train]
         if not self.classes:
             return y.double().unsqueeze(1)
@@ -108,11 +113,10 @@ def principal_components(x: Tensor, number: int) -> Tensor:  # (n, F) -> (n, num
         gram = dense.t() @ dense - n * mean.t() @ mean
     _, V = torch.linalg.eigh(gram.double())
     V = V[:, -number:].flip(1).float()
-    return x @ V - mean @ V
+    components: Tensor = x @ V - mean @ V
+    return components
 
 
 def _one_hot(x: Tensor, categories: tuple[int, ...]) -> Tensor:
-    columns = [
-        torch.nn.functional.one_hot(x[:, c], size) for c, size in enumerate(categories)
-    ]
+    columns = [torch.nn.functional.one_hot(x[:, c], size) for c, size in enumerate(categories)]
     return torch.cat(columns, dim=1).float()

@@ -31,7 +31,8 @@ class Letter:
     @classmethod
     def of(cls, preset: str, direction: Direction = "any") -> "Letter":
         """The operator of a preset."""
-        return cls(preset, resolve(preset).as_floats(), direction)
+        m1, m2, m3, e1, e2, e3, a = resolve(preset).as_floats()
+        return cls(preset, (m1, m2, m3, e1, e2, e3, a), direction)
 
     @property
     def term(self) -> str:

@@ -134,7 +134,9 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
     """
     shares = _shares(scales or [1.0] * len(blocks))
     if is_dual(blocks):
-        kernel = sum(share * block.kernel.double() for block, share in zip(blocks, shares, strict=True))
+        kernel = torch.zeros(len(Y), len(Y), dtype=torch.float64)
+        for block, share in zip(blocks, shares, strict=True):
+            kernel.add_(block.kernel, alpha=share)
         spectrum = Spectrum.of_kernel(kernel)
     else:
         spectrum = Spectrum.of_features(_scaled(blocks, shares))
@@ -142,9 +144,7 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
     loo = spectrum.leave_one_out(Y, penalty)
     mean = Y.mean(dim=0)
     # The dual coefficients α = (K + λ)⁻¹ (Y - mean), of which only U's part meets the features.
-    alpha = spectrum.U @ (
-        (spectrum.U.t() @ (Y - mean)) / (spectrum.values + penalty).unsqueeze(1)
-    )
+    alpha = spectrum.U @ ((spectrum.U.t() @ (Y - mean)) / (spectrum.values + penalty).unsqueeze(1))
     weights, intercept = [], mean
     for block, share in zip(blocks, shares, strict=True):
         own = block.features.t() @ alpha.to(block.features.dtype) * (share / block.size)

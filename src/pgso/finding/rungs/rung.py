@@ -21,12 +21,6 @@ class Rung:
     words: tuple[Word, ...]
     complexity: int
 
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """The operators with weights of their own, as ``BankConv`` names them."""
-        found = ["self" if not word.letters else word.letters[0].term for word in self.words]
-        return tuple(dict.fromkeys(found))
-
 
 class Search(Protocol):
     """What a family may look at while it names its rungs."""
