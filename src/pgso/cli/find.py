@@ -27,7 +27,7 @@ def find(
     data: choices.Data = None,
     as_json: choices.AsJson = False,
 ) -> None:
-    """Rank operators by leave-one-out error, keep the simplest that evidence allows, and say why."""
+    """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
     choices.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
 

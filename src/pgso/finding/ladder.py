@@ -17,6 +17,7 @@ from pgso.finding.rungs import FAMILIES, Rung
 from pgso.finding.rungs.features import NO_GRAPH
 from pgso.finding.rungs.own import GCN, GIN
 from pgso.finding.scores import losses, score, temperature
+from pgso.finding.threads import threads_for
 
 RISK = 0.05  # of a wrong climb, shared among the three steps:
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
@@ -68,6 +69,10 @@ class Ladder:
 
     def climb(self) -> Fitted:
         """Fit every rung, and climb."""
+        with threads_for(self.problem):
+            return self._climb()
+
+    def _climb(self) -> Fitted:
         with torch.no_grad():
             for family in sorted(FAMILIES.values(), key=lambda family: family.rank):
                 for rung in family.rungs(self):

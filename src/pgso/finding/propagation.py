@@ -31,7 +31,7 @@ class Letter:
     @classmethod
     def of(cls, preset: str, direction: Direction = "any") -> "Letter":
         """The operator of a preset."""
-        m1, m2, m3, e1, e2, e3, a = resolve(preset).as_floats()
+        m1, m2, m3, e1, e2, e3, a = (float(value) for value in resolve(preset))
         return cls(preset, (m1, m2, m3, e1, e2, e3, a), direction)
 
     @property
