@@ -26,8 +26,14 @@ def verdict_of(
         next_best = max(others, key=lambda rung: rung.points or 0.0)
         most = next_best.points or 0.0
         if most > 0:
-            left = f" The best alternative, {next_best.name}, shows {_points(most, metric)} more, "
-            left += "which is within chance or not simpler."
+            surely = next_best.p is not None and next_best.p <= 0.025 and best.p is not None
+            why = (
+                "but a simpler one is as good within chance"
+                if surely
+                else "which is not significant"
+            )
+            more = _points(most, metric)
+            left = f" The best alternative, {next_best.name}, shows {more} more, {why}."
         else:
             left = " No other operator of this family scores higher on these labels."
     return _what(best, gain) + left
