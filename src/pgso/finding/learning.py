@@ -12,14 +12,15 @@ import torch
 from torch import Tensor
 
 from pgso.finding.blocks import Word
-from pgso.finding.problem import Problem
-from pgso.finding.propagation import Propagation
+from pgso.finding.problem import Problem, principal_components
+from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Fit
 from pgso.records.spec import SevenNumbers
 
 ROWS = 384  # labels that S is learned on, at most: a step costs rows³
 FEWEST = 200  # labels below which S is not learned: it fits their noise
 RATE, STEPS = 0.03, 25
+LARGE, COMPONENTS = 10_000, 32  # nodes from which on this many columns of x learn S
 
 
 def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> SevenNumbers:
@@ -40,9 +41,10 @@ def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> Se
     Y = Y - Y.mean(dim=0)
     optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
     best, found = torch.inf, letter.S
+    features = _features(problem, rows)
     for _ in range(STEPS):
-        kernels = [_kernel(problem, propagation, word, S, rows) for word in words]
-        K = torch.einsum("b,bij->ij", log_scales.exp(), torch.stack(kernels))
+        kernels = _kernels(problem, propagation, words, S, rows, features)
+        K = torch.einsum("b,bij->ij", log_scales.exp(), kernels)
         M = torch.linalg.inv(K + torch.eye(len(rows)))
         residual = (M @ Y) / (M.diagonal() - 1 / len(rows)).clamp(min=1e-6).unsqueeze(1)
         loss = residual.square().sum(dim=1).mean()
@@ -64,24 +66,48 @@ def with_S(words: Sequence[Word], S: SevenNumbers) -> tuple[Word, ...]:
     )
 
 
-def _kernel(
-    problem: Problem, propagation: Propagation, word: Word, S: Tensor, rows: Tensor
-) -> Tensor:  # (l, l), centred, of trace l
+def _features(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
+    """What is propagated: x, or with fewer labels than columns the labels' own columns of I.
+
+    On a large graph the leading components of x will do: S has seven numbers.
+    """
     nodes = problem.train[rows]
     if len(nodes) < problem.x.size(1):
-        values = torch.zeros(problem.x.size(0), len(nodes))
-        values[nodes, torch.arange(len(nodes))] = 1.0
-        for letter in word.letters:
-            values = propagation.times_transposed(values, letter, S)
-        features = (problem.x.t() @ values).t()
-    else:
-        values = problem.x if problem.x.layout == torch.strided else problem.x.to_dense()
-        for letter in reversed(word.letters):
-            values = propagation.times(values, letter, S)
-        features = values[nodes]
-    features = features - features.mean(dim=0)
-    kernel = features @ features.t()
-    return kernel * (len(nodes) / kernel.diagonal().sum().clamp(min=1e-30))
+        columns = torch.zeros(problem.x.size(0), len(nodes))
+        columns[nodes, torch.arange(len(nodes))] = 1.0
+        return columns
+    x = problem.x if problem.x.layout == torch.strided else problem.x.to_dense()
+    return principal_components(x, COMPONENTS) if len(x) > LARGE else x
+
+
+def _kernels(
+    problem: Problem,
+    propagation: Propagation,
+    words: Sequence[Word],
+    S: Tensor,
+    rows: Tensor,
+    start: Tensor,
+) -> Tensor:  # (blocks, l, l), each centred and of trace l
+    by_rows = len(rows) < problem.x.size(1)
+    known: dict[tuple[Letter, ...], Tensor] = {(): start}
+
+    def product(letters: tuple[Letter, ...]) -> Tensor:
+        if letters not in known:
+            if by_rows:
+                before = product(letters[:-1])
+                known[letters] = propagation.times_transposed(before, letters[-1], S)
+            else:
+                known[letters] = propagation.times(product(letters[1:]), letters[0], S)
+        return known[letters]
+
+    found = []
+    for word in words:
+        values = product(word.letters)
+        features = (problem.x.t() @ values).t() if by_rows else values[problem.train[rows]]
+        features = features - features.mean(dim=0)
+        kernel = features @ features.t()
+        found.append(kernel * (len(rows) / kernel.diagonal().sum().clamp(min=1e-30)))
+    return torch.stack(found)
 
 
 def _numbers(S: Tensor) -> SevenNumbers:

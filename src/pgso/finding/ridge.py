@@ -24,10 +24,10 @@ import torch
 from torch import Tensor
 
 PENALTIES = tuple(10 ** (k / 3) for k in range(-12, 19))  # relative to K's mean eigenvalue: 1
-COARSE = PENALTIES[6::2]
+COARSE = PENALTIES[3::3]
 ROWS = 8192  # that choose the penalty: their leave-one-out errors are exact, the fit sees all rows
 DUAL_ROWS = 384  # that choose scales, if there are more columns: a decomposition costs rows³
-PRIMAL_ROWS = 4096  # if there are fewer
+PRIMAL_ROWS = 2048  # if there are fewer
 FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
 
 
@@ -80,13 +80,14 @@ class Spectrum:
         return cls(U[:, keep], values[keep])
 
     @classmethod
-    def of_features(cls, features: Tensor) -> "Spectrum":
-        """The primal: from F, (l, p), with p below l."""
+    def of_features(cls, features: Tensor, dtype: torch.dtype = torch.float64) -> "Spectrum":
+        """The primal: from F, (l, p), with p below l; the result is of the given type."""
         gram = (features.t() @ features).double()
         values, V = torch.linalg.eigh(gram)
         keep = values > negligible(features.dtype) * values[-1].clamp(min=1e-30)
         values, V = values[keep], V[:, keep]
-        return cls((features @ (V / values.sqrt()).to(features.dtype)).double(), values)
+        U = features @ (V / values.sqrt()).to(features.dtype)
+        return cls(U.to(dtype), values.to(dtype))
 
     def leave_one_out(self, Y: Tensor, penalty: float) -> Tensor:  # (l, C) -> (l, C)
         """What fits without each row predict for it."""
@@ -155,10 +156,21 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
 
 
 def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
-    """The penalty with the smallest leave-one-out error; of equal ones the largest."""
-    losses = spectrum.losses(Y, PENALTIES)
-    best = float(losses.min()) * (1 + 1e-9)
-    return max(p for p, loss in zip(PENALTIES, losses.tolist(), strict=True) if loss <= best)
+    """The penalty with the smallest leave-one-out error; of equal ones the largest.
+
+    Every third one is tried first, then those around the best of them.
+    """
+    places = list(range(0, len(PENALTIES), 3))
+    losses = dict(zip(places, spectrum.losses(Y, PENALTIES[::3]).tolist(), strict=True))
+    best = _largest_of_the_best(losses)
+    near = [k for k in range(best - 2, best + 3) if 0 <= k < len(PENALTIES) and k not in losses]
+    found = spectrum.losses(Y, [PENALTIES[k] for k in near]).tolist()
+    return PENALTIES[_largest_of_the_best(losses | dict(zip(near, found, strict=True)))]
+
+
+def _largest_of_the_best(losses: dict[int, float]) -> int:
+    least = min(losses.values()) * (1 + 1e-9)
+    return max(place for place, loss in losses.items() if loss <= least)
 
 
 def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:
@@ -225,10 +237,11 @@ def _primal_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float
     rows = sample(len(Y), PRIMAL_ROWS)
     if rows is not None:
         blocks, Y = [Block.of(block.features[rows]) for block in blocks], Y[rows]
+    Y = Y.float()
 
     def loss_at(scales: Sequence[float]) -> float:
         features = _scaled(blocks, _shares(scales))
-        return float(Spectrum.of_features(features).losses(Y, COARSE).min())
+        return float(Spectrum.of_features(features, Y.dtype).losses(Y, COARSE).min())
 
     return loss_at
 
