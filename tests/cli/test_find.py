@@ -12,6 +12,7 @@ def test_it_shows_the_ladder_and_the_verdict_and_writes_a_record(pgso, tmp_path)
     for word in ("no graph", record.best, "leave-one-out", "pgso compare karate", "34 nodes"):
         assert word in shown.stdout
     assert record.verdict in shown.stdout.replace("\n", " ")
+    assert (tmp_path / "runs" / "find-karate-0" / "report.html").exists()
 
 
 def test_json_is_nothing_but_json(pgso, tmp_path):

@@ -32,6 +32,7 @@ def find(
     console = Console(stderr=as_json, markup=False)
 
     import pgso
+    from pgso.report.finding import write_finding
 
     with console.status("loading", spinner="line") as status:
         found = pgso.find(
@@ -42,16 +43,18 @@ def find(
             **choices.pairs(options),
         )
     record = found.record
-    path = out / f"find-{choices.slug(dataset)}-{seed}" / "finding.json"
-    record.write(path)
+    folder = out / f"find-{choices.slug(dataset)}-{seed}"
+    record.write(folder / "finding.json")
+    page = write_finding(record, folder)
     if as_json:
-        typer.echo(json.dumps(record.model_dump(mode="json") | {"file": str(path)}))
+        files = {"file": str(folder / "finding.json"), "report": str(page)}
+        typer.echo(json.dumps(record.model_dump(mode="json") | files))
         return
     console.print(_about(record), style="dim")
     console.print(_table(record, show_all))
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
     console.print(f"confirm it in a trained network: {record.command}", soft_wrap=True)
-    console.print(f"record: {path}", soft_wrap=True, highlight=False)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
 SHOWN = 12  # rungs, unless all are asked for
