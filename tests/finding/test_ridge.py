@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pgso.finding.ridge import PENALTIES, Block, Spectrum, choose_scales, fit, sample
+from pgso.finding.ridge import PENALTIES, SMALL, Block, Spectrum, choose_scales, fit, sample
 
 
 def blocks_and_targets(rows, *widths, seed=0):
@@ -104,3 +104,10 @@ def test_a_sample_is_always_the_same():
     assert sample(5, 5) is None
     assert torch.equal(sample(100, 7), sample(100, 7))
     assert len(sample(100, 7).unique()) == 7
+
+
+def test_large_kernels_in_32_bits_are_as_good():
+    features, Y = blocks_and_targets(SMALL + 20, 700)
+    found, wanted = fit([Block.of(features[0].float())], Y), fit([Block.of(features[0])], Y)
+    assert found.penalty == wanted.penalty
+    torch.testing.assert_close(found.loo, wanted.loo, atol=1e-3, rtol=1e-3)
