@@ -1,4 +1,4 @@
-"""``python -m benchmarks.finding [DATASET ...]``: time and test score of what ``find`` keeps.
+"""``python -m benchmarks.finding [--splits N] [DATASET ...]``: seconds and scores of ``find``.
 
 Each dataset is searched on all its public splits, or on ten seeds. The difference between the kept
 rung and GCN's own comes with a 95 % interval over splits (Student's t).
@@ -82,18 +82,15 @@ def measure(name: str, splits: int) -> dict[str, Any]:
     }
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Measure, show, and keep what was measured of other datasets before."""
-    path = RESULTS / "find.json"
-    known = (
-        {row["dataset"]: row for row in json.loads(path.read_text())["rows"]}
-        if path.exists()
-        else {}
-    )
+    path, most = RESULTS / "find.json", 10
+    if arguments[:1] == ["--splits"]:
+        most, arguments = int(arguments[1]), arguments[2:]
     console = Console(width=140)
-    for name in names or TARGETS:
+    for name in arguments or TARGETS:
         splits, score, seconds = TARGETS[name]
-        row = known[name] = measure(name, splits) | {"least": score, "most_seconds": seconds}
+        row = measure(name, min(splits, most)) | {"least": score, "most_seconds": seconds}
         table = Table("dataset", "kept", "gcn", "gain", "95 %", "s", "CPU s", "rungs")
         low, high = row["interval"]
         kept = {run["kept"] for run in row["runs"]}
@@ -110,6 +107,8 @@ def main(names: list[str]) -> None:
         console.print(table)
         path.parent.mkdir(parents=True, exist_ok=True)
         machine = {"threads": torch.get_num_threads(), "torch": torch.__version__}
+        before = json.loads(path.read_text())["rows"] if path.exists() else []
+        known = {old["dataset"]: old for old in before} | {name: row}
         rows = [known[key] for key in TARGETS if key in known]
         path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
 
