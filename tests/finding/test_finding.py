@@ -80,6 +80,15 @@ def test_numbers_are_regressed(problem):
     assert "gcn" in " ".join(found.best.terms)
 
 
+def test_many_whole_numbers_are_regressed_and_few_are_classes(problem):
+    years = 1900.0 + torch.arange(200.0)
+    assert find(problem.graph, problem.x, years).record.metric == "r2"
+    with_gaps = problem.y.double()
+    with_gaps[:20] = float("nan")
+    found = find(problem.graph, problem.x, with_gaps)
+    assert (found.record.metric, found.record.graph.num_labels) == ("accuracy", 180)
+
+
 def test_no_features_are_the_identity():
     club = nx.karate_club_graph()
     y = [club.nodes[member]["club"] for member in club]

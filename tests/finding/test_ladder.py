@@ -76,3 +76,13 @@ def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
     assert len(seen["rows"]) == 110
     assert seen["judges"] == len(problem.train) + len(problem.val) - 110
     assert "gcn, 2 hops, S learned" in ladder.fitted
+
+
+def test_a_large_graph_is_not_kept_in_memory_rung_by_rung(monkeypatch):
+    import pgso.finding.ladder as module
+
+    plain, frugal = Ladder(generated((GCN, GCN))), Ladder(generated((GCN, GCN)))
+    best = plain.climb()
+    monkeypatch.setattr(module, "MOST_NUMBERS", 20_000)
+    assert frugal.climb().rung == best.rung
+    assert frugal.blocks.numbers_kept <= 20_000 < plain.blocks.numbers_kept

@@ -55,6 +55,11 @@ class Blocks(ABC):
     def forget(self) -> None:
         """Free the products that are kept for words to come, except x itself."""
 
+    @property
+    @abstractmethod
+    def numbers_kept(self) -> int:
+        """How many numbers the products that are kept have together."""
+
 
 class NodeBlocks(Blocks):
     """Blocks of a node task.
@@ -95,6 +100,13 @@ class NodeBlocks(Blocks):
         """Free what is kept, except x itself."""
         self._known = {key: value for key, value in self._known.items() if not key}
         self._blocks = {word: block for word, block in self._blocks.items() if not word.letters}
+
+    @property
+    def numbers_kept(self) -> int:
+        """How many numbers the products that are kept have together."""
+        features = sum(block.features.numel() for block in self._blocks.values())
+        kernels = len(self._blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
+        return features + kernels + sum(values.numel() for values in self._known.values())
 
     def _rows(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, l)
         if letters not in self._known:
@@ -146,6 +158,11 @@ class GraphBlocks(Blocks):
     def forget(self) -> None:
         """Free what is kept, except x itself."""
         self._known = {key: value for key, value in self._known.items() if not key}
+
+    @property
+    def numbers_kept(self) -> int:
+        """How many numbers the products that are kept have together."""
+        return sum(values.numel() for values in self._known.values())
 
     def _features(self, word: Word) -> Tensor:  # (graphs, F)
         if word not in self._pooled:

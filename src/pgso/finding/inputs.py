@@ -13,6 +13,7 @@ from pgso.errors import InputError
 from pgso.finding.problem import Problem
 
 NAME = "in memory"
+MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 
 
 def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> Problem:
@@ -21,7 +22,8 @@ def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> 
     Args:
         data: The graph. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
-        y: Classes, or floating-point numbers; -1, None or NaN where unknown (of numbers: NaN).
+        y: Classes, or floating-point numbers (with fractions, or more than 50 values); -1, None or
+            NaN where unknown (of numbers: NaN).
         train: Indices or a mask; None: every label that is in no other part.
         val: Likewise; None: none.
         test: Likewise; None: none.
@@ -66,7 +68,8 @@ def _targets(y: Any) -> tuple[tuple[str, ...], Array, Array]:
         values = values[:, 0]
     if values.dtype.kind == "f" and values.ndim == 1:
         known = np.isfinite(values)
-        if known.any() and (values[known] % 1).any():
+        some = np.unique(values[known])
+        if (some % 1).any() or len(some) > MOST_CLASSES:
             return (), np.where(known, values, 0.0).astype(np.float64), known
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0

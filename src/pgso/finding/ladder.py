@@ -19,6 +19,7 @@ from pgso.finding.rungs.own import GCN, GIN
 from pgso.finding.scores import losses, score, temperature
 from pgso.finding.threads import threads_for
 
+MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 RISK = 0.05  # of a wrong climb, shared among the three steps:
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
 TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
@@ -77,6 +78,8 @@ class Ladder:
             for family in sorted(FAMILIES.values(), key=lambda family: family.rank):
                 for rung in family.rungs(self):
                     self.add(rung)
+                    if self.blocks.numbers_kept > MOST_NUMBERS:
+                        self.blocks.forget()
         incumbent = self.fitted[NO_GRAPH]
         self.steps.append(NO_GRAPH)
         references = [self.fitted[name] for name in (GCN, GIN) if name in self.fitted]
