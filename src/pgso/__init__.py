@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
+    from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.graph import Relations as Relations
     from pgso.gso.algebra import polynomial as polynomial
@@ -66,6 +67,7 @@ _HOMES = {
     "apply_pgso": "pgso.gso.shift",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
+    "find": "pgso.finding.finding",
     "fit": "pgso.training.fit",
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",

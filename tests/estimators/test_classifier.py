@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import pgso
 from pgso import Graph, PGSOClassifier
 from pgso.data import load_task
+from pgso.data.inputs import read_labels
 from pgso.errors import InputError
 from pgso.estimators import classifier
-from pgso.estimators.inputs import read_labels
 from pgso.training.fit import fit_task
 
 CLUB = networkx.karate_club_graph()

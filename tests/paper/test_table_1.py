@@ -31,6 +31,13 @@ def symmetric(A: np.ndarray) -> np.ndarray:
     return root[:, None] * A * root
 
 
+def normalised(A: np.ndarray, left: float, right: float) -> np.ndarray:
+    """D^left A D^right, where a node without neighbours keeps an empty row and column."""
+    d = A.sum(1)
+    safe = np.where(d > 0, d, 1.0)
+    return np.where(d > 0, safe**left, 0)[:, None] * A * np.where(d > 0, safe**right, 0)
+
+
 TABLE = {
     "adjacency": lambda A: A,
     "laplacian": lambda A: np.diag(A.sum(1)) - A,
@@ -40,6 +47,9 @@ TABLE = {
     "gcn": gcn,
     "mean": random_walk,
     "gin": lambda A: A + np.eye(len(A)),
+    "quarter": lambda A: normalised(A, -0.25, -0.25),
+    "three_quarters": lambda A: normalised(A, -0.75, -0.25),
+    "transition": lambda A: normalised(A, 0, -1),
     "gat": lambda A: A + np.eye(len(A)),
     "zeros": np.zeros_like,
 }

@@ -182,6 +182,12 @@ def check_destination(option: str, path: Path | None, folder: bool = False) -> N
         ) from None
 
 
+def slug(name: str) -> str:
+    """A dataset's name or path as the name of a folder."""
+    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
+    return "".join(letters).strip("-").lower() or "dataset"
+
+
 def pairs(texts: list[str] | None) -> dict[str, Any]:
     """``["norm=batch", "heads=4"]`` as a dictionary; values are JSON where they can be.
 

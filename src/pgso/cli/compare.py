@@ -98,8 +98,8 @@ def compare(
     if not as_json:
         console.print(comparison_table(comparison))
         console.print(operator_table(records))
-    parts = [_slug(dataset), spec.conv, base, spec.task, spec.objective]
-    folder = out / "-".join(_slug(part) for part in parts if part)
+    parts = [dataset, spec.conv, base, spec.task, spec.objective]
+    folder = out / "-".join(choices.slug(part) for part in parts if part)
     page = write_report(records, folder, spectra_of(records, data), command=context.obj)
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
@@ -110,9 +110,3 @@ def compare(
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in records):
         raise typer.Exit(1)
-
-
-def _slug(name: str) -> str:
-    """A dataset's name or path as the name of a folder."""
-    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
-    return "".join(letters).strip("-").lower() or "dataset"

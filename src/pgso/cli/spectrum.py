@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pgso.graph import Graph
     from pgso.spectrum.summary import Summary
 
-NOT_IN_TABLE_1 = ("gin", "gat", "zeros")
+NOT_IN_TABLE_1 = ("gin", "quarter", "three_quarters", "transition", "gat", "zeros")
 
 
 @app.command(

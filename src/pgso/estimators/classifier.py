@@ -13,15 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgso.data import Task
 from pgso.data.arrays import Array, Arrays, Split
+from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
 from pgso.errors import InputError
-from pgso.estimators.inputs import (
-    as_tensor,
-    check_columns,
-    read_features,
-    read_graph,
-    read_labels,
-    remember_columns,
-)
+from pgso.estimators.columns import check_columns, remember_columns
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec
 from pgso.training.checkpoint import take_best

@@ -9,14 +9,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgso.data.arrays import Array
+from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError
-from pgso.estimators.inputs import (
-    as_tensor,
-    check_columns,
-    read_features,
-    read_graph,
-    remember_columns,
-)
+from pgso.estimators.columns import check_columns, remember_columns
 from pgso.graph import Graph
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import resolve

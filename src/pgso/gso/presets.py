@@ -21,6 +21,9 @@ PRESETS: Registry[PGSOParameters] = Registry("preset", {
     "mean":                  PGSOParameters(0,  1,  0,  0, -1,    0,    0),  # D^-1 A
     # Not in Table 1:
     "gin":                   PGSOParameters(0,  1,  1,  0,  0,    0,    0),  # A + I
+    "quarter":               PGSOParameters(0,  1,  0,  0, -0.25, -0.25, 0),  # D^-1/4 A D^-1/4
+    "three_quarters":        PGSOParameters(0,  1,  0,  0, -0.75, -0.25, 0),  # D^-3/4 A D^-1/4
+    "transition":            PGSOParameters(0,  1,  0,  0,  0,   -1,    0),  # A D^-1
     "gat":                   PGSOParameters(0,  1,  0,  0,  0,    0,    1),  # A_1, for attention
     "zeros":                 PGSOParameters(0,  0,  0,  0,  0,    0,    0),  # naive start of 5.2
 })

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from pgso import PGSOClassifier, PGSOFeatures
+from pgso.data.inputs import read_features, read_labels
 from pgso.errors import InputError
-from pgso.estimators.inputs import read_features, read_labels
 
 
 def test_sparse_tensors_are_features_too():

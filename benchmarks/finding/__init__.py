@@ -1,0 +1,1 @@
+"""``find`` measured: seconds, test scores over splits, and how often it climbs wrongly."""

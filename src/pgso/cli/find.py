@@ -1,0 +1,108 @@
+"""``pgso find``: which operator does this graph want? Seconds, in closed form, with evidence."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pgso.cli import choices
+from pgso.cli.main import app, examples
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pgso.records.finding import FindingRecord, RungRecord
+
+
+@app.command(
+    epilog=examples("pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
+)
+def find(
+    dataset: choices.DatasetName,
+    seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
+    options: choices.DataOptions = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
+    out: choices.Out = choices.RUNS,
+    data: choices.Data = None,
+    as_json: choices.AsJson = False,
+) -> None:
+    """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
+    choices.check_destination("--out", out, folder=True)
+    console = Console(stderr=as_json, markup=False)
+
+    import pgso
+    from pgso.report.finding import write_finding
+
+    with console.status("loading", spinner="line") as status:
+        found = pgso.find(
+            dataset,
+            root=data,
+            seed=seed,
+            tell=lambda name: status.update(name),
+            **choices.pairs(options),
+        )
+    record = found.record
+    folder = out / f"find-{choices.slug(dataset)}-{seed}"
+    record.write(folder / "finding.json")
+    page = write_finding(record, folder)
+    if as_json:
+        files = {"file": str(folder / "finding.json"), "report": str(page)}
+        typer.echo(json.dumps(record.model_dump(mode="json") | files))
+        return
+    console.print(_about(record), style="dim")
+    console.print(_table(record, show_all))
+    console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
+    console.print(f"confirm it in a trained network: {record.command}", soft_wrap=True)
+    console.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+SHOWN = 12  # rungs, unless all are asked for
+
+
+def _table(record: "FindingRecord", show_all: bool) -> "Table":
+    from rich.table import Table
+
+    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
+    if not show_all:
+        wanted = {record.best, record.reference, *record.steps}
+        first = {rung.name for rung in rungs[: SHOWN - len(wanted)]}
+        rungs = [rung for rung in rungs if rung.name in wanted | first]
+    table = Table("", "rung", box=None)
+    for name in ("loss", "leave-one-out", "validation", "test", "chance"):
+        table.add_column(name, justify="right")
+    for rung in rungs:
+        mark = "→" if rung.name == record.best else ""
+        table.add_row(mark, rung.name, *_cells(rung), style="bold" if mark else None)
+    hidden = len(record.rungs) - len(rungs)
+    more = f"; {hidden} more with --all" if hidden else ""
+    table.caption = (
+        f"{record.metric}; loss: of {record.judges:,} labels, none of them predicted by a fit that "
+        f"saw it; chance: that an equal operator looks this much better{more}"
+    )
+    return table
+
+
+def _cells(rung: "RungRecord") -> list[str]:
+    scores = ["-" if s is None else f"{100 * s:.1f}" for s in (rung.loo, rung.val, rung.test)]
+    return [f"{rung.loss:.4f}", *scores, "" if rung.p is None else _chance(rung.p)]
+
+
+def _chance(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _about(record: "FindingRecord") -> str:
+    graph: Any = record.graph
+    parts = [
+        f"{graph.num_nodes:,} nodes",
+        f"{graph.num_edges:,} {'directed' if graph.is_directed else 'undirected'} edges",
+        f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
+        f"{graph.components:,} components",
+        f"{graph.num_labels:,} training labels ({100 * graph.label_share:.0f} %)",
+    ]
+    if graph.num_graphs > 1:
+        parts.insert(0, f"{graph.num_graphs:,} graphs")
+    if graph.adjusted_homophily is not None:
+        parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
+    return f"{record.dataset}: " + ", ".join(parts) + f"; {record.seconds:.1f} s"

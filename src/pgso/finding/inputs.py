@@ -1,0 +1,98 @@
+"""A graph, features and labels in memory, of many types, as a problem."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from pgso.data.arrays import Array
+from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
+from pgso.errors import InputError
+from pgso.finding.problem import Problem
+
+NAME = "in memory"
+MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
+
+
+def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> Problem:
+    """The problem of one graph whose nodes have classes or numbers.
+
+    Args:
+        data: The graph. PyG's data may bring x, y and masks.
+        x: Features, one row per node; None for the identity.
+        y: Classes, or floating-point numbers (with fractions, or more than 50 values); -1, None or
+            NaN where unknown (of numbers: NaN).
+        train: Indices or a mask; None: every label that is in no other part.
+        val: Likewise; None: none.
+        test: Likewise; None: none.
+    """
+    x = getattr(data, "x", None) if x is None else x
+    y = getattr(data, "y", None) if y is None else y
+    if y is None:
+        raise InputError("find needs labels; give y, one per node, with -1 where it is unknown")
+    parts = {"train": train, "val": val, "test": test}
+    if train is None and getattr(data, "train_mask", None) is not None:
+        parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
+    classes, values, known = _targets(y)
+    n = len(values)
+    features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
+    prepared = as_tensor(read_features(features))
+    if prepared.size(0) != n:
+        raise InputError(f"x has {prepared.size(0)} rows, y has {n}; give one of each per node")
+    chosen = {name: _indices(part, name, known) for name, part in parts.items()}
+    if parts["train"] is None:
+        taken = np.isin(np.arange(n), np.concatenate([chosen["val"], chosen["test"]]))
+        chosen["train"] = np.flatnonzero(known & ~taken)
+    together = np.concatenate(list(chosen.values()))
+    if len(np.unique(together)) < len(together):
+        raise InputError("train, val and test must not overlap; a label can have one use only")
+    return Problem.prepared(
+        name=NAME,
+        kind="node",
+        metric="accuracy" if classes else "r2",
+        graph=read_graph(data, n),
+        x=prepared,
+        y=torch.from_numpy(values),
+        classes=classes,
+        nodes_per_graph=torch.tensor([n]),
+        **{name: torch.from_numpy(part) for name, part in chosen.items()},
+    )
+
+
+def _targets(y: Any) -> tuple[tuple[str, ...], Array, Array]:
+    """The names of the classes (none: numbers), a value per node, and which are known."""
+    values = np.asarray(y.numpy(force=True) if isinstance(y, Tensor) else y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.dtype.kind == "f" and values.ndim == 1:
+        known = np.isfinite(values)
+        some = np.unique(values[known])
+        if (some % 1).any() or len(some) > MOST_CLASSES:
+            return (), np.where(known, values, 0.0).astype(np.float64), known
+    names, codes = read_labels(values)
+    return tuple(str(name) for name in names), codes, codes >= 0
+
+
+def _indices(part: Any, name: str, known: Array) -> Array:
+    if part is None:
+        return np.zeros(0, dtype=np.int64)
+    given = np.asarray(part.numpy(force=True) if isinstance(part, Tensor) else part)
+    if given.dtype.kind == "b":
+        if given.shape != known.shape:
+            raise InputError(
+                f"{name} is a mask of shape {given.shape}; it needs one entry for each of "
+                f"{len(known)} nodes"
+            )
+        given = np.flatnonzero(given)
+    if given.dtype.kind not in "iu" or given.ndim != 1:
+        raise InputError(
+            f"{name} must be node indices or a mask, got {given.dtype} of {given.shape}"
+        )
+    if len(given) and (given.min() < 0 or given.max() >= len(known)):
+        raise InputError(f"{name} names a node outside 0 ... {len(known) - 1}")
+    if not known[given].all():
+        node = int(given[~known[given]][0])
+        raise InputError(f"node {node} is in {name} but has no label; leave it out or label it")
+    return given.astype(np.int64)

@@ -1,0 +1,115 @@
+"""S learned by the exact gradient of the leave-one-out loss.
+
+The ridge weights are eliminated in closed form (variable projection), so that the loss is a
+function of S and the scales of the blocks alone. With K the centred kernel, λ = 1 and
+M = (K + I)⁻¹, the leave-one-out residuals are M (Y - mean) / (diag(M) - 1/l).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from pgso.finding.blocks import Word
+from pgso.finding.problem import Problem, principal_components
+from pgso.finding.propagation import Letter, Propagation
+from pgso.finding.ridge import Fit
+from pgso.records.spec import SevenNumbers
+
+ROWS = 384  # labels that S is learned on, at most: a step costs rows³
+FEWEST = 200  # labels below which S is not learned: it fits their noise
+RATE, STEPS = 0.03, 25
+LARGE, COMPONENTS = 10_000, 32  # nodes from which on this many columns of x learn S
+
+
+def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> SevenNumbers:
+    """S of all operators of a rung, from where they are.
+
+    Args:
+        problem: The task.
+        words: The rung's blocks; all their letters have the same S.
+        fit: The rung's fit: its scales and penalty are where the learning starts.
+        rows: Which of the training labels to learn on; the others may judge.
+    """
+    letter = next(word.letters[0] for word in words if word.letters)
+    propagation = Propagation(problem.graph)
+    S = torch.tensor(letter.S, requires_grad=True)
+    start = torch.tensor([max(share, 1e-4) / fit.penalty for share in fit.scales])
+    log_scales = start.log().clone().requires_grad_()
+    Y = problem.targets[rows].float()
+    Y = Y - Y.mean(dim=0)
+    optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
+    best, found = torch.inf, letter.S
+    features = _features(problem, rows)
+    for _ in range(STEPS):
+        kernels = _kernels(problem, propagation, words, S, rows, features)
+        K = torch.einsum("b,bij->ij", log_scales.exp(), kernels)
+        M = torch.linalg.inv(K + torch.eye(len(rows)))
+        residual = (M @ Y) / (M.diagonal() - 1 / len(rows)).clamp(min=1e-6).unsqueeze(1)
+        loss = residual.square().sum(dim=1).mean()
+        if not bool(loss.isfinite()):
+            break
+        if float(loss.detach()) < best:
+            best, found = float(loss.detach()), _numbers(S.detach())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return found
+
+
+def with_S(words: Sequence[Word], S: SevenNumbers) -> tuple[Word, ...]:
+    """The same words with a learned S."""
+    return tuple(
+        replace(word, letters=tuple(replace(one, name="learned", S=S) for one in word.letters))
+        for word in words
+    )
+
+
+def _features(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
+    """What is propagated: x, or with fewer labels than columns the labels' own columns of I.
+
+    On a large graph the leading components of x will do: S has seven numbers.
+    """
+    nodes = problem.train[rows]
+    if len(nodes) < problem.x.size(1):
+        columns = torch.zeros(problem.x.size(0), len(nodes))
+        columns[nodes, torch.arange(len(nodes))] = 1.0
+        return columns
+    x = problem.x if problem.x.layout == torch.strided else problem.x.to_dense()
+    return principal_components(x, COMPONENTS) if len(x) > LARGE else x
+
+
+def _kernels(
+    problem: Problem,
+    propagation: Propagation,
+    words: Sequence[Word],
+    S: Tensor,
+    rows: Tensor,
+    start: Tensor,
+) -> Tensor:  # (blocks, l, l), each centred and of trace l
+    by_rows = len(rows) < problem.x.size(1)
+    known: dict[tuple[Letter, ...], Tensor] = {(): start}
+
+    def product(letters: tuple[Letter, ...]) -> Tensor:
+        if letters not in known:
+            if by_rows:
+                before = product(letters[:-1])
+                known[letters] = propagation.times_transposed(before, letters[-1], S)
+            else:
+                known[letters] = propagation.times(product(letters[1:]), letters[0], S)
+        return known[letters]
+
+    found = []
+    for word in words:
+        values = product(word.letters)
+        features = (problem.x.t() @ values).t() if by_rows else values[problem.train[rows]]
+        features = features - features.mean(dim=0)
+        kernel = features @ features.t()
+        found.append(kernel * (len(rows) / kernel.diagonal().sum().clamp(min=1e-30)))
+    return torch.stack(found)
+
+
+def _numbers(S: Tensor) -> SevenNumbers:
+    m1, m2, m3, e1, e2, e3, a = S.tolist()
+    return m1, m2, m3, e1, e2, e3, a

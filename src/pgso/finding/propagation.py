@@ -1,0 +1,97 @@
+"""Operators times features: the only file of ``finding`` that knows how γ acts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pgso.graph import Graph
+from pgso.gso.operator import ShiftOperator
+from pgso.gso.presets import resolve
+from pgso.gso.shift import shift
+from pgso.records.spec import SevenNumbers
+
+Direction = Literal["any", "in", "out"]
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One operator of a rung: γ(A, S), and which edges it follows.
+
+    ``"any"`` is the paper's operator on the graph where every edge has its reverse, which is what
+    published baselines use. ``"in"`` and ``"out"`` are for directed graphs:
+    m1 D_in^e1 + m2 D_in^e2 A D_out^e3 + m3 I, and the same with A transposed and the degrees
+    exchanged.
+    """
+
+    name: str  # a preset's name, or "learned"
+    S: SevenNumbers
+    direction: Direction = "any"
+
+    @classmethod
+    def of(cls, preset: str, direction: Direction = "any") -> "Letter":
+        """The operator of a preset."""
+        m1, m2, m3, e1, e2, e3, a = (float(value) for value in resolve(preset))
+        return cls(preset, (m1, m2, m3, e1, e2, e3, a), direction)
+
+    @property
+    def term(self) -> str:
+        """How a term is written: ``gcn`` or ``gcn@out``."""
+        return self.name if self.direction == "any" else f"{self.name}@{self.direction}"
+
+
+class Propagation:
+    """Operators on one graph that differ in S and direction.
+
+    Example:
+        >>> path = Propagation(Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])))
+        >>> path.times(torch.tensor([[1.0], [2.0], [4.0]]), Letter.of("laplacian")).flatten()
+        tensor([-1., -1.,  2.])
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._made: dict[Letter, ShiftOperator] = {}
+
+    @cached_property
+    def undirected(self) -> Graph:
+        """The graph with a reverse for every edge; two weights of one pair become their mean."""
+        graph = self.graph
+        if graph.is_undirected:
+            return graph
+        n, (source, target) = graph.num_nodes, graph.edge_index
+        low, high = torch.minimum(source, target), torch.maximum(source, target)
+        pairs, place, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
+        edges = torch.stack([pairs // n, pairs % n])
+        weight = graph.edge_weight
+        if weight is not None:
+            weight = weight.new_zeros(len(pairs)).index_add(0, place, weight) / count
+        apart = edges[0] != edges[1]  # a loop is its own reverse
+        both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
+        return Graph.from_edge_index(
+            both, None if weight is None else torch.cat([weight, weight[apart]]), n
+        )
+
+    def operator(self, letter: Letter, S: Tensor | None = None) -> ShiftOperator:
+        """γ of a letter, made once; or of other values S (7,), through which gradients flow."""
+        if S is None and letter in self._made:
+            return self._made[letter]
+        graph = self.undirected if letter.direction == "any" else self.graph
+        made = shift(
+            graph.T if letter.direction == "out" else graph,
+            letter.S if S is None else S,
+            degrees="both",
+        )
+        if S is None:
+            self._made[letter] = made
+        return made
+
+    def times(self, x: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
+        """γ x, differentiable in S if it is given."""
+        return self.operator(letter, S).times(x)
+
+    def times_transposed(self, g: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
+        """γᵀ g: as :meth:`times`."""
+        return self.operator(letter, S).T.times(g)

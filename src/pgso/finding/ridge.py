@@ -1,0 +1,268 @@
+r"""Ridge regression with its exact leave-one-out predictions, for many penalties at once.
+
+With centred features F (l labelled rows), targets Y and K = F Fᵀ = U Λ Uᵀ, the fitted values are
+
+.. math::
+    \hat Y = H Y, \qquad
+    H = \tfrac{1}{l} \mathbf{1}\mathbf{1}^\top + U \, \tfrac{\Lambda}{\Lambda + \lambda} \, U^\top
+
+(the intercept is not penalised), and what a fit without row i predicts for row i is, exactly,
+
+.. math::
+    \hat y_i^{(-i)} = (\hat y_i - H_{ii} y_i) / (1 - H_{ii}).
+
+One decomposition serves all penalties. With few rows K is decomposed (the dual), with few columns
+Fᵀ F (the primal); both give the same U and Λ.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import torch
+from torch import Tensor
+
+PENALTIES = tuple(10 ** (k / 3) for k in range(-12, 19))  # relative to K's mean eigenvalue: 1
+COARSE = PENALTIES[3::3]
+ROWS = 8192  # that choose the penalty: their leave-one-out errors are exact, the fit sees all rows
+SMALL = 512  # rows up to which kernels are decomposed in 64 bits
+DUAL_ROWS = 384  # that choose scales, if there are more columns: a decomposition costs rows³
+PRIMAL_ROWS = 2048  # if there are fewer
+FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The features of labelled rows that share one scale, centred and of unit size.
+
+    ``features / size`` have rows of mean square norm 1, so that one grid of penalties and of
+    relative scales suits every block, whatever its operator does to magnitudes.
+    """
+
+    features: Tensor  # (l, p) centred, divided by ``size``
+    mean: Tensor  # (p,) what was subtracted, in original units
+    size: float
+
+    @classmethod
+    def of(cls, features: Tensor) -> "Block":
+        """Centre and scale."""
+        mean = features.mean(dim=0)
+        centred = features - mean
+        size = float(centred.double().square().sum().div(max(len(features), 1)).sqrt())
+        tiny = 1e-6 * float(features.abs().max()) if features.numel() else 0.0
+        if not size > tiny:  # constant features say nothing, and rounding errors are no features
+            return cls(torch.zeros_like(features), mean, 1.0)
+        return cls(centred / size, mean, size)
+
+    @cached_property
+    def kernel(self) -> Tensor:  # (l, l)
+        """F Fᵀ."""
+        return self.features @ self.features.t()
+
+
+def negligible(dtype: torch.dtype) -> float:
+    """Eigenvalues below this share of the largest are rounding errors."""
+    return 4 * torch.finfo(dtype).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """U and Λ of a centred kernel."""
+
+    U: Tensor  # (l, k) orthonormal, orthogonal to 1
+    values: Tensor  # (k,)
+
+    @classmethod
+    def of_kernel(cls, kernel: Tensor) -> "Spectrum":
+        """The dual: from K, (l, l)."""
+        values, U = torch.linalg.eigh(kernel)
+        keep = values > negligible(kernel.dtype) * values[-1].clamp(min=1e-30)
+        return cls(U[:, keep], values[keep])
+
+    @classmethod
+    def of_features(cls, features: Tensor, dtype: torch.dtype = torch.float64) -> "Spectrum":
+        """The primal: from F, (l, p), with p below l; the result is of the given type."""
+        gram = (features.t() @ features).double()
+        values, V = torch.linalg.eigh(gram)
+        keep = values > negligible(features.dtype) * values[-1].clamp(min=1e-30)
+        values, V = values[keep], V[:, keep]
+        U = features @ (V / values.sqrt()).to(features.dtype)
+        return cls(U.to(dtype), values.to(dtype))
+
+    def to(self, dtype: torch.dtype) -> "Spectrum":
+        """The same in another precision."""
+        return Spectrum(self.U.to(dtype), self.values.to(dtype))
+
+    def leave_one_out(self, Y: Tensor, penalty: float) -> Tensor:  # (l, C) -> (l, C)
+        """What fits without each row predict for it."""
+        mean = Y.mean(dim=0)
+        shrink = self.values / (self.values + penalty)
+        fitted = mean + self.U @ (shrink.unsqueeze(1) * (self.U.t() @ (Y - mean)))
+        leverage = (1 / len(Y) + self.U.square() @ shrink).clamp(max=1 - 1e-12).unsqueeze(1)
+        return (fitted - leverage * Y) / (1 - leverage)
+
+    def losses(self, Y: Tensor, penalties: Sequence[float]) -> Tensor:  # (number of penalties,)
+        """The mean squared leave-one-out error of each penalty, over ``ROWS`` rows at most."""
+        centred = Y - Y.mean(dim=0)
+        coordinates = self.U.t() @ centred
+        U, rows = self.U, sample(len(Y), ROWS)
+        if rows is not None:
+            U, centred = U[rows], centred[rows]
+        shrink = self.values.unsqueeze(1) / (self.values.unsqueeze(1) + Y.new_tensor(penalties))
+        leverage = (1 / len(Y) + U.square() @ shrink).clamp(max=1 - 1e-12)  # (rows, penalties)
+        found = []
+        for column, h in zip(shrink.unbind(1), leverage.unbind(1), strict=True):
+            residual = centred - U @ (column.unsqueeze(1) * coordinates)
+            found.append((residual.square().sum(dim=1) / (1 - h).square()).mean())
+        return torch.stack(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A ridge regression on blocks: its leave-one-out predictions and its weights."""
+
+    loo: Tensor  # (l, C) what fits without each row predict for it
+    loss: float  # the mean squared error of ``loo``, summed over columns
+    penalty: float  # relative to the kernel's mean eigenvalue
+    scales: tuple[float, ...]  # of each block's kernel; they sum to 1
+    weights: tuple[Tensor, ...]  # (p_b, C) of each block's features as they came
+    intercept: Tensor  # (C,)
+
+
+def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = None) -> Fit:
+    """The ridge regression of Y on blocks, its penalty chosen by the leave-one-out error.
+
+    Args:
+        blocks: Features of the labelled rows.
+        Y: (l, C) targets in 64 bits: one-hot classes, or numbers.
+        scales: The weight of each block's kernel; None: equal ones.
+    """
+    shares = _shares(scales or [1.0] * len(blocks))
+    if is_dual(blocks):
+        # A large kernel is decomposed in the features' own type, which has all its digits: half
+        # the time of 64 bits at 1,000 labels.
+        dtype = torch.float64 if len(Y) <= SMALL else blocks[0].features.dtype
+        kernel = torch.zeros(len(Y), len(Y), dtype=dtype)
+        for block, share in zip(blocks, shares, strict=True):
+            kernel.add_(block.kernel, alpha=share)
+        spectrum = Spectrum.of_kernel(kernel).to(Y.dtype)
+    else:
+        spectrum = Spectrum.of_features(_scaled(blocks, shares))
+    penalty = choose_penalty(spectrum, Y)
+    loo = spectrum.leave_one_out(Y, penalty)
+    mean = Y.mean(dim=0)
+    # The dual coefficients α = (K + λ)⁻¹ (Y - mean), of which only U's part meets the features.
+    alpha = spectrum.U @ ((spectrum.U.t() @ (Y - mean)) / (spectrum.values + penalty).unsqueeze(1))
+    weights, intercept = [], mean
+    for block, share in zip(blocks, shares, strict=True):
+        own = block.features.t() @ alpha.to(block.features.dtype) * (share / block.size)
+        weights.append(own)
+        intercept = intercept - (block.mean @ own).double()
+    loss = float((loo - Y).square().sum(dim=1).mean())
+    return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
+
+
+def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
+    """The penalty with the smallest leave-one-out error; of equal ones the largest.
+
+    Every third one is tried first, then those around the best of them.
+    """
+    places = list(range(0, len(PENALTIES), 3))
+    losses = dict(zip(places, spectrum.losses(Y, PENALTIES[::3]).tolist(), strict=True))
+    best = _largest_of_the_best(losses)
+    near = [k for k in range(best - 2, best + 3) if 0 <= k < len(PENALTIES) and k not in losses]
+    found = spectrum.losses(Y, [PENALTIES[k] for k in near]).tolist()
+    return PENALTIES[_largest_of_the_best(losses | dict(zip(near, found, strict=True)))]
+
+
+def _largest_of_the_best(losses: dict[int, float]) -> int:
+    least = min(losses.values()) * (1 + 1e-9)
+    return max(place for place, loss in losses.items() if loss <= least)
+
+
+def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:
+    """The relative scales of blocks with the smallest leave-one-out error.
+
+    Coordinate descent from equal scales: each block's kernel is tried at 0, 1/16, 1/4, 4 and 16
+    times its weight, and the penalty is chosen anew each time. Scales are few numbers, so that a
+    sample of the labelled rows chooses them: ``DUAL_ROWS``, or ``PRIMAL_ROWS`` if columns are few.
+    """
+    if len(blocks) == 1:
+        return (1.0,)
+    columns = sum(block.features.size(1) for block in blocks)
+    if columns <= DUAL_ROWS and columns < len(Y):
+        loss_at = _primal_loss(blocks, Y)
+    else:
+        loss_at = _dual_loss(blocks, Y)
+
+    scales = [1.0] * len(blocks)
+    best = loss_at(scales)
+    for _ in range(sweeps):
+        before = best
+        for b, factor in product(range(len(blocks)), FACTORS):
+            trial = [*scales[:b], scales[b] * factor, *scales[b + 1 :]]
+            if not any(trial):
+                continue
+            loss = loss_at(trial)
+            if loss < best * (1 - 1e-4):
+                best, scales = loss, trial
+        if best > before * (1 - 1e-3):
+            break
+    return _shares(scales)
+
+
+def sample(n: int, size: int) -> Tensor | None:
+    """Some of n rows, the same ones each time; None if all may be used."""
+    if n <= size:
+        return None
+    return torch.randperm(n, generator=torch.Generator().manual_seed(0))[:size]
+
+
+def is_dual(blocks: Sequence[Block]) -> bool:
+    """Whether there are at most as many labelled rows as columns."""
+    return len(blocks[0].features) <= sum(block.features.size(1) for block in blocks)
+
+
+def _dual_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]], float]:
+    rows = sample(len(Y), DUAL_ROWS)
+    if rows is None:
+        kernels = torch.stack([block.kernel for block in blocks])
+    else:
+        parts = [block.features[rows] for block in blocks]
+        kernels = torch.stack([_centred(part @ part.t()) for part in parts])
+        Y = Y[rows]
+    kernels, Y = kernels.float(), Y.float()  # half the time, and digits enough to compare scales
+
+    def loss_at(scales: Sequence[float]) -> float:
+        kernel = torch.einsum("b,bij->ij", Y.new_tensor(_shares(scales)), kernels)
+        return float(Spectrum.of_kernel(kernel).losses(Y, COARSE).min())
+
+    return loss_at
+
+
+def _primal_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]], float]:
+    rows = sample(len(Y), PRIMAL_ROWS)
+    if rows is not None:
+        blocks, Y = [Block.of(block.features[rows]) for block in blocks], Y[rows]
+    Y = Y.float()
+
+    def loss_at(scales: Sequence[float]) -> float:
+        features = _scaled(blocks, _shares(scales))
+        return float(Spectrum.of_features(features, Y.dtype).losses(Y, COARSE).min())
+
+    return loss_at
+
+
+def _centred(kernel: Tensor) -> Tensor:
+    means = kernel.mean(dim=0)
+    return kernel - means - means.unsqueeze(1) + means.mean()
+
+
+def _scaled(blocks: Sequence[Block], shares: Sequence[float]) -> Tensor:
+    return torch.cat([b.features * s**0.5 for b, s in zip(blocks, shares, strict=True)], dim=1)
+
+
+def _shares(scales: Sequence[float]) -> tuple[float, ...]:
+    total = sum(scales)
+    return tuple(scale / total for scale in scales)

@@ -1,0 +1,101 @@
+"""What ``find`` leaves behind: every rung, the one that is kept, and why."""
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pgso.errors import InputError
+from pgso.records.spec import SevenNumbers
+from pgso.records.store import write_atomically
+
+
+class RungRecord(BaseModel):
+    """One candidate. Scores are fractions, or in the metric's unit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    family: str  # features, own, presets, banks, moments, directions, learned
+    terms: tuple[str, ...]  # the operators with weights of their own: "self", "gcn", "gcn@out"
+    blocks: tuple[str, ...]  # what the weights act on: "x", "gcn² x"
+    scales: tuple[float, ...]  # of the blocks
+    S: SevenNumbers | None  # of its operators; None: no graph
+    hops: int  # the largest number of operators in a block
+    penalty: float
+    loo_loss: float  # the squared leave-one-out error of the training labels
+    loss: float  # the calibrated loss of the labels that judge
+    loo: float | None  # scores: leave-one-out, validation, test
+    val: float | None
+    test: float | None
+    points: float | None  # the score on all judging labels, minus the kept rung's
+    gain: float | None = None  # of the loss, over the rung it challenged
+    interval: tuple[float, float] | None = None  # 95 %
+    p: float | None = None  # that a challenger looks this much better by chance
+    seconds: float
+
+
+class GraphStatistics(BaseModel):
+    """The graph in numbers."""
+
+    model_config = ConfigDict(frozen=True)
+
+    num_graphs: int
+    num_nodes: int
+    num_edges: int  # directed
+    is_directed: bool
+    degree_median: float
+    degree_mean: float
+    degree_max: float
+    isolated: int
+    components: int
+    adjusted_homophily: float | None  # of training and validation labels; None: graph task
+    num_features: int
+    num_labels: int  # that train
+    label_share: float
+    classes: tuple[float, ...]  # the share of each among the training labels
+
+
+class FindingRecord(BaseModel):
+    """A finding, as JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dataset: str
+    seed: int
+    kind: str
+    metric: str
+    graph: GraphStatistics
+    rungs: tuple[RungRecord, ...]  # in the order in which they were fitted
+    same_as: dict[str, str]  # rungs whose blocks turned out to be those of another one
+    steps: tuple[str, ...]  # the rungs that were kept, one after another
+    best: str
+    reference: str  # GCN's own
+    verdict: str
+    headroom: float | None  # the most points that any other rung shows over the kept one
+    judges: int  # labels that judged
+    spec: dict[str, object]
+    code: str
+    command: str
+    versions: dict[str, str] = {}
+    seconds: float
+
+    def rung(self, name: str) -> RungRecord:
+        """A rung by its name."""
+        return next(rung for rung in self.rungs if rung.name == name)
+
+    def write(self, path: Path) -> None:
+        """Save as JSON, whole or not at all."""
+        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        write_atomically(path, text + "\n")
+
+
+def read_finding(path: str | Path) -> FindingRecord:
+    """Read one; what is wrong with it is said in one sentence."""
+    try:
+        return FindingRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no finding at {path}; make one with pgso find") from None
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"{path} is not the record of a finding: {first}") from None

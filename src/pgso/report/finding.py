@@ -1,0 +1,147 @@
+"""``report.html`` of a finding: the ladder, the verdict and what to do, from its record alone."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pgso.records.finding import FindingRecord, RungRecord
+from pgso.records.store import write_atomically
+from pgso.report.grid import Grid
+
+LEFT, RIGHT, ROW = 290, 720, 24  # where the plot's axis begins and ends, and a row's height
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One rung of the plot, in the picture's coordinates."""
+
+    name: str
+    y: float
+    x: float
+    low: float
+    high: float
+    kind: str  # kept, reference, other
+    text: str  # what is read out
+
+
+def write_finding(record: FindingRecord, folder: Path) -> Path:
+    """Write ``report.html`` into a folder, whole or not at all, and return its path."""
+    path = folder / "report.html"
+    write_atomically(path, render_finding(record))
+    return path
+
+
+def render_finding(record: FindingRecord) -> str:
+    """The page as text; everything it needs is inside, and it may fetch nothing."""
+    environment = Environment(
+        loader=PackageLoader("pgso.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = files("pgso.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
+    marks, ticks = ladder_marks(record)
+    return environment.get_template("finding.html.j2").render(
+        record=record,
+        best=record.rung(record.best),
+        style=Markup(style),  # noqa: S704  (our own file)
+        marks=marks,
+        ticks=ticks,
+        height=ROW * len(marks) + 48,
+        left=LEFT,
+        right=RIGHT,
+        grids=[rungs_grid(record), graph_grid(record)],
+        operator=operator_grid(record),
+    )
+
+
+def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, str]]]:
+    """Rungs by loss, the best on top, each with the interval of its gain; and the axis.
+
+    The interval belongs to the difference to the rung that was challenged, so it is drawn around
+    the rung's own loss.
+    """
+    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
+    reaches = [_reach(rung) for rung in rungs]
+    low = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
+    high = max(rung.loss for rung in rungs)
+    span = (high - low) or 1.0
+
+    def place(loss: float) -> float:
+        share = min(max((loss - low) / span, 0.0), 1.0)
+        return round(LEFT + share * (RIGHT - LEFT), 1)
+
+    marks = []
+    for row, (rung, reach) in enumerate(zip(rungs, reaches, strict=True)):
+        kind = "kept" if rung.name == record.best else "other"
+        if rung.name == record.reference and kind == "other":
+            kind = "reference"
+        text = f"{rung.name}: loss {rung.loss:.4f}"
+        if rung.test is not None:
+            text += f", test {_score(rung.test)}"
+        left, right = place(rung.loss - reach), place(rung.loss + reach)
+        marks.append(
+            Mark(rung.name, ROW * (row + 0.5) + 4, place(rung.loss), left, right, kind, text)
+        )
+    ticks = [(place(low + span * k / 4), f"{low + span * k / 4:.3f}") for k in range(5)]
+    return marks, ticks
+
+
+def rungs_grid(record: FindingRecord) -> Grid:
+    """Every rung with its scores and its evidence."""
+    rows = []
+    for rung in sorted(record.rungs, key=lambda rung: rung.loss):
+        scores = [_score(value) for value in (rung.loo, rung.val, rung.test)]
+        chance = "-" if rung.p is None else ("<0.001" if rung.p < 0.001 else f"{rung.p:.3f}")
+        blocks = ", ".join(rung.blocks)
+        rows.append((rung.name, blocks, f"{rung.loss:.4f}", *scores, chance, f"{rung.seconds:.2f}"))
+    header = ("rung", "blocks", "loss", "leave-one-out", "validation", "test", "chance", "seconds")
+    caption = (
+        f"{record.metric}; loss: of {record.judges:,} labels, none predicted by a fit that saw it; "
+        "chance: that one of the challengers looks this much better without being better"
+    )
+    return Grid("Every rung", header, tuple(rows), caption)
+
+
+def graph_grid(record: FindingRecord) -> Grid:
+    """The graph in numbers."""
+    graph = record.graph
+    homophily = "-" if graph.adjusted_homophily is None else f"{graph.adjusted_homophily:.2f}"
+    rows = (
+        ("graphs", f"{graph.num_graphs:,}"),
+        ("nodes", f"{graph.num_nodes:,}"),
+        ("directed edges", f"{graph.num_edges:,}"),
+        ("degree: median, mean, largest", _degrees(record)),
+        ("nodes without neighbours", f"{graph.isolated:,}"),
+        ("components", f"{graph.components:,}"),
+        ("adjusted homophily (training and validation labels)", homophily),
+        ("features", f"{graph.num_features:,}"),
+        ("training labels", f"{graph.num_labels:,} ({100 * graph.label_share:.1f} %)"),
+    )
+    return Grid("The graph", ("", "value"), rows)
+
+
+def operator_grid(record: FindingRecord) -> Grid | None:
+    """S of the kept rung; None without a graph."""
+    S = record.rung(record.best).S
+    if S is None:
+        return None
+    names = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
+    return Grid("S", ("", *names), (("S", *(f"{value:.4g}" for value in S)),))
+
+
+def _degrees(record: FindingRecord) -> str:
+    graph = record.graph
+    return f"{graph.degree_median:g}, {graph.degree_mean:.1f}, {graph.degree_max:g}"
+
+
+def _reach(rung: RungRecord) -> float:
+    return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"

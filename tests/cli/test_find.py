@@ -1,0 +1,53 @@
+"""``pgso find``: the table, the verdict, the record, and what is refused."""
+
+import json
+
+from pgso.records.finding import read_finding
+
+
+def test_it_shows_the_ladder_and_the_verdict_and_writes_a_record(pgso, tmp_path):
+    shown = pgso("find", "karate")
+    assert shown.exit_code == 0, shown.output
+    record = read_finding(tmp_path / "runs" / "find-karate-0" / "finding.json")
+    for word in ("no graph", record.best, "leave-one-out", "pgso compare karate", "34 nodes"):
+        assert word in shown.stdout
+    assert record.verdict in shown.stdout.replace("\n", " ")
+    assert (tmp_path / "runs" / "find-karate-0" / "report.html").exists()
+
+
+def test_json_is_nothing_but_json(pgso, tmp_path):
+    shown = pgso("find", "karate", "--json", "--seed", 1, "--out", tmp_path / "elsewhere")
+    found = json.loads(shown.stdout)
+    assert found["best"] in [rung["name"] for rung in found["rungs"]]
+    assert found["seed"] == 1
+    assert read_finding(found["file"]).seed == 1
+
+
+def test_all_rungs_are_shown_on_request(pgso):
+    few, every = pgso("find", "karate").stdout, pgso("find", "karate", "--all").stdout
+    assert "more with --all" in few
+    assert "more with --all" not in every
+    assert len(every.splitlines()) > len(few.splitlines())
+
+
+def test_a_users_folder_is_searched_too(pgso, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    pairs = [(i, (i + step) % 30) for i in range(30) for step in (1, 2)]
+    (folder / "edges.csv").write_text("\n".join(f"{i},{j}" for i, j in pairs))
+    (folder / "labels.csv").write_text("\n".join(f"{i},{'ab'[i // 15]}" for i in range(30)))
+    shown = pgso("find", folder, "--json")
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["graph"]["num_nodes"] == 30
+
+
+def test_bad_input_is_one_sentence(pgso, tmp_path):
+    for arguments, words in {
+        ("karat",): "Did you mean 'karate'",
+        ("karate", "--option", "depth=2"): "no option 'depth'",
+        ("karate", "--out", __file__): "must name a folder",
+    }.items():
+        shown = pgso("find", *arguments)
+        assert shown.exit_code == 2
+        assert words in shown.stderr
+        assert len(shown.stderr.strip().splitlines()) == 1

@@ -1,0 +1,122 @@
+"""Blocks of nodes and of graphs."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from pgso import load_task
+from pgso.finding.blocks import Blocks, NodeBlocks, Word
+from pgso.finding.problem import Problem, principal_components, standardised, unit_rows
+from pgso.finding.propagation import Letter
+from pgso.finding.ridge import fit
+from tests.finding.problems import generated
+
+IN, OUT = Letter.of("mean", "in"), Letter.of("gcn", "out")
+WORDS = [Word(), Word((IN,)), Word((IN, OUT)), Word((OUT, OUT, IN))]
+
+
+@pytest.mark.parametrize("word", WORDS, ids=str)
+def test_few_labels_and_many_give_the_same_features(word):
+    problem = generated("nothing", directed=True)
+    few = replace(problem, train=problem.train[:5])  # fewer than the eight columns
+    blocks, by_rows = NodeBlocks(problem), NodeBlocks(few)
+    assert by_rows.by_rows
+    assert not blocks.by_rows
+    found, wanted = by_rows.block(word), blocks.block(word)
+    left = found.features * found.size + found.mean
+    right = (wanted.features * wanted.size + wanted.mean)[:5]
+    torch.testing.assert_close(left, right)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_predictions_of_labels_are_fitted_values(sparse):
+    problem = generated("nothing", directed=True)
+    if sparse:
+        problem = replace(problem, x=problem.x.to_sparse_csr(), train=problem.train[:6])
+    blocks = Blocks.of(problem)
+    parts = [blocks.block(word) for word in WORDS]
+    found = fit(parts, problem.targets)
+    values = found.intercept + sum(
+        ((part.features * part.size + part.mean) @ weights).double()
+        for part, weights in zip(parts, found.weights, strict=True)
+    )
+    predictions = blocks.predict(WORDS, found)
+    assert predictions.shape == (400, 3)
+    torch.testing.assert_close(predictions[problem.train].double(), values, atol=1e-4, rtol=1e-4)
+
+
+def graph_problem():
+    generator = torch.Generator().manual_seed(0)
+    problem = generated("nothing", nodes=60)
+    sizes = torch.tensor([10, 20, 0, 30])
+    return Problem.prepared(
+        name="graphs",
+        kind="graph",
+        metric="accuracy",
+        graph=problem.graph,
+        x=torch.rand(60, 2, generator=generator),
+        y=torch.tensor([0, 1, 0, 1]),
+        train=torch.arange(4),
+        val=torch.arange(0),
+        test=torch.arange(0),
+        classes=("a", "b"),
+        nodes_per_graph=sizes,
+    )
+
+
+def test_graphs_are_pooled_by_sums_and_means():
+    problem = graph_problem()
+    features = Blocks.of(problem)._features(Word())
+    sums = torch.stack([part.sum(dim=0) for part in problem.x.split([10, 20, 0, 30])])
+    means = sums / torch.tensor([10, 20, 1, 30]).unsqueeze(1)
+    torch.testing.assert_close(features, standardised(torch.cat([sums, means], dim=1)))
+
+
+def test_second_moments_are_products_with_x():
+    problem = graph_problem()
+    gcn = Letter.of("gcn")
+    blocks = Blocks.of(problem)
+    values = problem.x * blocks.propagation.times(problem.x, gcn)
+    sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
+    found = blocks._features(Word((gcn,), squared=True))
+    torch.testing.assert_close(found[:, :3], standardised(sums))
+
+
+def test_graphs_of_a_task_are_predicted_one_by_one():
+    problem = graph_problem()
+    blocks = Blocks.of(problem)
+    words = [Word(), Word((Letter.of("gcn"),))]
+    found = fit([blocks.block(word) for word in words], problem.targets)
+    assert blocks.predict(words, found).shape == (4, 2)
+
+
+def test_words_are_written_with_powers():
+    gcn = Letter.of("gcn")
+    assert str(Word()) == "x"
+    assert str(Word((gcn, gcn))) == "gcn² x"
+    assert str(Word((IN, OUT, OUT))) == "mean@in gcn@out² x"
+    assert str(Word((gcn,), squared=True)) == "x ∘ gcn x"
+
+
+def test_rows_of_words_have_norm_1():
+    x = torch.tensor([[3.0, 0, 4], [0, 0, 0], [0, 2, 0]]).to_sparse_csr()
+    torch.testing.assert_close(
+        unit_rows(x).to_dense(), torch.tensor([[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]])
+    )
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_principal_components_keep_what_varies(sparse):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(50, 3, generator=generator) @ torch.randn(3, 10, generator=generator)
+    components = principal_components(x.to_sparse_csr() if sparse else x, 3)
+    centred = x - x.mean(dim=0) if sparse else standardised(x)
+    torch.testing.assert_close(
+        components @ components.t(), centred @ centred.t(), atol=1e-3, rtol=1e-3
+    )
+
+
+def test_embedded_categories_become_columns():
+    task = replace(load_task("karate"), x=torch.zeros(34, 2).long(), categories=(2, 3))
+    assert Problem.of(task).x.shape == (34, 5)

@@ -1,0 +1,88 @@
+"""The ladder is climbed where there is a reason, and not elsewhere."""
+
+import pytest
+
+from pgso.finding import learning
+from pgso.finding.ladder import RISK, TO_LEARNED, TO_OTHERS, TO_OWN, Ladder
+from pgso.finding.rungs import FAMILIES
+from tests.finding.problems import GCN, OUT, generated
+
+
+def test_the_risks_of_all_steps_are_the_risk():
+    assert pytest.approx(RISK) == TO_OWN + TO_OTHERS + TO_LEARNED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_labels_end_without_a_graph(seed):
+    ladder = Ladder(generated("nothing", seed))
+    assert ladder.climb().rung.name == "no graph"
+    assert ladder.steps == ["no graph"]
+
+
+def test_labels_of_features_need_no_graph():
+    assert Ladder(generated(())).climb().rung.family == "features"
+
+
+def test_labels_of_gcn_end_at_gcn():
+    ladder = Ladder(generated((GCN, GCN)))
+    assert ladder.climb().rung.name == "gcn, 2 hops"
+    assert ladder.steps == ["no graph", "gcn, 2 hops"]
+
+
+def test_labels_of_one_direction_end_at_directions():
+    best = Ladder(generated((OUT,), directed=True)).climb()
+    assert best.rung.family == "directions"
+    assert any(term.endswith("@out") for term in best.terms)
+
+
+def test_undirected_graphs_have_no_directions_and_no_moments():
+    ladder = Ladder(generated((GCN, GCN)))
+    ladder.climb()
+    families = {fitted.rung.family for fitted in ladder.fitted.values()}
+    assert families == {"features", "own", "presets", "banks"}  # too few labels to learn S
+    assert families | {"directions", "moments"} == set(FAMILIES)
+
+
+def test_a_bank_that_drops_its_blocks_is_not_listed_twice():
+    ladder = Ladder(generated(()))
+    ladder.climb()
+    words = [fitted.words for fitted in ladder.fitted.values()]
+    assert len(words) == len(set(words))
+    assert ladder.same_as
+    assert set(ladder.same_as.values()) <= set(ladder.fitted)
+    for name, same in ladder.same_as.items():
+        assert ladder.loss(name) == ladder.loss(same)
+
+
+def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
+    seen = {}
+
+    def learn(problem, words, fit, rows):
+        seen["rows"] = rows
+        return (0.0, 1.0, 0.0, 0.0, -0.4, -0.4, 0.8)
+
+    def compare(incumbent, challengers):
+        seen["judges"] = len(incumbent)
+        return original(incumbent, challengers)
+
+    import pgso.finding.ladder as module
+
+    original = module.compare
+    monkeypatch.setattr(learning, "learn", learn)
+    monkeypatch.setattr(module, "compare", compare)
+    problem = generated((GCN, GCN), labels=220)
+    ladder = Ladder(problem)
+    ladder.climb()
+    assert len(seen["rows"]) == 110
+    assert seen["judges"] == len(problem.train) + len(problem.val) - 110
+    assert "gcn, 2 hops, S learned" in ladder.fitted
+
+
+def test_a_large_graph_is_not_kept_in_memory_rung_by_rung(monkeypatch):
+    import pgso.finding.ladder as module
+
+    plain, frugal = Ladder(generated((GCN, GCN))), Ladder(generated((GCN, GCN)))
+    best = plain.climb()
+    monkeypatch.setattr(module, "MOST_NUMBERS", 20_000)
+    assert frugal.climb().rung == best.rung
+    assert frugal.blocks.numbers_kept <= 20_000 < plain.blocks.numbers_kept

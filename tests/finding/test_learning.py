@@ -1,0 +1,43 @@
+"""S learned by the gradient of the leave-one-out loss."""
+
+import torch
+
+from pgso.finding import learning
+from pgso.finding.blocks import Blocks, Word
+from pgso.finding.propagation import Letter
+from pgso.finding.ridge import fit
+from tests.finding.problems import generated
+
+TRUE = Letter("true", (0.0, 1.0, 0.0, 0.0, 0.3, -0.9, 0.2))
+
+
+def loss_of(problem, words):
+    blocks = Blocks.of(problem)
+    return fit([blocks.block(word) for word in words], problem.targets)
+
+
+def test_it_lowers_the_error_of_labels_it_has_not_seen():
+    problem = generated((TRUE,), labels=250)
+    words = (Word((Letter.of("gcn"),)),)
+    start = loss_of(problem, words)
+    rows = torch.arange(125)
+    S = learning.learn(problem, words, start, rows)
+    learned = loss_of(problem, learning.with_S(words, S))
+    errors = [(found.loo - problem.targets)[125:].square().mean() for found in (start, learned)]
+    assert errors[1] < 0.95 * errors[0]
+    assert S[4] > -0.5  # on its way to 0.3
+
+
+def test_the_kernel_of_rows_is_the_kernel_of_features():
+    problem = generated((TRUE,))
+    propagation = Blocks.of(problem).propagation
+    S, word = torch.tensor(TRUE.S), Word((TRUE, TRUE))
+    few, many = torch.arange(6), torch.arange(40)  # fewer than the eight columns, and more
+    for rows in (few, many):
+        features = learning._features(problem, rows)
+        (kernel,) = learning._kernels(problem, propagation, [word], S, rows, features)
+        values = propagation.times(propagation.times(problem.x, TRUE), TRUE)
+        features = values[problem.train[rows]]
+        features = features - features.mean(dim=0)
+        wanted = features @ features.t()
+        torch.testing.assert_close(kernel, wanted * len(rows) / wanted.trace())
