@@ -95,7 +95,7 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
-        return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
+        return torch.stack([getattr(self, name) for name in NAMES])
 
     def S_on(self, graph: Graph | EdgeList) -> Tensor:
         """The S of this graph: other than ``S`` only where a network finds it."""
