@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 Features = Tensor | tuple[Tensor, Tensor | None]
-MOST_OWN = 4.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
+MOST_OWN = 2.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
 MOST_OF_ONE = 64.0  # the same for a single node
 
 
@@ -354,12 +354,13 @@ class NodeShift(OnPattern):
         graph = self._graph()
         with torch.no_grad():
             tables = Factors(*(part.detach() for part in self.tables))
-            received, count = graph.neighbour_weight, torch.ones_like(graph.neighbour_weight)
-            if self.index is not None:
+            received, sent = graph.neighbour_weight, graph.T.neighbour_weight
+            count = torch.ones_like(received)
+            if self.index is not None:  # all nodes of a degree at once
                 assert graph.degree_classes is not None
                 received, _, count = graph.degree_classes
-            weight = received * count
-            typical = (weight @ tables.right) / weight.sum().clamp(min=1e-300)
+                sent = received * count
+            typical = (sent @ tables.right) / sent.sum().clamp(min=1e-300)
             # Nodes without edges or without a power have no gradient to lose.
             coupled = (received > 0) & (tables.left != 0)
             own = torch.where(coupled, tables.own.abs(), 0.0)

@@ -66,7 +66,7 @@ def unchecked_shift(
     S = as_tensor(S, graph.device)
     classes = None
     if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
-        classes = graph.degree_classes
+        classes = graph.degree_classes if graph.is_undirected else None
     if classes is None:
         return NodeShift(graph, factors(S.unbind(), graph.row_sums, columns), S=S)
     degree, index, _ = classes  # powers are taken once for each degree that occurs
