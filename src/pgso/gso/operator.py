@@ -354,7 +354,7 @@ class NodeShift(OnPattern):
         graph = self._graph()
         with torch.no_grad():
             tables = Factors(*(part.detach() for part in self.tables))
-            received, sent = graph.neighbour_weight, graph.T.neighbour_weight
+            received, sent = graph.neighbour_weight, graph.sent_weight
             count = torch.ones_like(received)
             if self.index is not None:  # all nodes of a degree at once
                 assert graph.degree_classes is not None
