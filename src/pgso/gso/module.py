@@ -144,7 +144,8 @@ class PGSO(EdgeMasking):
             elif isinstance(given, Graph):
                 given = given.T
         S = self.S_on(graph)
-        operator = unchecked_shift(graph, S, self.degrees, per_head=self.kind == "head")
+        per_head, fixed = self.kind == "head", not self.learned
+        operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
         return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))

@@ -254,11 +254,13 @@ class NodeShift(OnPattern):
             class of nodes.
         index: The class of each node, if the tables are by class.
         S: Where the tables come from, if one S is the same for all nodes.
+        fixed: Whether S never learns: then no digits of its gradient can be lost.
     """
 
     tables: Factors
     index: Tensor | None
     S: Tensor | None
+    fixed: bool
 
     def __init__(
         self,
@@ -266,9 +268,10 @@ class NodeShift(OnPattern):
         tables: Factors,
         index: Tensor | None = None,
         S: Tensor | None = None,
+        fixed: bool = False,
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(tables=tables, index=index, S=S)
+        self._set(tables=tables, index=index, S=S, fixed=fixed)
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
@@ -302,7 +305,7 @@ class NodeShift(OnPattern):
             entries = entries_of(graph, *self._vectors(x.dtype))
             return weighted_product(graph, entries.to(x.dtype), x)
         own, left, right = self._vectors(x.dtype)
-        if not self.mixes(x.dtype):
+        if not self.fixed and not self.mixes(x.dtype):
             return self._apart(x, x, own)
         return propagated(x, own, left, right, self._held(x.dtype), graph)
 
@@ -386,7 +389,7 @@ class NodeShift(OnPattern):
         if graph.is_bipartite or by_node.m2.dim():
             return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
         swapped = by_node._replace(left=by_node.right, right=by_node.left)
-        return NodeShift(graph.T, swapped)
+        return NodeShift(graph.T, swapped, fixed=self.fixed)
 
     @property
     def is_certifiable(self) -> bool:
@@ -418,7 +421,7 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "shape", "device", "tables", "index", "S")
+        names = ("graph", "shape", "device", "tables", "index", "S", "fixed")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
