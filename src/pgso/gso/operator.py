@@ -140,12 +140,14 @@ class ShiftOperator(ABC):
     def _once(self, name: str, make: Callable[[], V]) -> V:
         """What is computed when first asked for, and then held.
 
-        Two threads may both compute it: they get equal values.
+        It has its history whoever asks first: also under ``no_grad``. Two threads may both compute
+        it: they get equal values.
         """
         if torch.compiler.is_compiling():
             return make()
         if name not in self.__dict__:
-            object.__setattr__(self, name, make())
+            with torch.inference_mode(False), torch.enable_grad():
+                object.__setattr__(self, name, make())
         value: V = self.__dict__[name]
         return value
 
