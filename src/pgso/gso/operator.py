@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -69,6 +70,16 @@ class ShiftOperator(ABC):
     @abstractmethod
     def diagonal(self) -> Tensor:  # (n,)
         """The diagonal entries."""
+
+    @abstractmethod
+    def to_scipy(self) -> "scipy.sparse.csr_array":
+        """The matrix for scipy, in double precision; of an expression, its products are formed."""
+
+    def to_torch_sparse(self) -> Tensor:
+        """The matrix as a torch.sparse COO tensor; of an expression, a constant."""
+        entries = self.to_scipy().tocoo()
+        index = torch.from_numpy(np.stack([entries.row, entries.col]).astype("int64"))
+        return sparse_matrix(index, torch.from_numpy(entries.data), self.shape).to(self.device)
 
     @property
     def is_symmetric(self) -> bool:
