@@ -114,6 +114,7 @@ class PGSO(EdgeMasking):
         graph: Graph | EdgeList | Tensor,
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
         masked: bool = True,
+        num_nodes: int | tuple[int, int] | None = None,
     ) -> ShiftOperator:
         """γ(A, S) on this graph, as a value.
 
@@ -124,6 +125,7 @@ class PGSO(EdgeMasking):
             graph: A :class:`pgso.Graph`, an ``edge_index`` or a sparse A.
             edge_weight: Weights of the edges of an ``edge_index``.
             masked: Whether an explainer's mask, if there is one, is on its edges.
+            num_nodes: n of an ``edge_index``; by default one more than its largest id.
         """
         if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
             part: ShiftOperator = graph.operator_of(self)
@@ -136,7 +138,7 @@ class PGSO(EdgeMasking):
             )
         given = graph
         if not isinstance(graph, EdgeList):
-            graph = as_graph(graph, edge_weight)
+            graph = as_graph(graph, edge_weight, num_nodes)
         if self.edges == "out":
             graph = graph.T
             if isinstance(given, Tensor) and given.layout == torch.strided:
@@ -154,7 +156,7 @@ class PGSO(EdgeMasking):
     ) -> ShiftOperator:
         """As ``on``, where the number of nodes is that of the features."""
         if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
-            return self.on(graph, edge_weight)
+            return self.on(graph, edge_weight, num_nodes=num_nodes)
         return self.on(graph_for(num_nodes, graph, edge_weight))
 
     def forward(
