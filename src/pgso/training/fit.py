@@ -169,7 +169,10 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         epoch=at,
         start=start,
         parameters=learned,
-        nearest=tuple(nearest_preset(task.graph, S) for S in learned),
+        nearest=tuple(
+            nearest_preset(task.graph.T if gso.edges == "out" else task.graph, S, gso.degrees)
+            for gso, S in zip(session.model.operators, learned, strict=True)
+        ),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
