@@ -42,3 +42,16 @@ def test_what_the_user_says_comes_first():
 def test_settings_are_handed_out_as_copies():
     strong("cora", {})["lr"] = 7.0
     assert STRONG["cora"]["lr"] != 7.0
+
+
+def test_a_stronger_network_has_more_structure_and_a_fixed_operator():
+    spec = RunSpec(dataset="minesweeper", operator="mpgso", epochs=100, seed=2)
+    stronger = spec.stronger
+    assert stronger.operator == "fixed"
+    assert (stronger.num_layers, stronger.residual, stronger.dropout) == (6, True, 0.2)
+    assert (stronger.epochs, stronger.hidden_channels, stronger.seed) == (100, 64, 2)
+    assert stronger.stronger is None
+    assert RunSpec(dataset="karate", recipe="strong").stronger is None
+    assert RunSpec(dataset="karate", conv="sgc").stronger.conv == "gcn"
+    bank = RunSpec(dataset="karate", terms=("self", "gcn")).stronger
+    assert (bank.terms, bank.residual, bank.num_layers) == (("self", "gcn"), False, 4)

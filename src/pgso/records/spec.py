@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.records.strong import strong
+from pgso.records.strong import STRONG, deeper, strong
 from pgso.records.suggestions import has_direction, suggested
 
 Positive = Annotated[int, Field(ge=1)]
@@ -34,6 +34,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "strong": {},  # by dataset: pgso.records.strong
 }
 CONV_OF = {"terms": "bank", "basis": "filter", "degree": "filter"}  # what a choice implies
+STRONG_DROPOUT = ("dropout", "input_dropout")
 SAMPLED_NODES = 1024  # the batch size of sampled training
 # Links are learned as by Kipf & Welling (2016): embeddings have nothing to spare for dropout.
 LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
@@ -152,6 +153,29 @@ class RunSpec(BaseModel):
             return None
         challengers = 2 + len(self.presets) if self.operator == "auto" else 1
         return 1 - (1 - self.evidence) / challengers
+
+    @property
+    def stronger(self) -> "RunSpec | None":
+        """A fixed network with more structure, within as many epochs: what a gain is held against.
+
+        It is twice as deep, with residual maps and a norm, and drops out as the dataset's strong
+        network does where one is published. None if this network has residual maps already.
+
+        Example:
+            >>> spec = RunSpec(dataset="karate").stronger
+            >>> spec.operator, spec.num_layers, spec.norm, spec.residual
+            ('fixed', 4, 'batch', True)
+        """
+        if self.residual or self.recipe == "strong":
+            return None
+        changes = deeper(self.num_layers, self.norm)
+        published = STRONG.get(self.dataset.lower(), {})
+        changes |= {name: published[name] for name in STRONG_DROPOUT if name in published}
+        if "self" in (self.terms or ()):
+            changes["residual"] = False  # the term is the residual map
+        if self.conv == "sgc":
+            changes["conv"] = "gcn"  # hops without layers between them have nothing to add to
+        return self.but(operator="fixed", recipe="paper", **changes)
 
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
