@@ -130,13 +130,7 @@ class PGSO(EdgeMasking):
         if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
             part: ShiftOperator = graph.operator_of(self)
             return part
-        if isinstance(graph, Relations):
-            graph = graph.part(None if self.edges in ("in", "out") else self.edges)
-        elif self.edges not in (None, "in", "out"):
-            raise InputError(
-                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
-            )
-        given = graph
+        graph = given = self._part(graph)
         if not isinstance(graph, EdgeList):
             graph = as_graph(graph, edge_weight, num_nodes)
         if self.edges == "out":
@@ -150,6 +144,20 @@ class PGSO(EdgeMasking):
         if not self.explain or not masked:
             return operator
         return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
+
+    def graph_of(self, graph: Graph | Relations) -> Graph:
+        """The graph that it acts on: all edges, all reversed, or those of its relation."""
+        part: Graph = self._part(graph)
+        return part.T if self.edges == "out" else part
+
+    def _part(self, graph: Any) -> Any:
+        if isinstance(graph, Relations):
+            return graph.part(None if self.edges in ("in", "out") else self.edges)
+        if self.edges not in (None, "in", "out"):
+            raise InputError(
+                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
+            )
+        return graph
 
     def on_nodes(
         self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
