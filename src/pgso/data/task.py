@@ -225,4 +225,5 @@ def _csr(x: "Array | scipy.sparse.csr_array") -> Tensor:
         _tensor(matrix.indices),
         torch.from_numpy(matrix.data.astype(np.float32)),
         size=matrix.shape,
+        check_invariants=False,
     )

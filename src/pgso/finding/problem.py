@@ -87,7 +87,9 @@ def unit_rows(x: Tensor) -> Tensor:
     rows = torch.repeat_interleave(torch.arange(x.size(0)), x.crow_indices().diff())
     squares = torch.zeros(x.size(0)).index_add_(0, rows, x.values().float().square())
     values = x.values().float() / squares.sqrt().clamp(min=1e-30)[rows]
-    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, size=x.shape)
+    return torch.sparse_csr_tensor(
+        x.crow_indices(), x.col_indices(), values, size=x.shape, check_invariants=False
+    )
 
 
 def standardised(x: Tensor) -> Tensor:

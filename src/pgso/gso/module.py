@@ -95,7 +95,7 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
-        return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
+        return torch.stack([getattr(self, name) for name in NAMES])
 
     def S_on(self, graph: Graph | EdgeList) -> Tensor:
         """The S of this graph: other than ``S`` only where a network finds it."""
@@ -140,7 +140,8 @@ class PGSO(EdgeMasking):
             elif isinstance(given, Graph):
                 given = given.T
         S = self.S_on(graph)
-        operator = unchecked_shift(graph, S, self.degrees, per_head=self.kind == "head")
+        per_head, fixed = self.kind == "head", not self.learned
+        operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
         return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))

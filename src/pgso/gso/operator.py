@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 Features = Tensor | tuple[Tensor, Tensor | None]
-MOST_OWN = 4.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
+MOST_OWN = 2.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
 MOST_OF_ONE = 64.0  # the same for a single node
 
 
@@ -254,11 +254,13 @@ class NodeShift(OnPattern):
             class of nodes.
         index: The class of each node, if the tables are by class.
         S: Where the tables come from, if one S is the same for all nodes.
+        fixed: Whether S never learns: then no digits of its gradient can be lost.
     """
 
     tables: Factors
     index: Tensor | None
     S: Tensor | None
+    fixed: bool
 
     def __init__(
         self,
@@ -266,9 +268,10 @@ class NodeShift(OnPattern):
         tables: Factors,
         index: Tensor | None = None,
         S: Tensor | None = None,
+        fixed: bool = False,
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(tables=tables, index=index, S=S)
+        self._set(tables=tables, index=index, S=S, fixed=fixed)
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
@@ -302,7 +305,7 @@ class NodeShift(OnPattern):
             entries = entries_of(graph, *self._vectors(x.dtype))
             return weighted_product(graph, entries.to(x.dtype), x)
         own, left, right = self._vectors(x.dtype)
-        if not self.mixes(x.dtype):
+        if not self.fixed and not self.mixes(x.dtype):
             return self._apart(x, x, own)
         return propagated(x, own, left, right, self._held(x.dtype), graph)
 
@@ -354,12 +357,13 @@ class NodeShift(OnPattern):
         graph = self._graph()
         with torch.no_grad():
             tables = Factors(*(part.detach() for part in self.tables))
-            received, count = graph.neighbour_weight, torch.ones_like(graph.neighbour_weight)
-            if self.index is not None:
+            received, sent = graph.neighbour_weight, graph.sent_weight
+            count = torch.ones_like(received)
+            if self.index is not None:  # all nodes of a degree at once
                 assert graph.degree_classes is not None
                 received, _, count = graph.degree_classes
-            weight = received * count
-            typical = (weight @ tables.right) / weight.sum().clamp(min=1e-300)
+                sent = received * count
+            typical = (sent @ tables.right) / sent.sum().clamp(min=1e-300)
             # Nodes without edges or without a power have no gradient to lose.
             coupled = (received > 0) & (tables.left != 0)
             own = torch.where(coupled, tables.own.abs(), 0.0)
@@ -385,7 +389,7 @@ class NodeShift(OnPattern):
         if graph.is_bipartite or by_node.m2.dim():
             return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
         swapped = by_node._replace(left=by_node.right, right=by_node.left)
-        return NodeShift(graph.T, swapped)
+        return NodeShift(graph.T, swapped, fixed=self.fixed)
 
     @property
     def is_certifiable(self) -> bool:
@@ -417,7 +421,7 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "shape", "device", "tables", "index", "S")
+        names = ("graph", "shape", "device", "tables", "index", "S", "fixed")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -64,6 +64,7 @@ class RunSpec(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     task: Literal["node", "graph", "link"] | None = None  # None: what the dataset is for
     objective: str | None = None  # a name of pgso.objectives; None: the dataset's own
+    reorder: bool = True  # whether a large graph's nodes are put into an order that is faster
     log_targets: bool = False  # whether the logarithm of the targets is learned
     class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 

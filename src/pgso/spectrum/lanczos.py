@@ -17,7 +17,7 @@ from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
 from pgso.spectrum.krylov import extreme_pairs
-from pgso.spectrum.similarity import symmetriser
+from pgso.spectrum.similarity import roots
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
@@ -154,7 +154,7 @@ def _formed(op: ShiftOperator) -> csr_array:
 def _symmetriser(op: ShiftOperator) -> Tensor:
     """T of Theorem 1: a polynomial of γ has γ's eigenvectors."""
     if isinstance(op, NodeShift):
-        return symmetriser(op).double()
+        return roots(op)
     if isinstance(op, (Scaled, Polynomial)):
         return _symmetriser(op.of)
     if isinstance(op, Sum) and not op.is_symmetric:

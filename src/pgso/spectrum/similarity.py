@@ -23,6 +23,7 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
 
     Example:
+        >>> from pgso import Graph
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> symmetrised(path, "random_walk_laplacian").to_dense()
         tensor([[ 1.0000, -0.7071,  0.0000],
@@ -37,8 +38,12 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
 def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
     """The diagonal of T in :func:`symmetrised`; 1 where γ has no power: T has an inverse."""
     shift = node_shift(graph, S)
+    return roots(shift).to(shift.graph.dtype)
+
+
+def roots(shift: NodeShift) -> Tensor:  # (n,)
+    """T in double precision."""
     found = shift.factors()
     left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
     coupled = (left > 0) & (right > 0)
-    T = (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()
-    return T.to(shift.graph.dtype)
+    return (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()

@@ -175,6 +175,8 @@ class _Shape:
         categories = header["categories"]
         self.categories = None if categories is None else tuple(map(_count, categories))
         self.kind = header["kind"]
+        if self.kind not in ("node", "graph", "link"):
+            raise ValueError(f"{self.kind!r:.40} is no kind of task")
         if not all(isinstance(name, str) for name in header["classes"]):
             raise ValueError("classes that are no words")
 

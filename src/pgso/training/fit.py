@@ -16,6 +16,7 @@ import pgso
 from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.load import task_of
+from pgso.data.ordering import in_fast_order
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
@@ -104,6 +105,8 @@ def fit_task(
     place = device_of(device)
     with _ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
+        if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
+            task = in_fast_order(task)
     with (
         _ONE_AT_A_TIME,
         nullcontext() if wants_threads(task) else one_thread(),
