@@ -67,7 +67,7 @@ class _Datasets(Registry[Dataset]):
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
         self.register(dataset.name.lower())(dataset)
-        suggest(dataset.name, dataset.model)
+        suggest(dataset.name, dataset.model, directed="undirected" in dataset.options)
 
 
 DATASETS = _Datasets("dataset")

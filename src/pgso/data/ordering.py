@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
 from pgso.data.task import Task
-from pgso.graph import Graph
+from pgso.graph import Graph, Relations
 from pgso.graph.structure import inverse
 
 LARGE = 50_000  # nodes from which on features do not stay in the cache, and the order matters
@@ -48,14 +48,22 @@ def in_fast_order(task: Task) -> Task:
         return task
     order = fast_order(task.graph)
     place = inverse(order)
-    graph = task.graph
+
+    def moved(graph: Graph) -> Graph:
+        return Graph.from_edge_index(place[graph.edge_index], graph.edge_weight, graph.num_nodes)
+
+    relations = None
+    if task.relations is not None:
+        parts = {name: moved(graph) for name, graph in task.relations.graphs.items()}
+        relations = Relations(parts, task.num_nodes)
     if task.x.layout == torch.sparse_csr:
         x = _rows_of_csr(task.x, order)
     else:
         x = task.x.index_select(0, order)
     return replace(
         task,
-        graph=Graph.from_edge_index(place[graph.edge_index], graph.edge_weight, graph.num_nodes),
+        graph=moved(task.graph),
+        relations=relations,
         x=x,
         y=task.y.index_select(0, order),
         train=place[task.train],

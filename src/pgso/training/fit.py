@@ -13,10 +13,11 @@ import torch
 import torch_geometric
 
 import pgso
+from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.load import task_of
 from pgso.data.ordering import in_fast_order
-from pgso.errors import InputError
+from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
@@ -172,7 +173,10 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         epoch=at,
         start=start,
         parameters=learned,
-        nearest=tuple(nearest_preset(task.graph, S) for S in learned),
+        nearest=tuple(
+            nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
+            for gso, S in zip(session.model.operators, learned, strict=True)
+        ),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
@@ -197,12 +201,30 @@ def check_task(spec: RunSpec, task: Task) -> None:
         raise InputError(f"{task.name} needs labelled training and validation examples")
     if spec.sample and task.kind == "link":
         raise InputError("links are learned on the whole graph: leave out sample")
+    _check_relations(spec, task)
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
         )
+
+
+def _check_relations(spec: RunSpec, task: Task) -> None:
+    """Refuse terms on kinds of edges that the data have not, or that a loop does not keep apart."""
+    terms = [Term.of(term) for term in spec.terms or () if term != SELF]
+    wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
+    known = () if task.relations is None else tuple(task.relations.graphs)
+    for name in wanted:
+        if not known:
+            raise InputError(
+                f"a term acts on the relation {name!r}, but the edges of {task.name} have none; "
+                "name it in a column 'relation' of edges.csv, or write @in or @out"
+            )
+        if name not in known:
+            raise UnknownNameError("relation", name, known)
+    if wanted and (spec.sample or spec.base or task.kind != "node"):
+        raise InputError("terms on relations need a node task on its whole graph, without a base")
 
 
 def _check_together(session: Session, checkpoint: Path) -> None:
