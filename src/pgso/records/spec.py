@@ -64,6 +64,7 @@ class RunSpec(BaseModel):
     class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 
     # the model
+    head: Literal["trained", "closed_form"] = "trained"  # a network, or what pgso.find keeps
     conv: str = "gcn"
     terms: tuple[str, ...] | None = None  # of a bank; None: its own
     operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
