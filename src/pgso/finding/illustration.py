@@ -29,11 +29,13 @@ def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  
 def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
     name = str(item) if problem.ids is None else problem.ids[item]
     y, probability = problem.y[item], None
+    predicted: tuple[str, ...]
+    truth: tuple[str, ...]
     if problem.classes:
         probabilities = out.softmax(dim=0)
         chosen = int(probabilities.argmax())
         probability = round(float(probabilities[chosen]), 4)
-        predicted: tuple[str, ...] = (problem.classes[chosen],)
+        predicted = (problem.classes[chosen],)
         truth = (problem.classes[int(y)],) if int(y) >= 0 else ()
     else:
         predicted = tuple(f"{value:.4g}" for value in out.tolist())

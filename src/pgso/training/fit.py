@@ -21,9 +21,9 @@ from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.scale import ranks
 from pgso.training.base import on_base
-from pgso.training.closed_form import find_operator
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.closed_form import find_operator
 from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads

@@ -51,7 +51,7 @@ def core_periphery(rng: Random, n: int, *, contrast: float) -> Drawn:
     weight = np.where(y == 1, contrast, 1.0)
     ends = rng.choice(n, size=(2, n * DEGREE // 2), p=weight / weight.sum())
     x = np.concatenate([np.ones((n, 1)), rng.normal(size=(n, FEATURES - 1))], axis=1)
-    return _undirected(*ends, n), x, y
+    return _undirected(ends[0], ends[1], n), x, y
 
 
 def bipartite(rng: Random, n: int, *, of_side: bool) -> Drawn:
@@ -98,12 +98,14 @@ def follow(
 
 
 def _random_edges(rng: Random, n: int) -> csr_array:
-    return _undirected(*rng.integers(n, size=(2, n * DEGREE // 2)), n)
+    ends = rng.integers(n, size=(2, n * DEGREE // 2))
+    return _undirected(ends[0], ends[1], n)
 
 
 def _heavy_tailed(rng: Random, n: int) -> csr_array:
     weight = rng.random(n) ** -0.5
-    return _undirected(*rng.choice(n, size=(2, n * DEGREE // 2), p=weight / weight.sum()), n)
+    ends = rng.choice(n, size=(2, n * DEGREE // 2), p=weight / weight.sum())
+    return _undirected(ends[0], ends[1], n)
 
 
 def _citations(rng: Random, n: int) -> csr_array:
