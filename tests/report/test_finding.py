@@ -89,7 +89,7 @@ def test_the_spectrum_is_drawn_inside_its_picture(record):
     points = [
         tuple(map(float, pair.split(","))) for pair in re.findall(r"[\d.]+,[\d.]+", curve.path)
     ]
-    assert all(20 <= x <= 620 and 15 <= y <= 180 for x, y in points)
+    assert all(20 <= x <= 400 and 15 <= y <= 180 for x, y in points)
     assert min(y for _, y in points) == 15
     page = render_finding(record)
     assert page.count('class="spectrum"') == 1

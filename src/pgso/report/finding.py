@@ -168,7 +168,7 @@ class Curve:
 
 
 def spectrum_curve(record: FindingRecord) -> Curve | None:
-    """The spectrum of the kept operator, 640 x 200; None without one."""
+    """The spectrum of the kept operator, 420 x 200; None without one."""
     spectrum = record.spectrum
     if spectrum is None:
         return None
@@ -176,7 +176,7 @@ def spectrum_curve(record: FindingRecord) -> Curve | None:
     span, top = (high - low) or 1.0, max(spectrum.density) or 1.0
 
     def across(value: float) -> float:
-        return round(20 + 600 * (value - low) / span, 1)
+        return round(20 + 380 * (value - low) / span, 1)
 
     points = [
         f"{across(x)},{round(180 - 165 * max(y, 0) / top, 1)}"
