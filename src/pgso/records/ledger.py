@@ -16,8 +16,11 @@ DIGITS = 5
 def thinned(record: RunRecord) -> RunRecord:
     """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left.
+    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
     """
+    if record.finding is not None:
+        small = {"predictions": (), "spectrum": None, "code": ""}
+        record = record.model_copy(update={"finding": record.finding.model_copy(update=small)})
     length = len(record.curves.get("loss", []))
     if "epoch" in record.curves or length == 0:
         return record
