@@ -107,6 +107,12 @@ def test_where_nothing_was_run_the_page_says_so(tmp_path):
     assert filled(page, tmp_path) == page
 
 
+def test_studies_of_different_numerics_are_refused(tmp_path):
+    study(tmp_path, [record(0.5)])
+    with pytest.raises(InputError, match="1 of revision 1 and 1 of revision"):
+        study(tmp_path, [record(0.6).model_copy(update={"numerics": 1})], "extensions")
+
+
 def test_every_ratio_of_the_benchmarks_is_shown(tmp_path):
     row = {"name": "step", "ours_ms": 1.0, "theirs_ms": 2.5, "ratio": 2.5, "target": ">= 2"}
     rows = [row, {**row, "name": "epoch", "at_best": 4}]

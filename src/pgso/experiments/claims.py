@@ -13,6 +13,7 @@ from pgso.experiments.summaries import curve, group, mean_and_interval, scores, 
 from pgso.experiments.tuned import OPERATORS
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
+from pgso.records.numerics import check_one_revision
 from pgso.report.statistics import t_interval
 
 STAND_INS = {"ogbn-arxiv": "ogbn-arxiv-topicbag"}  # the same graph, labels and split
@@ -32,6 +33,8 @@ class Claim(NamedTuple):
 
 def page(ledgers: Ledgers) -> str:
     """``CLAIMS.md``: every claim with its measured effect and verdict."""
+    records = [record for ledger in ledgers.values() for record in ledger]
+    check_one_revision(records, "pgso run every study again before its claims are judged")
     rows = [*_block_models(ledgers), *_support(ledgers), *_starts(ledgers)]
     rows += [*_cells(ledgers), *_convergence(ledgers)]
     counts = ", ".join(

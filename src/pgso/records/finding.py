@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgso.errors import InputError
+from pgso.records.numerics import Revised
 from pgso.records.spec import SevenNumbers
 from pgso.records.store import write_atomically
 
@@ -56,7 +57,7 @@ class GraphStatistics(BaseModel):
     classes: tuple[float, ...]  # the share of each among the training labels
 
 
-class FindingRecord(BaseModel):
+class FindingRecord(Revised, BaseModel):
     """A finding, as JSON."""
 
     model_config = ConfigDict(frozen=True)

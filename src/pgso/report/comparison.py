@@ -9,6 +9,7 @@ import numpy as np
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
+from pgso.records.numerics import check_one_revision
 from pgso.report.labels import LABELS, plain, signed
 from pgso.report.notes import notes_on
 from pgso.report.statistics import (
@@ -172,6 +173,7 @@ def compare(records: Iterable[RunRecord]) -> Comparison:
         The comparison, in points (100 x the score) or in the unit of the targets.
     """
     runs = list(records)
+    check_one_revision(runs, "run pgso compare again: it makes the old ones anew")
     found = groups(runs)
     if not found:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")

@@ -15,6 +15,7 @@ import numpy as np
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
 from pgso.records.ledger import read_ledger
+from pgso.records.numerics import check_one_revision
 from pgso.records.spec import RECIPES
 from pgso.records.store import write_atomically
 from pgso.report.labels import LABELS, plain, signed
@@ -42,8 +43,13 @@ def filled(page: str, results: Path) -> str:
 def results_tables(results: Path) -> str:
     """One table a study that compares learned operators with the fixed one, and a list of all."""
     parts, links = [], []
-    for ledger in sorted(results.glob("*/records.jsonl")):
-        study, records = ledger.parent.name, list(read_ledger(ledger).values())
+    ledgers = {
+        ledger.parent.name: list(read_ledger(ledger).values())
+        for ledger in sorted(results.glob("*/records.jsonl"))
+    }
+    everything = [record for records in ledgers.values() for record in records]
+    check_one_revision(everything, "pgso run every study again before its tables are written")
+    for study, records in ledgers.items():
         if not records:
             continue
         table = study_table(records)
@@ -126,8 +132,13 @@ def speed_table(results: Path) -> str:
     """Every ratio that ``make bench`` has measured, beside what was asked for."""
     rows, machine = [], ""
     for path in sorted((results / "benchmarks").glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        on: Mapping[str, Any] = found["machine"]
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(measured, dict):
+            continue
+        ratios = [row for row in measured["rows"] if "ratio" in row]
+        if not ratios:  # scores of find, which have a page of their own
+            continue
+        on: Mapping[str, Any] = measured["machine"]
         machine = f"{on['threads']} threads, torch {on['torch']}"
         rows += [
             [
@@ -136,7 +147,7 @@ def speed_table(results: Path) -> str:
                 str(row["target"]),
                 f"{row['at_best']:.2f}" if "at_best" in row else "",
             ]
-            for row in found["rows"]
+            for row in ratios
         ]
     if not rows:
         return "Nothing has been measured yet: `make bench`, then `make readme`."

@@ -111,7 +111,7 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
             for reference in ready:
                 spec = pending.pop(reference)
                 try:
-                    yield RunRecord.model_validate(ray.get(reference))
+                    yield RunRecord.model_validate_json(ray.get(reference))
                 except (ray.exceptions.RayError, ValueError) as error:  # or another pgso over there
                     yield RunRecord(spec=spec, status="failed", error=str(error).splitlines()[0])
     finally:
@@ -146,10 +146,10 @@ def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).expanduser().absolute())
 
 
-def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) -> dict[str, Any]:
-    """What a cluster's worker runs; plain data both ways, so that no class has to be shipped."""
+def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) -> str:
+    """What a cluster's worker runs. Specs and records travel as plain data, not as classes."""
     if else_where is not None:
         os.environ.setdefault("PGSO_DATA", else_where)
     keep_freed_memory()
     with one_thread():
-        return run_one(RunSpec(complete=True, **spec), root).model_dump(mode="json")
+        return run_one(RunSpec(complete=True, **spec), root).model_dump_json()
