@@ -12,6 +12,7 @@ from pgso.records import RunRecord
 from pgso.records.numerics import check_one_revision
 from pgso.report.labels import LABELS, plain, signed
 from pgso.report.notes import notes_on
+from pgso.report.pairs import pairs
 from pgso.report.statistics import (
     Interval,
     holm,
@@ -211,29 +212,32 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 
 
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
-    by_operator: dict[str, dict[int, float]] = {name: {} for name in LABELS}
+    by_operator: dict[str, list[RunRecord]] = {name: [] for name in LABELS}
     objective = OBJECTIVES[_metric(records)]
-    for record in records:
-        score = getattr(record, part)
-        if score is not None:
-            by_operator[record.spec.operator][record.spec.seed] = objective.shown(score)
+    for record in sorted(records, key=lambda record: record.spec.seed):
+        if getattr(record, part) is not None:
+            by_operator[record.spec.operator].append(record)
     summaries = tuple(
         Summary(
             name,
-            len(seeds),
+            len(runs),
             float(np.mean(values)),
             spread(values),
             _score_interval(values, objective),
         )
-        for name, seeds in by_operator.items()
-        if (values := list(seeds.values()))
+        for name, runs in by_operator.items()
+        if (values := [objective.shown(getattr(run, part)) for run in runs])
     )
     fixed = by_operator.pop("fixed")
-    pairs = {
-        name: {seed: seeds[seed] - fixed[seed] for seed in sorted(seeds.keys() & fixed.keys())}
-        for name, seeds in by_operator.items()
+    points = {
+        name: {
+            pair.run.spec.seed: difference
+            for pair in pairs(runs, fixed)
+            if (difference := pair.difference(part)) is not None
+        }
+        for name, runs in by_operator.items()
     }
-    paired = {name: pair for name, pair in pairs.items() if pair}
+    paired = {name: by_seed for name, by_seed in points.items() if by_seed}
     return Scores(summaries, _differences(paired, objective.name))
 
 
@@ -242,15 +246,15 @@ def _metric(records: Sequence[RunRecord]) -> str:
     return next((run.metric for run in records if run.status != "failed"), records[0].metric)
 
 
-def _differences(pairs: dict[str, dict[int, float]], metric: str) -> tuple[Difference, ...]:
-    points = [tuple(pair.values()) for pair in pairs.values()]
+def _differences(paired: dict[str, dict[int, float]], metric: str) -> tuple[Difference, ...]:
+    points = [tuple(by_seed.values()) for by_seed in paired.values()]
     p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
     p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
     return tuple(
         Difference(
             operator=name,
             metric=metric,
-            seeds=tuple(pair),
+            seeds=tuple(by_seed),
             points=points[k],
             mean=float(np.mean(points[k])),
             interval=t_interval(points[k]),
@@ -260,7 +264,7 @@ def _differences(pairs: dict[str, dict[int, float]], metric: str) -> tuple[Diffe
             p_wilcoxon=wilcoxon[k],
             p_wilcoxon_holm=wilcoxon_holm[k],
         )
-        for k, (name, pair) in enumerate(pairs.items())
+        for k, (name, by_seed) in enumerate(paired.items())
     )
 
 

@@ -5,7 +5,6 @@ marks is replaced, the rest of the page is left alone.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,9 @@ from pgso.records.ledger import read_ledger
 from pgso.records.numerics import check_one_revision
 from pgso.records.spec import RECIPES
 from pgso.records.store import write_atomically
+from pgso.report.grid import table
 from pgso.report.labels import LABELS, plain, signed
+from pgso.report.pairs import differences
 from pgso.report.statistics import t_interval
 
 README, RESULTS = Path("README.md"), Path("results")
@@ -31,12 +32,12 @@ Rows = dict[tuple[str, str], tuple[list[float], list[list[float]]]]
 
 def filled(page: str, results: Path) -> str:
     """The page with its tables as the records are now."""
-    for name, table in (("results", results_tables(results)), ("speed", speed_table(results))):
+    for name, text in (("results", results_tables(results)), ("speed", speed_table(results))):
         start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
         if page.count(start) != 1 or page.count(end) != 1:
             raise InputError(f"the page needs one {start} and one {end}")
         before, _, rest = page.partition(start)
-        page = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+        page = f"{before}{start}\n{text}\n{end}{rest.partition(end)[2]}"
     return page
 
 
@@ -52,10 +53,10 @@ def results_tables(results: Path) -> str:
     for study, records in ledgers.items():
         if not records:
             continue
-        table = study_table(records)
+        compared = study_table(records)
         page = f"[{study}]({results.name}/{study}/page.md)"
-        if table:
-            parts.append(f"**{page}**\n\n{table}\n")
+        if compared:
+            parts.append(f"**{page}**\n\n{compared}\n")
         links.append(f"{page} ({len(records)} runs)")
     if not links:
         return "No study has been run yet: `pgso run recipes --budget`, then `make readme`."
@@ -72,7 +73,7 @@ def study_table(records: Sequence[RunRecord]) -> str:
         (operator, recipe)
         for recipe in RECIPES
         for operator in LEARNED
-        if any(differences(runs, operator, recipe) for runs in cells.values())
+        if any(_learned_minus_fixed(runs, operator, recipe) for runs in cells.values())
     ]
     if not columns:
         return ""
@@ -85,7 +86,7 @@ def study_table(records: Sequence[RunRecord]) -> str:
         fixed = [
             r.objective.shown(r.test) for r in runs if _is_baseline(r.spec) and r.test is not None
         ]
-        found = [differences(runs, operator, recipe) for operator, recipe in columns]
+        found = [_learned_minus_fixed(runs, operator, recipe) for operator, recipe in columns]
         if fixed and any(found):
             alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
             name = f"{dataset} ({options})" if len(alike) > 1 else dataset
@@ -99,7 +100,7 @@ def _one_a_row(rows: Rows, labels: Sequence[str]) -> str:
         [f"{name}, {conv}", _score(fixed), *map(_difference, found)]
         for (name, conv), (fixed, found) in rows.items()
     ]
-    return _markdown(["test, 100 ×", "fixed", *labels], lines)
+    return _table(["test, 100 ×", "fixed", *labels], lines)
 
 
 def _by_architecture(rows: Rows, labels: Sequence[str]) -> str:
@@ -110,22 +111,16 @@ def _by_architecture(rows: Rows, labels: Sequence[str]) -> str:
         if (name, conv) not in rows:
             return "–"
         fixed, found = rows[name, conv]
-        differences = " / ".join(_difference(points, interval=False) for points in found)
-        return f"{plain(float(np.mean(fixed)))}: {differences}"
+        learned = " / ".join(_difference(points, interval=False) for points in found)
+        return f"{plain(float(np.mean(fixed)))}: {learned}"
 
     lines = [[name, *(cell(name, conv) for conv in convs)] for name in names]
-    return _markdown([f"fixed: {' / '.join(labels)}", *convs], lines)
+    return _table([f"fixed: {' / '.join(labels)}", *convs], lines)
 
 
-def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
-    """Learned minus fixed in test points, seed by seed."""
-    fixed = {r.spec.seed: r.test for r in records if _is_baseline(r.spec)}
-    return [
-        record.objective.shown(record.test - baseline)
-        for record in records
-        if record.spec.operator == operator and _recipe(record.spec) == recipe
-        if (baseline := fixed.get(record.spec.seed)) is not None and record.test is not None
-    ]
+def _learned_minus_fixed(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
+    runs = (r for r in records if r.spec.operator == operator and _recipe(r.spec) == recipe)
+    return differences(runs, (r for r in records if _is_baseline(r.spec)))
 
 
 def speed_table(results: Path) -> str:
@@ -135,8 +130,8 @@ def speed_table(results: Path) -> str:
         measured = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(measured, dict):
             continue
-        ratios = [row for row in measured["rows"] if "ratio" in row]
-        if not ratios:  # scores of find, which have a page of their own
+        measured_ratios = [row for row in measured["rows"] if "ratio" in row]
+        if not measured_ratios:  # scores of find, which have a page of their own
             continue
         on: Mapping[str, Any] = measured["machine"]
         machine = f"{on['threads']} threads, torch {on['torch']}"
@@ -147,12 +142,12 @@ def speed_table(results: Path) -> str:
                 str(row["target"]),
                 f"{row['at_best']:.2f}" if "at_best" in row else "",
             ]
-            for row in ratios
+            for row in measured_ratios
         ]
     if not rows:
         return "Nothing has been measured yet: `make bench`, then `make readme`."
-    table = _markdown(["", "ratio", "asked for", "at best"], rows)
-    return f"{table}\n\nMeasured with {machine}: `make bench`."
+    ratios = _table(["", "ratio", "asked for", "at best"], rows)
+    return f"{ratios}\n\nMeasured with {machine}: `make bench`."
 
 
 def _cell(spec: RunSpec) -> Cell:
@@ -193,9 +188,9 @@ def _difference(points: Sequence[float], interval: bool = True) -> str:
     return f"**{text}**" if ends.low > 0 or ends.high < 0 else text
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(re.sub('[|]', '/', cell) for cell in row)} |" for row in lines)
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Names in the first column, numbers in the others; no name may end a cell."""
+    return table(header, [[cell.replace("|", "/") for cell in row] for row in rows], numbers=True)
 
 
 def main() -> None:
