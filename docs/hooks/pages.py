@@ -9,6 +9,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
+GENERATED = ("command_line.md", "run_choices.md")  # by reference.py
 API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
 
 
@@ -55,6 +56,6 @@ def _existing(nav: list[Any], docs: Path) -> list[Any]:
         ((title, place),) = entry.items()
         if isinstance(place, list):
             kept.append({title: _existing(place, docs)})
-        elif (docs / place).is_file():
+        elif (docs / place).is_file() or place in GENERATED:
             kept.append(entry)
     return kept
