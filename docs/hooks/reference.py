@@ -8,6 +8,34 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+# Of choices that have no comment in the source.
+MEANINGS = {
+    "dataset": "a name out of `pgso list datasets`, or a path of your own",
+    "data_options": "options of the dataset, such as `rows=50`",
+    "seed": "of the split (where it is drawn), the first weights and dropout",
+    "conv": "the base architecture: `pgso list convs`",
+    "operator": "the mode: S fixed, one S, one S a layer, or what validation chooses",
+    "preset": "where S starts; None: the base architecture's own",
+    "learn": "all seven scalars, none, or those named",
+    "hidden_channels": "the width of hidden layers",
+    "num_layers": "how many layers; hops of `sgc`",
+    "dropout": "the share of values that is dropped before a layer",
+    "input_dropout": "the same for the features; None: as `dropout`",
+    "norm": "what normalises between layers",
+    "residual": "whether a layer's input is added to its output",
+    "jk": "how the outputs of all layers are joined (jumping knowledge)",
+    "pooling": "how the nodes of a graph become one vector",
+    "heads": "of `gat`",
+    "recipe": "how S is learned; see below",
+    "epochs": "passes over the training data",
+    "lr": "the learning rate of weights, m1, m2, m3 and a",
+    "exponent_lr": "the learning rate of e1, e2 and e3",
+    "weight_decay": "of all parameters",
+    "lr_decay": "what rates are multiplied with every `lr_step` epochs",
+    "lr_step": "epochs between two decays",
+    "max_radius": "a bound on the certified interval, kept by scaling S",
+}
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
@@ -62,7 +90,7 @@ def run_choices() -> str:
     for name, field in RunSpec.model_fields.items():
         comment = re.search(rf"^    {name}: .*?# (.*)$", source, flags=re.MULTILINE)
         default = "needed" if field.is_required() else f"`{field.default!r}`"
-        meaning = comment[1] if comment else ""
+        meaning = comment[1] if comment else MEANINGS.get(name, "")
         lines.append(
             f"| `{name}` | {_cell(_values(hints[name]))} | {_cell(default)} | {_cell(meaning)} |"
         )
@@ -80,6 +108,7 @@ def _parameter_row(parameter: Any) -> str:
         names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     default = parameter.default
     shown = "" if default is None or callable(default) or default is False else f"`{default}`"
+    shown = "the number of cores" if parameter.name == "workers" else shown
     shown = "needed" if parameter.required else shown
     return f"| {names} | {_cell(getattr(parameter, 'help', None) or '')} | {_cell(shown)} |"
 

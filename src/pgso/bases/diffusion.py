@@ -17,11 +17,11 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, Pattern, as_graph, product
 
 Kind = Literal["ppr", "heat"]
-AT_ONCE = 2**24  # entries of a block of rows: 64 MB that only what is reached is read of
+AT_ONCE = 2**24  # entries of a block of rows: 64 MB, most of which is never touched
 COLUMNS = 32  # of a block that is read whole: the cache should hold it
-ROUNDING = 1e-5  # well above that of sums with both signs in single precision
+ROUNDING = 1e-5  # well above the rounding errors of alternating sums in single precision
 SPARSE_STEPS = 3  # of a series, before a node has reached too many others
-LONGEST = 80.0  # time whose e^-t single precision has, with some digits to spare
+LONGEST = 80.0  # for longer times t, e^-t is too small for single precision
 MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat Taylor's series
 
 
@@ -85,16 +85,16 @@ def diffusion(
 
         def rows(first: int) -> Any:
             start = np.arange(first, min(first + size, n))
-            found = spread(T, start, root_d, eps / 2)
-            return _largest(_sparse(found, eps / 2, n), top_k)
+            mass = spread(T, start, root_d, eps / 2)
+            return _largest(_sparse(mass, eps / 2, n), top_k)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
             blocks = list(pool.map(rows, range(0, n, size)))
     if not blocks:
         return graph.to(device)
     P = sp.vstack(blocks, format="csr")
-    # What spreads is never counted too high, so that of an entry and its mirror image the larger is
-    # closer; where a row starts at a hub it is the mirror image that keeps the accuracy.
+    # Entries are never too high, so of an entry and its mirror image the larger one is closer. For
+    # rows that start at a hub, the mirror image is the accurate one.
     return Graph.from_scipy(P.maximum(P.T).tocsr()).to(device)
 
 
@@ -146,9 +146,9 @@ def _columns(pattern: Pattern, T: Any, start: Any, series: list[float], eps: flo
         b[start, range(start.size)] += factor
     out = product(pattern, values, b).sub_(before)
     out[start, range(start.size)] += series[0]
-    found = out.numpy(force=True)
-    node, row = np.divmod(np.flatnonzero(found >= eps), start.size)
-    return sp.csr_array((found[node, row], (row, node)), shape=ones.shape)
+    diffused = out.numpy(force=True)
+    node, row = np.divmod(np.flatnonzero(diffused >= eps), start.size)
+    return sp.csr_array((diffused[node, row], (row, node)), shape=ones.shape)
 
 
 def _dense(matrix: Any) -> Tensor:

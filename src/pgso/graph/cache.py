@@ -78,7 +78,7 @@ def as_graph(
     edge_weight: Tensor | None = None,
     num_nodes: NumNodes | None = None,
 ) -> Graph:
-    """The prepared graph of whatever stands for one: a ``Graph``, an ``edge_index``, a sparse A.
+    """The prepared graph of a ``Graph``, an ``edge_index``, a sparse A or PyG data.
 
     An ``edge_index`` or sparse A is recognised by identity and state (see
     :func:`pgso.graph.memo.state_of`), and forgotten with the tensor.

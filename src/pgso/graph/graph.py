@@ -212,7 +212,7 @@ class Graph:
         """A's column sums in double precision: weighted out-degrees."""
         if self.is_undirected:
             return self.row_sums
-        if self.sample is not None:  # degrees are those of the whole graph
+        if self.sample is not None:  # its degrees are the whole graph's
             return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]
         return self.memo("column_sums", self._column_sums)
 
@@ -238,7 +238,7 @@ class Graph:
 
     @property
     def neighbour_weight(self) -> Tensor:  # (n,)
-        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs; in double precision."""
+        """Σ_{j≠i} |A_ij|: what a node gets from others, signs aside; in double precision."""
         return self.memo("neighbour_weight", self._neighbour_weight)
 
     def _neighbour_weight(self) -> Tensor:
@@ -310,7 +310,7 @@ class Graph:
         """The same graph on another device or with weights of another type, as a tensor's ``to``.
 
         Weights are kept in 32 or 64 bits: sums of many weights need the digits. The features may
-        be of any floating-point type, whatever the graph's.
+        be of any floating-point type.
         """
         if isinstance(device, torch.dtype):
             device, dtype = None, device

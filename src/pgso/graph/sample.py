@@ -15,8 +15,8 @@ class Sample:
     """The origin of a graph whose rows hold some of the neighbours only.
 
     The sampled graph's weights are A's times ``importance``, and its degrees are the whole
-    graph's, so that γ's rows are right on average. Whoever needs other degrees, or sums over
-    neighbours that are not products with A, finds here what it takes.
+    graph's, so that γ's rows are right on average. Code that needs other degrees, or sums over
+    neighbours that are not products with A (attention), uses these fields.
     """
 
     graph: "Graph"  # the whole graph

@@ -20,7 +20,7 @@ class Partition:
     """A block of rows of A, with the halo: the nodes of other blocks that it has edges from.
 
     Operators take it in the place of a graph once :func:`pgso.scale.exchange.distribute` has
-    prepared their model. Features, labels and outputs are then those of the block's own nodes.
+    prepared their model. Features, labels and outputs then belong to the block's own nodes.
     """
 
     graph: Graph  # own nodes, then the halo, whose rows hold the diagonal alone

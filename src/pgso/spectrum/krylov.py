@@ -42,8 +42,8 @@ def extreme_pairs(
         (values, upper), (w, u) = np.split(values, [low]), np.split(w, [low], axis=1)
     if low:
         reflected = csr_array(4 * eye_array(matrix.shape[0], format="csr") - matrix)
-        found = (4 - values)[::-1], w[:, ::-1]
-        values, w = _largest(reflected, low, tol, max_iterations, random, *found)
+        reflected_pairs = (4 - values)[::-1], w[:, ::-1]
+        values, w = _largest(reflected, low, tol, max_iterations, random, *reflected_pairs)
         values, w = (4 - values)[::-1], w[:, ::-1]
         rest = _deflated(matrix, values, w)
         if u.size and np.abs(w.T @ u).max() > SAME:

@@ -69,7 +69,7 @@ class SpectralMonitor:
     """Logs where the operators' spectra go, in our trainer or in anybody's loop.
 
     Args:
-        writer: A TensorBoard ``SummaryWriter``, or whatever has its ``add_scalar``.
+        writer: A TensorBoard ``SummaryWriter``, or any object with an ``add_scalar`` like its.
         growth_limit: Warn, once an operator, when its radius is this many times the first one.
 
     Example:
@@ -142,7 +142,7 @@ class SpectralMonitor:
         return observation
 
     def _uses_of(self, model: nn.Module) -> dict[str, int]:
-        """How often each map is applied: as counted in the last pass, else one a layer."""
+        """How often each map is applied: counted in the last pass, or once a layer before it."""
         if self._calls:
             return dict(self._calls)
         uses = dict.fromkeys(_operators(model), 0)

@@ -79,9 +79,9 @@ class _Radii:
 
     def __init__(self, op: NodeShift) -> None:
         graph: Graph = op.graph  # type: ignore[assignment]
-        found = op.factors()
+        vectors = op.factors()
         assert op.S is not None
-        self.graph, self.scale = graph, (found.outer * found.right).abs()
+        self.graph, self.scale = graph, (vectors.outer * vectors.right).abs()
         self.exponent = float((op.S[4] + op.S[5]).detach())
         d_a = graph.row_sums.detach() + op.S[6]
         self.positive, self.d_a = d_a > 0, torch.where(d_a > 0, d_a, 1.0)
@@ -100,10 +100,10 @@ class _Radii:
     def best(self, C: Tensor, side: float) -> float:
         """The s that pulls the end on this side (+1: high, -1: low) in the furthest."""
         p = self.exponent
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),
             bounds=(min(0.0, p) - REACH, max(0.0, p) + REACH),
             method="bounded",
             options={"xatol": 1e-3},
         )
-        return float(found.x)
+        return float(minimum.x)

@@ -37,8 +37,8 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
 def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
     """The diagonal of T in :func:`symmetrised`; 1 where γ has no power: T has an inverse."""
     shift = node_shift(graph, S)
-    found = shift.factors()
-    left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
+    vectors = shift.factors()
+    left, right = vectors.outer.abs() if vectors.m2.dim() else vectors.left, vectors.right
     coupled = (left > 0) & (right > 0)
     T = (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()
     return T.to(shift.graph.dtype)

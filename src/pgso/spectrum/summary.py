@@ -61,8 +61,8 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     degree = float(graph.degree.abs().max()) if graph.num_nodes else 0.0
     if not max(*map(abs, theorem2), degree) < LARGEST:
         raise InputError(
-            f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}, whose "
-            "squares do not fit into double precision; scale S or the weights"
+            f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}: too "
+            "large to be squared in double precision; scale S or the weights"
         )
     optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
     try:
