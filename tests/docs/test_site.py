@@ -39,7 +39,7 @@ def project(tmp_path):
     (tmp_path / "src").symlink_to(ROOT / "src")
     for page in (ROOT / "results").glob("*/page.md"):
         shutil.copytree(page.parent, tmp_path / "results" / page.parent.name)
-    for written in ("scale.json", "scale.png"):
+    for written in ("scale.json", "scale.png", "CLAIMS.md"):
         shutil.copy(ROOT / "results" / written, tmp_path / "results")
     study = tmp_path / "results" / "operators"
     (study / "figures").mkdir(parents=True, exist_ok=True)
@@ -61,6 +61,7 @@ def test_the_site_builds_without_a_warning(project):
     assert "A study" in (site / "results" / "operators" / "page.html").read_text()
     assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
     assert 'href="results/operators/page.html"' in (site / "paper_map.html").read_text()
+    assert 'href="results/CLAIMS.html"' in (site / "paper_map.html").read_text()
     for page in site.rglob("*.html"):  # opened from a folder, offline
         assert FETCHED.findall(page.read_text()) == [], page
     assert "<code>--seeds</code>" in (site / "command_line.html").read_text()
