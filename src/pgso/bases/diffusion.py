@@ -18,9 +18,9 @@ from pgso.graph import Graph, Pattern, as_graph, product
 
 Kind = Literal["ppr", "heat"]
 AT_ONCE = 2**24  # entries of a block of rows: 64 MB, most of which is never touched
-COLUMNS = 32  # of a block that is read whole: the cache should hold it
+COLUMNS = 32  # columns of a dense block: few enough for the processor's cache
 ROUNDING = 1e-5  # well above the rounding errors of alternating sums in single precision
-SPARSE_STEPS = 3  # of a series, before a node has reached too many others
+SPARSE_STEPS = 3  # steps of a series with sparse rows; after them too many nodes are reached
 LONGEST = 80.0  # for longer times t, e^-t is too small for single precision
 MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat Taylor's series
 
@@ -99,7 +99,7 @@ def diffusion(
 
 
 def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
-    """Push what lies at a node, as far as it matters: Andersen, Chung and Lang (2006), in blocks.
+    """Push residuals above the tolerance to neighbours: Andersen, Chung and Lang (2006), in blocks.
 
     With a residual r below eps √(d_v / d_s), what is still to come at v is too: T √d = √d.
     """
@@ -118,7 +118,7 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
 
 
 def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, float]]) -> Any:
-    """Taylor's series term by term, each without what is too small to matter."""
+    """Taylor's series term by term; entries that are too small to matter are dropped."""
     n = T.shape[0]
     p = np.zeros(start.size * n, dtype=np.float32)
     term = _ones_at(start, n)
@@ -196,7 +196,7 @@ def _places(matrix: Any) -> Any:
 
 
 def _limit(matrix: Any, start: Any, root_d: Any, eps: float) -> Any:
-    """What each stored entry must reach to matter: eps √(d_v / d_s)."""
+    """The smallest value that matters, for each stored entry: eps √(d_v / d_s)."""
     return eps * root_d[matrix.indices] / _repeat(root_d[start], matrix)
 
 
@@ -208,7 +208,7 @@ def _sparse(line: Any, eps: float, n: int) -> Any:
 
 
 def _largest(rows: Any, top_k: int | None) -> Any:
-    """Of each row the k largest entries."""
+    """The k largest entries of each row."""
     if top_k is None:
         return rows
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

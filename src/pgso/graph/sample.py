@@ -20,7 +20,7 @@ class Sample:
     """
 
     graph: "Graph"  # the whole graph
-    nodes: Tensor  # (n,) the node of the whole graph that each node is; on its device
+    nodes: Tensor  # (n,) the id of each node in the whole graph; on its device
     importance: Tensor  # (nnz,) how many edges an entry stands for; 1 on the diagonal
 
     def to(self, device: torch.device | str | None) -> "Sample":

@@ -1,4 +1,4 @@
-"""The operators that Section 4 speaks of: their spectrum is real, and bounds on it are proved."""
+"""The operators of Section 4: Theorem 1 proves that their spectrum is real, Theorem 2 bounds it."""
 
 from collections.abc import Sequence
 

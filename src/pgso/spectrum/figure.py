@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pgso.graph import Graph
 from pgso.spectrum.summary import Summary
 
-# Okabe and Ito's colours, told apart by every kind of eye.
+# Okabe and Ito's colours: colour-blind readers can tell them apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
 

@@ -23,7 +23,7 @@ class SpectralWarning(UserWarning):
 
 
 class ScalarWriter(Protocol):
-    """What is used of ``torch.utils.tensorboard.SummaryWriter``."""
+    """The part of ``torch.utils.tensorboard.SummaryWriter`` that is used."""
 
     def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> Any:
         """Log one number."""
@@ -66,7 +66,7 @@ class Observation:
 
 
 class SpectralMonitor:
-    """Logs where the operators' spectra go, in our trainer or in anybody's loop.
+    """Logs the spectra of operators during training, in our trainer or in your own loop.
 
     Args:
         writer: A TensorBoard ``SummaryWriter``, or any object with an ``add_scalar`` like its.
@@ -196,7 +196,7 @@ class SpectralMonitor:
 
 
 def _reading(operator: PGSO, graph: Graph) -> "OperatorReading":
-    """What holds for all channels; nothing where the theory does not reach."""
+    """An interval that holds for all channels; infinite where the theorems do not apply."""
     try:
         low, high = gershgorin_interval(operator.on(graph))
     except InputError:

@@ -15,7 +15,7 @@ from pgso.spectrum.expressions import expression_interval
 from pgso.spectrum.interval import discs, ends, gershgorin_interval
 
 METHODS = ("theorem2", "optimal")
-REACH = 4.0  # how far past the symmetric and the printed member the search goes
+REACH = 4.0  # how far beyond s = 0 and s = e2 + e3 the search goes
 
 
 def interval(
@@ -98,7 +98,7 @@ class _Radii:
 
     @torch.no_grad()
     def best(self, C: Tensor, side: float) -> float:
-        """The s that pulls the end on this side (+1: high, -1: low) in the furthest."""
+        """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
         p = self.exponent
         minimum = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),

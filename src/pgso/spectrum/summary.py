@@ -1,4 +1,4 @@
-"""What there is to say about one operator on one graph: bounds, extremes, density."""
+"""A summary of one operator on one graph: bounds, extreme eigenvalues, density."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pgso.spectrum.lanczos import NotConvergedError, eigenvalues
 from pgso.spectrum.optimal_interval import interval
 from pgso.spectrum.undirected import undirected
 
-LARGEST = 1e150  # of an operator whose spectrum can be shown
+LARGEST = 1e150  # entries and degrees beyond it overflow when they are squared
 
 
 @dataclass(frozen=True, eq=False)
