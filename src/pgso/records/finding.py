@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgso.errors import InputError
+from pgso.records.numerics import Revised
 from pgso.records.spec import SevenNumbers
 
 
@@ -76,7 +77,7 @@ class Spectrum(BaseModel):
     density: tuple[float, ...]
 
 
-class FindingRecord(BaseModel):
+class FindingRecord(Revised, BaseModel):
     """A finding, as JSON."""
 
     model_config = ConfigDict(frozen=True)

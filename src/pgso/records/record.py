@@ -6,10 +6,11 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.finding import FindingRecord
+from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec, SevenNumbers
 
 
-class RunRecord(BaseModel):
+class RunRecord(Revised, BaseModel):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
