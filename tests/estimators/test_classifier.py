@@ -64,6 +64,12 @@ def test_the_learned_operator_is_there(operator, number):
         assert (model.operator_[0] == pgso.PRESETS["gcn"]) == (operator == "fixed")
 
 
+def test_a_bank_takes_terms():
+    model = small(conv="bank", terms=("self", "mean", "gcn"), operator="fixed", epochs=2)
+    model.fit(EDGES, None, hidden(LABELS, None))
+    assert model.operator_ == (pgso.PRESETS["mean"], pgso.PRESETS["gcn"])
+
+
 GRAPHS = {
     "Graph": Graph.from_edge_index(EDGES),
     "tensor": EDGES,

@@ -88,3 +88,11 @@ def test_a_difference_that_is_written_as_zero_is_none():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 1e-5)
     assert "No other" in verdict_of(best, best, [best, other], OBJECTIVES["accuracy"])
+
+
+def test_neighbours_that_differ_are_not_called_alike():
+    best = rung("gcn, 2 hops", "own", ("gcn",), 0.0).model_copy(update={"hops": 2})
+    text = verdict_of(best, best, [best], OBJECTIVES["accuracy"], homophily=-0.8)
+    assert text.startswith("Neighbours differ, their neighbours are alike: GCN's own operator")
+    alike = verdict_of(best, best, [best], OBJECTIVES["accuracy"], homophily=0.8)
+    assert alike.startswith("Neighbours are alike")

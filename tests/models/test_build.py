@@ -2,6 +2,7 @@
 
 import pytest
 
+import pgso
 from pgso import RunSpec, load_task
 from pgso.convs.bank import BankConv
 from pgso.convs.filter import FilterConv
@@ -37,3 +38,27 @@ def test_a_filter_has_the_basis_and_the_degree_of_its_spec(karate):
 def test_terms_that_cannot_be_read_are_refused(karate):
     with pytest.raises(InputError, match="no preset is called 'gnc'"):
         build_model(RunSpec(dataset="karate", terms=("self", "gnc")), karate)
+
+
+def test_a_term_may_be_seven_numbers(karate):
+    S = "0,1,0.5,0,-0.4,-0.3,0.9"
+    spec = pgso.RunSpec(dataset="karate", conv="bank", terms=("self", "mean", f"{S}@out"))
+    model = build_model(spec, karate)
+    mean, learned = model.operators
+    assert mean.parameters_tuple() == pgso.PRESETS["mean"]
+    assert learned.parameters_tuple() == pytest.approx([float(value) for value in S.split(",")])
+    assert (mean.edges, learned.edges) == (None, "out")
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"conv": "gcn", "terms": ("self",)}, "terms are for conv bank, not for gcn"),
+        ({"conv": "bank", "terms": ("0,1,x",)}, "seven numbers with commas, got '0,1,x'"),
+        ({"conv": "bank", "terms": ("0,1,2",)}, "seven"),
+    ],
+)
+def test_terms_that_cannot_be_are_refused(karate, choices, words):
+    with pytest.raises(InputError, match=words) as caught:
+        build_model(pgso.RunSpec(dataset="karate", **choices), karate)
+    assert "\n" not in str(caught.value)

@@ -74,7 +74,12 @@ def run(
                 done[record.spec.key] = record
                 if record.status == "failed":
                     failures.append(record)
-                advance(f"{record.spec.dataset}, {record.spec.conv}, {record.spec.operator}")
+                how = (
+                    record.chosen
+                    if record.finding
+                    else f"{record.spec.conv}, {record.spec.operator}"
+                )
+                advance(f"{record.spec.dataset}, {how}")
 
             run_all(missing, store, data, engine, workers, address, tell)
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]

@@ -19,7 +19,7 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
     all); the others are trained on. Prediction works on the same graph or on another.
 
     Args:
-        conv: The base architecture: ``"gcn"``, ``"sgc"``, ``"gat"``, ``"gin"``.
+        conv: The base architecture: ``"gcn"``, ``"sgc"``, ``"gat"``, ``"gin"``, ``"bank"``.
         operator: ``"fixed"``, ``"pgso"`` (one S), ``"mpgso"`` (one per layer) or ``"auto"``.
         preset: Where S starts: a name, seven numbers, or None for the architecture's own.
         hidden_channels: Width of the hidden layers.
@@ -34,7 +34,8 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         validation_fraction: The share of the labelled nodes that choose the epoch.
         random_state: Of the initial weights, dropout, and the choice of validation nodes.
         head: ``"trained"``, a network; or ``"closed_form"``, the rung that :func:`pgso.find` keeps:
-            seconds, every labelled node fits and judges, and the options above do not count.
+            seconds, every labelled node fits and judges, and the other options do not count.
+        terms: Of ``conv="bank"``, such as ``("self", "gcn")``.
 
     Attributes:
         classes_: The labels, sorted.

@@ -49,6 +49,7 @@ class NodeEstimator(BaseEstimator):
         validation_fraction: float = 0.2,
         random_state: Any = 0,
         head: str = "trained",
+        terms: Any = None,
     ) -> None:
         self.conv = conv
         self.operator = operator
@@ -65,6 +66,7 @@ class NodeEstimator(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.head = head
+        self.terms = terms
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         raise NotImplementedError

@@ -177,19 +177,22 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
+    statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
     return FindingRecord(
         dataset=wanted["dataset"],
         seed=wanted["seed"],
         kind=problem.kind,
         metric=problem.metric,
-        graph=graph_statistics(problem),
+        graph=statistics,
         rungs=rungs,
         same_as=ladder.same_as,
         steps=tuple(ladder.steps),
         best=kept.name,
         reference=reference.name,
-        verdict=verdict_of(kept, reference, rungs, problem.objective),
+        verdict=verdict_of(
+            kept, reference, rungs, problem.objective, statistics.adjusted_homophily
+        ),
         headroom=max(gains, default=None),
         judges=len(best.losses),
         spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),

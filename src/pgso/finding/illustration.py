@@ -38,10 +38,15 @@ def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
         predicted = (problem.classes[chosen],)
         truth = (problem.classes[int(y)],) if int(y) >= 0 else ()
     else:
-        predicted = tuple(f"{value:.4g}" for value in out.tolist())
+        predicted = tuple(_written(value) for value in out.tolist())
         known = bool(y.isfinite().any())
-        truth = tuple(f"{value:.4g}" for value in y.tolist()) if known else ()
+        truth = tuple(_written(value) for value in y.tolist()) if known else ()
     return Prediction(item=name, predicted=predicted, probability=probability, truth=truth)
+
+
+def _written(value: float) -> str:
+    """Four digits; large numbers whole."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:

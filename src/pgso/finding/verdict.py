@@ -5,11 +5,16 @@ from collections.abc import Sequence
 from pgso.objectives import Objective
 from pgso.records.finding import RungRecord
 
+ALIKE = "Neighbours are alike"
 SUMS = ("adjacency", "gin", "signless_laplacian")
 
 
 def verdict_of(
-    best: RungRecord, reference: RungRecord, rungs: Sequence[RungRecord], objective: Objective
+    best: RungRecord,
+    reference: RungRecord,
+    rungs: Sequence[RungRecord],
+    objective: Objective,
+    homophily: float | None = None,
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain.
 
@@ -18,6 +23,7 @@ def verdict_of(
         reference: GCN's own.
         rungs: All of them.
         objective: What points are points of.
+        homophily: The graph's adjusted homophily; negative where neighbours differ.
     """
     over = None if reference.points is None else -reference.points
     gain = "" if over is None else f" ({difference(over, objective)} than with GCN's own operator)"
@@ -37,16 +43,18 @@ def verdict_of(
             left = f" The best alternative, {next_best.name}: {more}, {why}."
         else:
             left = " No other operator of this family scores better on these labels."
-    return _what(best, gain) + left
+    differ = homophily is not None and homophily < 0 and best.hops > 1
+    return _what(best, gain, differ) + left
 
 
-def _what(best: RungRecord, gain: str) -> str:
+def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
     terms = " + ".join(best.terms)
     if best.family == "features":
         return f"Labels follow the features: the graph adds nothing here{gain}; use no graph."
     if best.family == "own":
         name = best.terms[0].upper()
-        return f"Neighbours are alike: {name}'s own operator is right, nothing to gain."
+        why = "Neighbours differ, their neighbours are alike" if neighbours_differ else ALIKE
+        return f"{why}: {name}'s own operator is right, nothing to gain."
     if best.family == "presets":
         preset = best.terms[0]
         if preset in SUMS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pgso.errors import InputError
+from pgso.records.finding import FindingRecord
 from pgso.records.record import RunRecord
 from pgso.records.store import write_atomically
 
@@ -19,8 +20,10 @@ def thinned(record: RunRecord) -> RunRecord:
     ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
     """
     if record.finding is not None:
-        small = {"predictions": (), "spectrum": None, "code": ""}
-        record = record.model_copy(update={"finding": record.finding.model_copy(update=small)})
+        left_out: dict[str, Any] = {"predictions": (), "spectrum": None, "code": "", "same_as": {}}
+        finding = record.finding.model_dump(mode="json") | left_out
+        short = FindingRecord.model_validate(_rounded(finding))
+        record = record.model_copy(update={"finding": short})
     length = len(record.curves.get("loss", []))
     if "epoch" in record.curves or length == 0:
         return record
@@ -83,4 +86,6 @@ def _line(record: RunRecord) -> str:
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DIGITS)
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
     return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value

@@ -88,13 +88,23 @@ def follow(
     rng: Random, n: int, *, edges: str, operator: Callable[[csr_array, Array], Array] | None
 ) -> Drawn:
     """Labels are the largest of three random sums of what an operator makes of x; None: chance."""
-    A = EDGES[edges](rng, n)
-    x = rng.normal(size=(n, FEATURES))
+    A, x = _drawn(rng, n, edges)
     if operator is None:
         return A, x, rng.integers(3, size=n)
     signal = operator(A, x)
     signal = signal / signal.std(axis=0)
     return A, x, (signal @ rng.normal(size=(FEATURES, 3))).argmax(axis=1)
+
+
+def sums(rng: Random, n: int, *, edges: str) -> Drawn:
+    """Labels are the thirds of a sum over neighbours; the largest of sums is that of means too."""
+    A, x = _drawn(rng, n, edges)
+    values = A @ (x @ rng.normal(size=FEATURES))
+    return A, x, np.searchsorted(np.quantile(values, (1 / 3, 2 / 3)), values)
+
+
+def _drawn(rng: Random, n: int, edges: str) -> tuple[csr_array, Array]:
+    return EDGES[edges](rng, n), rng.normal(size=(n, FEATURES))
 
 
 def _random_edges(rng: Random, n: int) -> csr_array:
@@ -144,11 +154,6 @@ def _mean(A: csr_array, x: Array) -> Array:
     return found
 
 
-def _sum(A: csr_array, x: Array) -> Array:
-    found: Array = A @ x
-    return found
-
-
 def _against_the_mean(A: csr_array, x: Array) -> Array:
     mean = _mean(A, x)
     found: Array = x / x.std(axis=0) - mean / mean.std(axis=0)
@@ -187,7 +192,7 @@ WORLDS: dict[str, World] = {
             ("contrast", "separate", _against_the_mean),
         )
     },
-    "heavy-tailed-sums": World("degrees", partial(follow, edges="heavy-tailed", operator=_sum)),
+    "heavy-tailed-sums": World("degrees", partial(sums, edges="heavy-tailed")),
     "citations-features": World("features", partial(follow, edges="citations", operator=_itself)),
     "citations-cited": World(
         "direction", partial(follow, edges="citations", operator=_of_those_cited)
