@@ -8,6 +8,7 @@ import torch
 from pgso import GNN, Graph, RunSpec, load_task
 from pgso.data import ordering
 from pgso.data.ordering import fast_order, in_fast_order
+from pgso.graph import Relations
 from pgso.training.fit import fit_task
 
 
@@ -53,3 +54,14 @@ def test_small_graphs_stay_and_runs_may_keep_the_order(everything_is_large, monk
     assert torch.equal(orders[1], task.y)
     monkeypatch.setattr(ordering, "LARGE", 1000)
     assert in_fast_order(task) is task
+
+
+def test_relations_are_reordered_with_the_nodes(everything_is_large):
+    task = load_task("karate")
+    edges, n = task.graph.edge_index, task.num_nodes
+    relations = Relations({"near": edges[:, ::2], "far": edges[:, 1::2]}, n)
+    task = replace(task, relations=relations, ids=tuple(map(str, range(n))))
+    other = in_fast_order(task)
+    order = torch.tensor([int(name) for name in other.ids])
+    model = GNN("bank", task.num_features, 4, 2, terms=("self", "gcn@near", "mean@far")).eval()
+    torch.testing.assert_close(model(other.x, other.edges), model(task.x, task.edges)[order])
