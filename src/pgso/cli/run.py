@@ -144,7 +144,8 @@ def report(
         try:
             text = claims.page(ledgers)
         except InputError as error:  # pages of single studies may be made all the same
-            console.print(f"claims: {results / 'CLAIMS.md'} stays as it was: {error}")
+            stays = f"claims: {results / 'CLAIMS.md'} stays as it was: {error}"
+            console.print(stays, soft_wrap=True)
             return
         write_atomically(results / "CLAIMS.md", text)
         console.print(f"claims: {results / 'CLAIMS.md'}", soft_wrap=True)
