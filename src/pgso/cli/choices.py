@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pgso.cli.columns import show_columns
+from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
@@ -134,8 +136,16 @@ def check_names(spec: RunSpec) -> None:
     resolve(start if spec.preset is None else spec.preset)
 
 
-def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> str | None:
+def check(
+    spec: RunSpec, data: Path | None, needs_test: bool = False, console: Console | None = None
+) -> str | None:
     """Refuse, before the first of many runs, what would fail in every one of them.
+
+    Args:
+        spec: One of the runs.
+        data: Where datasets are.
+        needs_test: Whether there must be a test set.
+        console: Where to say what became of the columns of a user's table.
 
     Returns:
         What to be careful with on these data, in a sentence; mostly nothing.
@@ -153,6 +163,8 @@ def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> str | N
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
     build_model(spec, task)
+    if console is not None:
+        show_columns(console, task)
     return advice_on(task)
 
 

@@ -85,7 +85,7 @@ def compare(
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     device_of(device)  # refused before the first run
     if missing:
-        advice = choices.check(spec, data, needs_test=True)
+        advice = choices.check(spec, data, needs_test=True, console=console)
         if advice:
             console.print(f"Note: {advice}.", soft_wrap=True)
     with progress(console, dataset, len(missing)) as advance:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices
+from pgso.cli.columns import show_columns
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -101,6 +102,8 @@ def train(
             def watch(session: Any) -> None:
                 nonlocal under_way, seen
                 if session is not under_way:
+                    if under_way is None:
+                        show_columns(console, session.task)
                     if under_way is None and (advice := advice_on(session.task)):
                         console.print(f"Note: {advice}.", soft_wrap=True)
                     under_way, seen = session, 0

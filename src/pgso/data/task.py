@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pgso.data.arrays import Array, Arrays, check_arrays, check_objective, is_on_disk
 from pgso.data.batch import Batch, Slices
+from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES, Answer, Objective
@@ -59,6 +60,7 @@ class Task:
     columns: tuple[str, ...] | None = None  # and each column of x
     targets: tuple[str, ...] = ()  # the names of y's columns, where they are numbers
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
+    preparation: Preparation | None = None  # how x was made of the user's table
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -88,6 +90,7 @@ class Task:
             ids=arrays.ids,
             columns=arrays.columns,
             targets=arrays.targets,
+            preparation=arrays.preparation,
         )
 
     @property

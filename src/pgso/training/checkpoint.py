@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.models.build import build_model
 from pgso.models.gnn import GNN
@@ -90,6 +91,9 @@ def save_model(path: Path, session: Session) -> None:
         "categories": task.categories,
         "kind": task.kind,
         "columns": task.columns,
+        "preparation": None
+        if task.preparation is None
+        else task.preparation.model_dump(mode="json"),
         "targets": task.targets,
         "objective": task.metric,
         "scale": None if scale is None else scale.as_dict(),
@@ -136,6 +140,12 @@ def _naming(path: Path) -> Iterator[None]:
         ) from None
 
 
+def preparation_of(header: dict[str, Any], path: Path) -> Preparation:
+    """How a saved model wants the columns of a table; as they are, if it was trained on no table."""
+    with _naming(path):
+        return Preparation.model_validate(header.get("preparation") or {})
+
+
 def fitted(header: dict[str, Any], task: "Task") -> "Task":
     """The task with its columns in the order that the model knows; refused if it does not fit."""
     for what, wanted, given in (
@@ -175,6 +185,8 @@ class _Shape:
         categories = header["categories"]
         self.categories = None if categories is None else tuple(map(_count, categories))
         self.kind = header["kind"]
+        if self.kind not in ("node", "graph", "link"):
+            raise ValueError(f"{self.kind!r:.40} is no kind of task")
         if not all(isinstance(name, str) for name in header["classes"]):
             raise ValueError("classes that are no words")
 
