@@ -1,6 +1,7 @@
 """A saved model says whose columns it takes."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def write_grid():
 
 
 SHOP = "shop_id;city;income;since\n" + "".join(
-    f"s{i};{['Nice', 'Lyon'][i % 2]};{'' if i % 5 == 0 else 1000 * i + 500.5};2024-01-{i % 28 + 1}\n"
+    f"s{i};{['Nice', 'Lyon'][i % 2]};{'' if i % 5 == 0 else 1000 * i + 500.5};2024-01-1{i % 9}\n"
     for i in range(30)
 )
 
@@ -70,4 +71,5 @@ def test_a_table_is_prepared_again_as_it_was_for_training(pgso, tmp_path, metric
 def predictions(pgso, folder):
     shown = pgso("predict", "m.safetensors", folder)
     assert shown.exit_code == 0, shown.output
-    return {row["id"]: row for row in csv.DictReader(open("predictions.csv"))}
+    lines = Path("predictions.csv").read_text().splitlines()
+    return {row["id"]: row for row in csv.DictReader(lines)}

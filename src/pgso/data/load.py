@@ -81,10 +81,10 @@ def load_task(
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
     """The data of a spec."""
+    options: dict[str, Any] = dict(spec.data_options)
     return load_task(
-        spec.dataset, root, spec.seed,
-        task=spec.task, objective=spec.objective, **spec.data_options,
-    )  # fmt: skip
+        spec.dataset, root, spec.seed, task=spec.task, objective=spec.objective, **options
+    )
 
 
 def _find(name: str, root: Path) -> Dataset:

@@ -141,7 +141,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def preparation_of(header: dict[str, Any], path: Path) -> Preparation:
-    """How a saved model wants the columns of a table; as they are, if it was trained on no table."""
+    """How a saved model wants the columns of a table; as they are, if it knows of none."""
     with _naming(path):
         return Preparation.model_validate(header.get("preparation") or {})
 

@@ -1,6 +1,7 @@
 """Tables of any cells become features, fitted on training rows, the same again for a model."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def write(tmp_path):
         folder.mkdir(exist_ok=True)
         ids = columns["customer"]
         (folder / "features.csv").write_text(text_of(columns, separator))
-        edges = [f"{a}{separator}{b}" for a, b in zip(ids, ids[1:], strict=False)]
+        edges = [f"{a}{separator}{b}" for a, b in pairwise(ids)]
         (folder / "edges.csv").write_text(f"from_id{separator}to_id\n" + "\n".join(edges))
         labels = [f"{c}{separator}{i % 2}\n" for i, c in enumerate(ids)]
         (folder / "labels.csv").write_text(f"customer{separator}churn\n" + "".join(labels))
@@ -138,9 +139,11 @@ def test_columns_json_overrules(write):
         "income": "category", "city": "category", "since": "leave out", "newsletter": "boolean",
         "email": "leave out",
     }  # fmt: skip
-    with pytest.raises(InputError, match="features.csv has no column 'town'; it has income, city"):
+    with pytest.raises(
+        InputError, match=r"features\.csv has no column 'town'; it has income, city"
+    ):
         load_task(write(table(), town="category"))
-    with pytest.raises(InputError, match="a column is one of number, as is, .* got 'words'"):
+    with pytest.raises(InputError, match=r"a column is one of number, as is, .* got 'words'"):
         load_task(write(table(), city="words"))
 
 

@@ -112,9 +112,9 @@ def _fitted(
         return _left_out(name, reason)
     if not present:
         return _left_out(name, "its cells are empty in every training row")
-    reason = None if chosen else _id_like(name, kind, everywhere)
-    if reason is not None:
-        return _left_out(name, f"{reason} looks like an id; overrule it in columns.json")
+    looks = None if chosen else _id_like(name, kind, everywhere)
+    if looks is not None:
+        return _left_out(name, f"{looks} looks like an id; overrule it in columns.json")
     has_missing = len(present) < len(learned)
     if kind == "category":
         return _category(name, present, c, has_missing)

@@ -168,7 +168,7 @@ def days_of(cell: str, date_format: str) -> float | None:
         if date_format == ISO:
             moment = datetime.fromisoformat(cell)
         else:
-            moment = datetime.strptime(cell, date_format)  # noqa: DTZ007: dates have no zone
+            moment = datetime.strptime(cell, date_format)
     except ValueError:
         return None
     return (moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) / 86400
