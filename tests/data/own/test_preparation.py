@@ -140,7 +140,7 @@ def test_columns_json_overrules(write):
         "email": "leave out",
     }  # fmt: skip
     with pytest.raises(
-        InputError, match=r"features\.csv has no column 'town'; it has income, city"
+        InputError, match=r"features\.csv has no column 'town'; it has income"
     ):
         load_task(write(table(), town="category"))
     with pytest.raises(InputError, match=r"a column is one of number, as is, .* got 'words'"):
