@@ -65,6 +65,7 @@ class RunSpec(BaseModel):
 
     # the model
     conv: str = "gcn"
+    terms: tuple[str, ...] | None = None  # of a bank; None: its own
     operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True

@@ -7,6 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgso.objectives import OBJECTIVES
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.records.store import write_atomically
 from pgso.report.grid import Grid
@@ -65,6 +66,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
     The interval belongs to the difference to the rung that was challenged, so it is drawn around
     the rung's own loss.
     """
+    objective = OBJECTIVES[record.metric]
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     reaches = [_reach(rung) for rung in rungs]
     low = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
@@ -82,7 +84,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
             kind = "reference"
         text = f"{rung.name}: loss {rung.loss:.4f}"
         if rung.test is not None:
-            text += f", test {_score(rung.test)}"
+            text += f", test {objective.written(rung.test)}"
         left, right = place(rung.loss - reach), place(rung.loss + reach)
         marks.append(
             Mark(rung.name, ROW * (row + 0.5) + 4, place(rung.loss), left, right, kind, text)
@@ -93,16 +95,16 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
 
 def rungs_grid(record: FindingRecord) -> Grid:
     """Every rung with its scores and its evidence."""
-    rows = []
+    rows, objective = [], OBJECTIVES[record.metric]
     for rung in sorted(record.rungs, key=lambda rung: rung.loss):
-        scores = [_score(value) for value in (rung.loo, rung.val, rung.test)]
+        scores = [objective.written(value) for value in (rung.loo, rung.val, rung.test)]
         chance = "-" if rung.p is None else ("<0.001" if rung.p < 0.001 else f"{rung.p:.3f}")
         blocks = ", ".join(rung.blocks)
         rows.append((rung.name, blocks, f"{rung.loss:.4f}", *scores, chance, f"{rung.seconds:.2f}"))
     header = ("rung", "blocks", "loss", "leave-one-out", "validation", "test", "chance", "seconds")
     caption = (
-        f"{record.metric}; loss: of {record.judges:,} labels, none predicted by a fit that saw it; "
-        "chance: that one of the challengers looks this much better without being better"
+        f"{objective.heading}; loss: of {record.judges:,} labels, none predicted by a fit that saw "
+        "it; chance: that one of the challengers looks this much better without being better"
     )
     return Grid("Every rung", header, tuple(rows), caption)
 
@@ -141,7 +143,3 @@ def _degrees(record: FindingRecord) -> str:
 
 def _reach(rung: RungRecord) -> float:
     return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}"
