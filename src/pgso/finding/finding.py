@@ -16,7 +16,9 @@ from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.inputs import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
+from pgso.finding.rungs.features import NO_GRAPH
 from pgso.finding.rungs.own import GCN
+from pgso.finding.signal import signal_of, with_signal
 from pgso.finding.statistics import graph_statistics
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
@@ -156,6 +158,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     rungs = tuple(_rung(fitted, best, problem) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
+    signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
     is_directed = not problem.graph.is_undirected
     return FindingRecord(
@@ -169,7 +172,10 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         steps=tuple(ladder.steps),
         best=kept.name,
         reference=reference.name,
-        verdict=verdict_of(kept, reference, rungs, problem.objective),
+        signal=signal,
+        verdict=with_signal(
+            verdict_of(kept, reference, rungs, problem.objective), signal, problem
+        ),
         headroom=max(gains, default=None),
         judges=len(best.losses),
         spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
