@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 import pgso
 from pgso.errors import InputError
 from pgso.finding import find
+from pgso.finding import problem as problem_module
 from pgso.objectives import OBJECTIVES
 from tests.finding.problems import GCN, generated
 
@@ -186,3 +187,26 @@ def test_bad_input_is_refused_in_one_sentence(case):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "many labels", "many labels, sparse"])
+def test_another_graph_gets_the_same_weights(problem, kind, monkeypatch):
+    x = problem.x
+    if "many" in kind:
+        monkeypatch.setattr(problem_module, "MANY_LABELS", 10)
+        monkeypatch.setattr(problem_module, "COMPONENTS", 4)
+    if "sparse" in kind:
+        x = scipy.sparse.csr_array(problem.x.relu().numpy())
+    found = find(problem.graph, x, problem.y, train=problem.train)
+    again = found.predict(problem.graph.edge_index, x)
+    torch.testing.assert_close(again, found.predict(), rtol=1e-4, atol=1e-5)
+    lonely = found.predict(scipy.sparse.coo_array((100, 100)), x[np.arange(100)])  # no edge
+    assert lonely.shape == (100, 3)
+    assert lonely.isfinite().all()
+
+
+def test_what_does_not_fit_the_head_is_refused(found, problem):
+    with pytest.raises(InputError, match="give both or neither"):
+        found.predict(problem.graph)
+    with pytest.raises(InputError, match="x has 3 columns, the head takes 8"):
+        found.predict(problem.graph, problem.x[:, :3])

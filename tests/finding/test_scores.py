@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pgso.finding.problem import Problem
-from pgso.finding.scores import losses, outputs, score
+from pgso.finding.scores import Readout, losses, score
 from pgso.objectives import OBJECTIVES
 from tests.finding.problems import generated
 
@@ -25,7 +25,7 @@ def test_balanced_losses_are_those_of_a_world_of_equal_classes():
         problem, y=y, train=torch.arange(100), val=torch.arange(0), classes=("a", "b")
     )
     values = torch.tensor([[0.9, 0.1]]).expand(100, 2)  # the priors, for everybody
-    out = outputs(problem, values, 1.0)
+    out = Readout.of(problem, 1.0)(values)
     torch.testing.assert_close(out.softmax(1), torch.full((100, 2), 0.5, dtype=torch.float64))
     found = losses(problem, [(out, y)])
     assert float(found[:90].sum()) == pytest.approx(float(found[90:].sum()))
@@ -44,7 +44,7 @@ def test_numbers_come_back_in_their_units():
     torch.testing.assert_close(
         numbers.targets.square().mean(0), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=0
     )
-    decoded = outputs(numbers, numbers.targets, 1.0)
+    decoded = Readout.of(numbers, 1.0)(numbers.targets)
     torch.testing.assert_close(decoded.float(), y[numbers.train])
     off = decoded + torch.tensor([0.1, 5.0])
     assert losses(numbers, [(off, y[numbers.train])]).numpy() == pytest.approx(

@@ -11,8 +11,10 @@ from torch import Tensor
 
 import pgso
 from pgso.data import Task, load_task
+from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
+from pgso.finding.head import Head
 from pgso.finding.inputs import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
@@ -53,10 +55,27 @@ class Finding:
         """The rung that is kept."""
         return self.record.rung(self.record.best)
 
-    def predict(self) -> Tensor:  # (items, C)
-        """Class probabilities, or values, of every node or graph."""
+    def predict(self, graph: Any = None, x: Any = None) -> Tensor:  # (items, C)
+        """Class probabilities, or values, of every node or graph.
+
+        Args:
+            graph: Another graph to predict on (node tasks only); by default the one searched.
+            x: Its features, with the same columns.
+        """
         with torch.no_grad():
-            return self._ladder.predict(self._best)
+            if graph is None and x is None:
+                out = self._ladder.predict(self._best)
+            else:
+                if graph is None or x is None:
+                    raise InputError("another graph comes with its own x; give both or neither")
+                features = as_tensor(read_features(x))
+                out = self.head()(features, read_graph(graph, features.size(0)))
+            return (out.softmax(dim=1) if self._ladder.problem.classes else out).float()
+
+    def head(self) -> Head:
+        """The weights of the kept rung as a module: ``head(x, graph)``; node tasks only."""
+        best = self._best
+        return Head(self._ladder.problem, best.words, best.fit, best.readout)
 
     def spec(self) -> RunSpec:
         """The run that trains a network with the operator that was found."""

@@ -16,7 +16,7 @@ from pgso.finding.ridge import Block, Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, Rung
 from pgso.finding.rungs.features import NO_GRAPH
 from pgso.finding.rungs.own import GCN, GIN
-from pgso.finding.scores import losses, outputs, score, temperature
+from pgso.finding.scores import Readout, losses, score, temperature
 from pgso.finding.threads import threads_for
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
@@ -32,7 +32,7 @@ class Fitted:
     rung: Rung
     words: tuple[Word, ...]  # without those whose scale is 0
     fit: Fit
-    factor: float  # the temperature of its class scores
+    readout: Readout
     losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
     loo: float | None  # scores
     val: float | None
@@ -117,10 +117,8 @@ class Ladder:
         return self.fitted[rung.name]
 
     def predict(self, best: Fitted) -> Tensor:  # (items, C)
-        """Class probabilities or values of every node or graph."""
-        values = self.blocks.predict(best.words, best.fit)
-        out = outputs(self.problem, values, best.factor)
-        return (out.softmax(dim=1) if self.problem.classes else out).float()
+        """Logits or numbers of every node or graph."""
+        return best.readout(self.blocks.predict(best.words, best.fit))
 
     def _fit(
         self,
@@ -133,15 +131,15 @@ class Ladder:
         problem = self.problem
         found = fit(blocks, problem.targets, shares)
         y, objective = problem.y, problem.objective
-        factor = temperature(problem, found.loo)
-        out = outputs(problem, self.blocks.predict(words, found), factor)
-        train = outputs(problem, found.loo, factor), y[problem.train]
+        readout = Readout.of(problem, temperature(problem, found.loo))
+        out = readout(self.blocks.predict(words, found))
+        train = readout(found.loo), y[problem.train]
         val, test = ((out[part], y[part]) for part in (problem.val, problem.test))
         return Fitted(
             rung=rung,
             words=words,
             fit=found,
-            factor=factor,
+            readout=readout,
             losses=losses(problem, [train, val]),
             loo=score(objective, *train),
             val=score(objective, *val),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
+from pgso.finding.preparation import Preparation
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.objectives.scale import Scale
@@ -44,6 +45,7 @@ class Problem:
     classes: tuple[str, ...]  # empty: regression
     nodes_per_graph: Tensor
     num_features: int  # before x was prepared
+    preparation: Preparation | None = None  # what was done to the features of nodes
     categories: tuple[int, ...] | None = None  # of integer features, which are one-hot here
 
     @classmethod
@@ -75,14 +77,20 @@ class Problem:
     def prepared(cls, *, x: Tensor, **fields: Any) -> "Problem":
         """The same fields, of which x is as it was given."""
         fields.setdefault("num_features", x.size(1))
-        many = fields["kind"] == "node" and len(fields["train"]) > MANY_LABELS
-        ready = _prepare(x, fields["kind"], many and x.size(1) > COMPONENTS)
+        preparation = None
+        if fields["kind"] == "graph":
+            x = (x if x.layout == torch.strided else x.to_dense()).float()
+            ready = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
+        else:
+            is_large = len(fields["train"]) > MANY_LABELS and x.size(1) > COMPONENTS
+            preparation = Preparation.of(x, COMPONENTS if is_large else None)
+            ready = preparation(x)
         if not fields["classes"]:
             known = fields["y"].isfinite()
             fields["train"] = fields["train"][known[fields["train"]].all(dim=1)]
             for part in ("val", "test"):
                 fields[part] = fields[part][known[fields[part]].any(dim=1)]
-        return cls(x=ready, **fields)
+        return cls(x=ready, preparation=preparation, **fields)
 
     @property
     def objective(self) -> Objective:
@@ -98,8 +106,8 @@ class Problem:
     def targets(self) -> Tensor:  # (labels, C), 64 bits
         """One column per class, 1 for a label's own; or the numbers, standardised."""
         y = self.y[self.train]
-        if self._scale is not None:
-            return self._scale.encode(y.double())
+        if self.scale is not None:
+            return self.scale.encode(y.double())
         return torch.nn.functional.one_hot(y, len(self.classes)).double()
 
     @cached_property
@@ -112,59 +120,10 @@ class Problem:
         weight[: len(found)] = found.where(found > 0, torch.ones_like(found))
         return weight
 
-    def decode(self, values: Tensor) -> Tensor:
-        """Numbers in their own unit, from standardised ones."""
-        assert self._scale is not None
-        return self._scale.decode(values)
-
     @cached_property
-    def _scale(self) -> Scale | None:
+    def scale(self) -> Scale | None:
+        """How numbers are standardised; None of classes."""
         return self.objective.scale(self.y[self.train], log=False)
-
-
-def _prepare(x: Tensor, kind: str, many: bool) -> Tensor:
-    """Features as the class says."""
-    if kind == "graph":
-        x = (x if x.layout == torch.strided else x.to_dense()).float()
-        return torch.cat([x, x.new_ones(len(x), 1)], dim=1)
-    if x.layout != torch.strided:
-        x = unit_rows(x)
-    return principal_components(x, COMPONENTS) if many else standardised(x)
-
-
-def unit_rows(x: Tensor) -> Tensor:
-    """Sparse rows of norm 1, so that a long text does not count more than a short one."""
-    rows = torch.repeat_interleave(torch.arange(x.size(0)), x.crow_indices().diff())
-    squares = torch.zeros(x.size(0)).index_add_(0, rows, x.values().float().square())
-    values = x.values().float() / squares.sqrt().clamp(min=1e-30)[rows]
-    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, size=x.shape)
-
-
-def standardised(x: Tensor) -> Tensor:
-    """Dense columns with mean 0 and variance 1; sparse features as they are."""
-    if x.layout != torch.strided:
-        return x
-    x = x.float()
-    centred = x - x.mean(dim=0)
-    deviation = centred.square().mean(dim=0).sqrt()
-    return centred / torch.where(deviation > 1e-6 * x.abs().amax(dim=0), deviation, torch.inf)
-
-
-def principal_components(x: Tensor, number: int) -> Tensor:  # (n, F) -> (n, number)
-    """The leading principal components of x, from the decomposition of xᵀ x."""
-    n = x.size(0)
-    if x.layout == torch.strided:
-        x = standardised(x)
-        gram = x.t() @ x
-        mean = x.new_zeros(1, x.size(1))
-    else:
-        dense = x.to_dense()
-        mean = dense.mean(dim=0, keepdim=True)
-        gram = dense.t() @ dense - n * mean.t() @ mean
-    _, V = torch.linalg.eigh(gram.double())
-    V = V[:, -number:].flip(1).float()
-    components: Tensor = x @ V - mean @ V
-    return components
 
 
 def _one_hot(x: Tensor, categories: tuple[int, ...]) -> Tensor:

@@ -1,6 +1,7 @@
 """How good predictions are: per label for the evidence, and as the objective's score for people."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -9,6 +10,7 @@ from torch.nn.functional import cross_entropy
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import ROWS, sample
 from pgso.objectives import Objective
+from pgso.objectives.scale import Scale
 
 TEMPERATURES = tuple(2 ** (k / 2) for k in range(-4, 15))
 
@@ -42,23 +44,37 @@ def temperature(problem: Problem, loo: Tensor) -> float:
         loo, y = loo[rows], y[rows]
 
     def loss(factor: float) -> float:
-        out = outputs(problem, loo, factor)
+        out = Readout.of(problem, factor)(loo)
         return float(cross_entropy(out, y, problem.class_weight))
 
     return min(TEMPERATURES, key=loss)
 
 
-def outputs(problem: Problem, values: Tensor, factor: float) -> Tensor:  # (n, C) -> (n, C)
-    """What ridge regression says, as the objective reads it.
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """From what ridge regression says to what the objective reads.
 
     Numbers are in the unit of the targets. Classes have calibrated logits. Where the objective
     counts every class the same, a class is likely if its value is above its share of the labels.
     """
-    if not problem.classes:
-        return problem.decode(values.double())
-    if problem.class_weight is not None:
-        values = values - problem.targets.mean(dim=0)
-    return factor * values.double()
+
+    factor: float  # of classes
+    centre: Tensor | None  # (C,) the classes' shares
+    scale: Scale | None  # of numbers
+
+    @classmethod
+    def of(cls, problem: Problem, factor: float) -> "Readout":
+        """That of a problem, with a :func:`temperature`."""
+        is_balanced = problem.class_weight is not None
+        centre = problem.targets.mean(dim=0) if is_balanced else None
+        return cls(factor, centre, problem.scale)
+
+    def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
+        """Logits, or numbers."""
+        values = values.double()
+        if self.scale is not None:
+            return self.scale.decode(values)
+        return self.factor * (values if self.centre is None else values - self.centre)
 
 
 def losses(problem: Problem, parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
@@ -66,7 +82,7 @@ def losses(problem: Problem, parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
 
     Args:
         problem: Whose labels they are.
-        parts: Pairs of :func:`outputs` (n, C) and true values.
+        parts: Pairs of outputs (n, C) and true values.
     """
     out, y = (torch.cat(side) for side in zip(*parts, strict=True))
     if problem.classes:
