@@ -8,7 +8,7 @@ from torch import Tensor
 from pgso.finding.evidence import compare
 from pgso.finding.ladder import Fitted
 from pgso.finding.problem import Problem
-from pgso.finding.scores import losses
+from pgso.finding.scores import Readout, losses
 
 Signal = Literal["features", "graph", "both", "neither"]
 RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
@@ -43,20 +43,18 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
 def guessing(problem: Problem) -> Tensor:  # (train + val,)
     """The losses of a guess that looks at nothing: the classes' shares, or the mean.
 
-    As for the rungs, no training label is guessed from itself.
+    As for the rungs, a training number is not guessed from itself, and the shares are those that
+    their logits start from.
     """
     y, train, val = problem.y, problem.train, problem.val
-    targets = problem.targets
-    if not problem.classes:
-        targets = y[train].double()
-    total, n = targets.sum(dim=0), len(targets)
-    without, everyone = (total - targets) / max(n - 1, 1), (total / n).expand(len(val), -1)
     if problem.classes:
-        if problem.class_weight is not None:  # every class counts the same
-            without, everyone = torch.ones_like(without), torch.ones_like(everyone)
-        K = len(problem.classes)
-        without, everyone = ((n * p + 1 / K).log() for p in (without, everyone))
-    return losses(problem, [(without, y[train]), (everyone, y[val])])
+        nothing = Readout.of(problem, 0.0)
+        guesses = (nothing(y.new_zeros(len(part), len(problem.classes))) for part in (train, val))
+    else:
+        known = y[train].double()
+        others = (known.sum(dim=0) - known) / max(len(known) - 1, 1)
+        guesses = iter((others, known.mean(dim=0).expand(len(val), -1)))
+    return losses(problem, list(zip(guesses, (y[train], y[val]), strict=True)))
 
 
 def with_signal(verdict: str, signal: Signal, problem: Problem) -> str:
