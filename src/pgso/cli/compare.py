@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pgso.cli import choices
+from pgso.cli.baselines import judge
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -95,18 +96,21 @@ def compare(
 
         records = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
     comparison = compare_records(records)
+    judgement = judge(records, data)
+    console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
     if not as_json:
         console.print(comparison_table(comparison))
+        judgement.show(console, records[0])
         console.print(operator_table(records))
     parts = [dataset, spec.conv, base, spec.task, spec.objective]
     folder = out / "-".join(choices.slug(part) for part in parts if part)
     page = write_report(records, folder, spectra_of(records, data), command=context.obj)
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
+        found |= judgement._asdict()
         keys = [record.spec.key for record in records]
         typer.echo(json.dumps(found | {"records": keys}))
     else:
-        console.print(f"\n{comparison.verdict}", style="bold", soft_wrap=True)
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in records):
         raise typer.Exit(1)

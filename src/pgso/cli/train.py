@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices
+from pgso.cli.baselines import judge
 from pgso.cli.columns import show_columns
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
@@ -132,6 +133,8 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
+    if record.status == "done":
+        judge([record], data).show(console, record)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
         nothing = "none, for no epoch came to its end"
