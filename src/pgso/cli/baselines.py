@@ -45,7 +45,8 @@ def judge(records: Sequence[RunRecord], data: Path | None) -> Judgement:
     for group in found.values():
         for baseline in group:
             entry = merged.setdefault(
-                baseline.name, {"name": baseline.name, "label": baseline.label, "val": [], "test": []}
+                baseline.name,
+                {"name": baseline.name, "label": baseline.label, "val": [], "test": []},
             )
             for part in ("val", "test"):
                 score = getattr(baseline, part)

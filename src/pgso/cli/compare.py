@@ -47,6 +47,9 @@ def compare(
     engine: choices.Engine = "local",
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
+    ] = False,
     data: choices.Data = None,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
@@ -102,9 +105,9 @@ def compare(
         console.print(comparison_table(comparison))
         judgement.show(console, records[0])
         console.print(operator_table(records))
-    parts = [dataset, spec.conv, base, spec.task, spec.objective]
-    folder = out / "-".join(choices.slug(part) for part in parts if part)
-    page = write_report(records, folder, spectra_of(records, data), command=context.obj)
+    folder = out / choices.folder_of(spec)
+    spectra = spectra_of(records, data)
+    page = write_report(records, folder, spectra, command=context.obj, figures=figures)
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
         found |= judgement._asdict()

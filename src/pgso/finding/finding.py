@@ -192,9 +192,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         best=kept.name,
         reference=reference.name,
         signal=signal,
-        verdict=with_signal(
-            verdict_of(kept, reference, rungs, problem.objective), signal, problem
-        ),
+        verdict=with_signal(verdict_of(kept, reference, rungs, problem.objective), signal, problem),
         headroom=max(gains, default=None),
         judges=len(best.losses),
         spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),

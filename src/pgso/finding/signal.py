@@ -49,11 +49,12 @@ def guessing(problem: Problem) -> Tensor:  # (train + val,)
     y, train, val = problem.y, problem.train, problem.val
     if problem.classes:
         nothing = Readout.of(problem, 0.0)
-        guesses = (nothing(y.new_zeros(len(part), len(problem.classes))) for part in (train, val))
+        shape = (len(train) + len(val), len(problem.classes))
+        guesses = nothing(torch.zeros(shape)).split([len(train), len(val)])
     else:
         known = y[train].double()
         others = (known.sum(dim=0) - known) / max(len(known) - 1, 1)
-        guesses = iter((others, known.mean(dim=0).expand(len(val), -1)))
+        guesses = others, known.mean(dim=0).expand(len(val), -1)
     return losses(problem, list(zip(guesses, (y[train], y[val]), strict=True)))
 
 

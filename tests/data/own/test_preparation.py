@@ -139,9 +139,7 @@ def test_columns_json_overrules(write):
         "income": "category", "city": "category", "since": "leave out", "newsletter": "boolean",
         "email": "leave out",
     }  # fmt: skip
-    with pytest.raises(
-        InputError, match=r"features\.csv has no column 'town'; it has income"
-    ):
+    with pytest.raises(InputError, match=r"features\.csv has no column 'town'; it has income"):
         load_task(write(table(), town="category"))
     with pytest.raises(InputError, match=r"a column is one of number, as is, .* got 'words'"):
         load_task(write(table(), city="words"))

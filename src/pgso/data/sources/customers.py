@@ -50,7 +50,7 @@ def load(
     rows, own = _customers(rng, size)
     edge_index, calls = _calls(rng, size)
     source, target = edge_index
-    heard = np.bincount(target, weights=calls * own[source], minlength=size)
+    heard: Array = np.bincount(target, weights=calls * own[source], minlength=size)
     heard = heard / np.maximum(np.bincount(target, weights=calls, minlength=size), 1)
     reason = {
         "features": _standardised(own),
@@ -123,7 +123,8 @@ def _calls(rng: np.random.Generator, n: int) -> tuple[Array, Array]:  # (2, E), 
     popularity = rng.lognormal(0, 0.5, n)
     pairs = rng.choice(n, size=(2, CONTACTS * n), p=popularity / popularity.sum())
     pairs = np.unique(np.sort(pairs[:, pairs[0] != pairs[1]], axis=0), axis=1)
-    edge_index, weight = merged(pairs, 1.0 + rng.poisson(2, pairs.shape[1]), n, True, "customers")
+    calls = 1.0 + np.asarray(rng.poisson(2, pairs.shape[1]))
+    edge_index, weight = merged(pairs, calls, n, True, Path("customers"))
     assert weight is not None
     return edge_index, weight
 
