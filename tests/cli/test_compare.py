@@ -10,7 +10,7 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra, **_: folder / "none")
+    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
@@ -18,7 +18,7 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
     assert shown.exit_code == 0, shown.output
     for word in ("fixed", "PGSO", "mPGSO", "95 % interval", "m1", "report:"):
         assert word in shown.stdout
-    text = (tmp_path / "runs" / "karate-gcn" / "report.html").read_text()
+    text = (tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html").read_text()
     assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
     assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 8
     assert "Against a stronger network: a fixed residual gcn of 4 layers with batch norm" in text
@@ -105,4 +105,4 @@ def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)
     assert found["metric"] == "link_auc"
-    assert found["report"].endswith("karate-gcn-link/none")
+    assert found["report"].endswith("karate-gcn-link-epochs-5/none")

@@ -1,6 +1,10 @@
 """A saved model says whose columns it takes."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 
 def test_columns_without_names_are_not_taken_from_another_dataset_in_silence(pgso):
@@ -22,3 +26,50 @@ def write_grid():
     edges = np.stack([np.arange(20), np.roll(np.arange(20), 1)])
     y, x = np.arange(20) % 2, rng.random((20, 7)).astype(np.float32)
     np.savez("grid.npz", edge_index=edges, y=y, x=x)
+
+
+SHOP = "shop_id;city;income;since\n" + "".join(
+    f"s{i};{['Nice', 'Lyon'][i % 2]};{'' if i % 5 == 0 else 1000 * i + 500.5};2024-01-1{i % 9}\n"
+    for i in range(30)
+)
+
+
+def write_shop(folder, features=SHOP, labels=True):
+    folder.mkdir()
+    (folder / "features.csv").write_text(features)
+    edges = "".join(f"s{i};s{(i + 1) % 30};{1 + i % 3}\n" for i in range(30))
+    (folder / "edges.csv").write_text("from;to;orders\n" + edges)
+    if labels:
+        answers = "".join(f"s{i};{'no' if i % 2 else 'yes'}\n" for i in range(30))
+        (folder / "labels.csv").write_text("shop_id;churn\n" + answers)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "macro_f1"])
+def test_a_table_is_prepared_again_as_it_was_for_training(pgso, tmp_path, metric):
+    write_shop(tmp_path / "shops")
+    trained = pgso(
+        "train", "shops", "--epochs", 3, "--option", f"metric={metric}", "--save", "m.safetensors"
+    )
+    assert trained.exit_code == 0, trained.output
+    assert "standardised (mean" in trained.stdout
+    assert "3 columns became 5 features" in trained.stdout
+    rows = predictions(pgso, "shops")
+    assert list(rows["s0"]) == [
+        "id", "prediction", "probability", "p(no)", "p(yes)", "label", "split",
+    ]  # fmt: skip
+    assert rows["s0"]["label"] == "yes"
+    assert {row["split"] for row in rows.values()} == {"train", "val", "test"}
+    # The same shops among others with incomes a hundred times theirs, without labels.
+    others = SHOP + "".join(f"t{i};Nice;{100_000 * i};2025-01-01\n" for i in range(5))
+    write_shop(tmp_path / "more", others, labels=False)
+    again = predictions(pgso, "more")
+    assert "label" not in again["s0"]
+    for name, row in rows.items():
+        assert again[name]["p(yes)"] == row["p(yes)"]
+
+
+def predictions(pgso, folder):
+    shown = pgso("predict", "m.safetensors", folder)
+    assert shown.exit_code == 0, shown.output
+    lines = Path("predictions.csv").read_text().splitlines()
+    return {row["id"]: row for row in csv.DictReader(lines)}

@@ -102,11 +102,15 @@ def test_another_folder_is_predicted_without_labels_and_by_the_names_of_its_colu
     swapped = [line.split(",") for line in FRIENDS.split()]
     table = "".join(f"{node},{g},{f}\n" for node, f, g in swapped)
     there = write_folder(tmp_path / "there", features=table, labels=None, splits=None)
-    assert predictions(pgso, tmp_path / "other.csv", there) == expected
+    found = predictions(pgso, tmp_path / "other.csv", there)
+    assert [row | found[name] for name, row in expected.items()] == list(expected.values())
+    assert [expected[name]["label"] for name in ("ann", "bob")] == ["red", "blue"]
+    assert [expected[name]["split"] for name in ("ann", "cid", "fay")] == ["train", "val", "test"]
+    assert not {"label", "split"} & set(found["ann"])
     write_folder(there, features=table.replace("node,g,f", "node,g,h"))
     refused = pgso("predict", "best.safetensors", there)
     assert refused.exit_code == 2
-    assert "a feature called 'f'" in refused.stderr
+    assert "has no column 'f', which the model was trained with" in refused.stderr
 
 
 def test_nodes_without_features_are_known_by_their_names(pgso, tmp_path):

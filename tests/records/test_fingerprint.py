@@ -32,7 +32,7 @@ def test_files_that_are_no_part_of_the_dataset_do_not_count(tmp_path):
     (tmp_path / "predictions.csv").write_text("a,1")
     (tmp_path / "best.safetensors").write_text("")
     assert fingerprint(str(tmp_path)) == before
-    assert set(HEADERS) | {"features.npy"} == set(READ)
+    assert set(HEADERS) | {"features.npy", "columns.json"} == set(READ)
 
 
 def test_a_folder_that_is_called_like_a_dataset_is_not_it(tmp_path, monkeypatch):

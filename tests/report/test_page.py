@@ -28,7 +28,9 @@ def page_of(runs, heading="toy", spectra=None, **more):
 
 
 def test_a_report_is_a_page_a_text_and_figures(tmp_path):
-    path = write_report(make_runs(THREE)[:1], tmp_path / "new" / "folder", command="pgso compare")
+    path = write_report(
+        make_runs(THREE)[:1], tmp_path / "new" / "folder", command="pgso compare", figures=True
+    )
     assert path == tmp_path / "new" / "folder" / "report.html"
     text = (path.parent / "report.md").read_text()
     assert text.startswith("# toy, gcn\n")

@@ -5,12 +5,15 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from glob import escape, glob
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from pgso.cli.columns import show_columns
+from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
@@ -150,8 +153,16 @@ def check_names(spec: RunSpec) -> None:
         CONVS[spec.conv].check_terms(spec.terms)
 
 
-def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> str | None:
+def check(
+    spec: RunSpec, data: Path | None, needs_test: bool = False, console: Console | None = None
+) -> str | None:
     """Refuse, before the first of many runs, what would fail in every one of them.
+
+    Args:
+        spec: One of the runs.
+        data: Where datasets are.
+        needs_test: Whether there must be a test set.
+        console: Where to say what became of the columns of a user's table.
 
     Returns:
         What to be careful with on these data, in a sentence; mostly nothing.
@@ -169,6 +180,8 @@ def check(spec: RunSpec, data: Path | None, needs_test: bool = False) -> str | N
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
     build_model(spec, task)
+    if console is not None:
+        show_columns(console, task)
     return advice_on(task)
 
 
@@ -202,6 +215,32 @@ def slug(name: str) -> str:
     """A dataset's name or path as the name of a folder."""
     letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
     return "".join(letters).strip("-").lower() or "dataset"
+
+
+LONGEST = 80  # letters of the name of a folder
+
+
+def folder_of(spec: RunSpec) -> str:
+    """The name of a comparison's folder: every setting that is not the default is in it.
+
+    Example:
+        >>> folder_of(RunSpec(dataset="karate", conv="gat", epochs=20, data_options={"a": 1}))
+        'karate-gat-epochs-20-a-1'
+    """
+    named = ("dataset", "conv", "base", "task", "objective")  # these need no name before them
+    given = {name: getattr(spec, name) for name in (*named, "recipe") if getattr(spec, name)}
+    parts = [str(given[name]) for name in named if name in given]
+    # What a link task or a recipe suggests is no setting of its own.
+    usual = RunSpec(**given).model_dump(mode="json") | {"recipe": RunSpec(dataset="").recipe}
+    for name, value in spec.model_dump(mode="json").items():
+        if name not in (*named, "operator", "seed") and value != usual[name]:
+            settings = value.items() if isinstance(value, dict) else [(name, value)]
+            parts += [f"{setting}-{chosen}" for setting, chosen in settings]
+    text = "-".join(slug(part) for part in parts)
+    if len(text) <= LONGEST:
+        return text
+    mark = sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[:8]
+    return f"{text[: LONGEST - 9].rstrip('-')}-{mark}"
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:

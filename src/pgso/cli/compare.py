@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pgso.cli import choices
+from pgso.cli.baselines import judge
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -52,6 +53,9 @@ def compare(
     engine: choices.Engine = "local",
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
+    ] = False,
     data: choices.Data = None,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
@@ -101,7 +105,7 @@ def compare(
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     device_of(device)  # refused before the first run
     if missing:
-        advice = choices.check(spec, data, needs_test=True)
+        advice = choices.check(spec, data, needs_test=True, console=console)
         if advice:
             console.print(f"Note: {advice}.", soft_wrap=True)
     with progress(console, dataset, len(missing)) as advance:
@@ -114,19 +118,23 @@ def compare(
     records = [run for run in runs if run.spec not in beside]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
+    judgement = judge(records, data)
+    console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
     if not as_json:
         console.print(comparison_table(comparison))
+        judgement.show(console, records[0])
         console.print(operator_table(records))
-    parts = [dataset, spec.conv, base, spec.task, spec.objective]
-    folder = out / "-".join(choices.slug(part) for part in parts if part)
+    folder = out / choices.folder_of(spec)
     spectra = spectra_of(records, data)
-    page = write_report(records, folder, spectra, command=context.obj, reference=references)
+    page = write_report(
+        records, folder, spectra, command=context.obj, figures=figures, reference=references
+    )
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
+        found |= judgement._asdict()
         keys = [record.spec.key for record in runs]
         typer.echo(json.dumps(found | {"records": keys}))
     else:
-        console.print(f"\n{comparison.verdict}", style="bold", soft_wrap=True)
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from pgso.cli import choices
 from pgso.cli.main import app, examples
 from pgso.cli.terminal import Console
+from pgso.errors import InputError
 from pgso.records.store import write_atomically
 
 
@@ -32,14 +34,15 @@ def predict(
 ) -> None:
     """Write a table with what the model says about every node, every graph, or new links.
 
-    Classes come with the probability of each, numbers with an interval. The graph may be another
-    one than the model was trained on, as long as its features are the same.
+    Classes come with the probability of each, numbers with an interval, and both with the true
+    answer where it is known. The graph may be another one than the model was trained on, as long
+    as its features are the same; its table is prepared as the model's was.
     """
     from pgso.data import DATASETS
     from pgso.data.load import OWN, load_task
     from pgso.models.links import LinkModel
     from pgso.training.base import on_base
-    from pgso.training.checkpoint import fitted, load_model
+    from pgso.training.checkpoint import fitted, load_model, preparation_of
     from pgso.training.prediction import predict_outputs
     from pgso.training.predictions import most_probable_links, prediction_table
 
@@ -55,11 +58,17 @@ def predict(
         **asked.data_options,
         **(spec.data_options if alike else {}),
         **choices.pairs(options),
-        **({"unlabelled": True} if unlabelled else {}),
     }
-    if unlabelled:
-        given.pop("target", None)  # which column was learned does not matter here
-    task = load_task(asked.dataset, data, spec.seed, task=spec.task, **given)
+    load = partial(load_task, asked.dataset, data, spec.seed, task=spec.task)
+    load = partial(load, preparation=preparation_of(header, model))
+    try:
+        task = load(**given)
+    except InputError:
+        if not unlabelled:
+            raise
+        # Its labels may be missing, or too few to learn from; which were learned does not matter.
+        given = {k: v for k, v in given.items() if k not in ("target", "metric")}
+        task = load(**given, unlabelled=True)
     task = on_base(task, spec.base)
     unnamed = header.get("columns") is None or task.columns is None
     task = fitted(header, task)
@@ -73,7 +82,7 @@ def predict(
         columns, rows = most_probable_links(network, task, links, ids)
     else:
         out = predict_outputs(network, task)
-        columns, rows = prediction_table(header, out, task.ids or range(len(out)))
+        columns, rows = prediction_table(header, out, task, asked.dataset == spec.dataset)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(columns)

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices
+from pgso.cli.baselines import judge
+from pgso.cli.columns import show_columns
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -109,6 +111,8 @@ def train(
             def watch(session: Any) -> None:
                 nonlocal under_way, seen
                 if session is not under_way:
+                    if under_way is None:
+                        show_columns(console, session.task)
                     if under_way is None and (advice := advice_on(session.task)):
                         console.print(f"Note: {advice}.", soft_wrap=True)
                     under_way, seen = session, 0
@@ -137,6 +141,8 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
+    if record.status == "done":
+        judge([record], data).show(console, record)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
         nothing = "none, for no epoch came to its end"

@@ -13,6 +13,8 @@ from pgso.objectives.objective import ANSWERS
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from pgso.data.own.preparation import Preparation
+
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
 READ_UP_TO = 2**26  # bytes of a features.npy that are read and checked; larger ones are mapped
@@ -36,6 +38,7 @@ class Arrays:
     categories: tuple[int, ...] | None = None  # the number of values of each column of x
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
+    preparation: "Preparation | None" = None  # how x was made of the user's table
 
     def replace(self, **changes: Any) -> "Arrays":
         """The same with some fields changed."""

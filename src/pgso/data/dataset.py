@@ -51,7 +51,8 @@ class Dataset:
     def options(self) -> Mapping[str, Any]:
         """The loader's options and their defaults."""
         parameters = inspect.signature(self.load).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        named = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
+        return {p.name: p.default for p in named if p.name != "preparation"}  # a model's, no option
 
     def missing(self, root: Path) -> list[Path]:
         """The files that are not there."""
@@ -85,10 +86,8 @@ def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name:
             )
 
         default = known[option]
-        text = isinstance(default, str) or default is None  # None: a name, or nothing
-        fits = isinstance(value, str) == text and not isinstance(value, dict)
-        if default is None and value is None:
-            fits = True
+        alike = default is None or isinstance(value, str) == isinstance(default, str)
+        fits = alike and not isinstance(value, dict)
         if isinstance(default, bool):
             fits = value in (True, False)
         if not fits:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pgso.data.download import ensure_files
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.own.folder import load_folder
 from pgso.data.own.npz import load_npz
+from pgso.data.own.preparation import Preparation
 from pgso.data.own.smiles import load_smiles
 from pgso.data.places import data_root
 from pgso.data.sources.tu import tu_dataset
@@ -31,6 +33,7 @@ def load_task(
     *,
     task: str | None = None,
     objective: str | None = None,
+    preparation: Preparation | None = None,
     **options: Any,
 ) -> Task:
     """Load a node, graph or link task with its splits and objective.
@@ -46,6 +49,7 @@ def load_task(
         task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
             for.
         objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
+        preparation: That of a saved model, for the table of a user's folder (others have none).
         options: The dataset's own, see its loader; of links also those of
             :func:`pgso.data.links.link_task`.
 
@@ -64,6 +68,8 @@ def load_task(
             options["unlabelled"] = True  # links need no labels
     check_options(dataset.load, options, dataset.name)
     ensure_files(dataset, place)
+    if preparation is not None and "preparation" in signature(dataset.load).parameters:
+        options["preparation"] = preparation
     arrays = dataset.load(place, int(seed), **options)
     if task == "link":
         return link_task(dataset.name, arrays, int(seed), **links).scored_by(objective)
@@ -75,10 +81,10 @@ def load_task(
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
     """The data of a spec."""
+    options: dict[str, Any] = dict(spec.data_options)
     return load_task(
-        spec.dataset, root, spec.seed,
-        task=spec.task, objective=spec.objective, **spec.data_options,
-    )  # fmt: skip
+        spec.dataset, root, spec.seed, task=spec.task, objective=spec.objective, **options
+    )
 
 
 def _find(name: str, root: Path) -> Dataset:

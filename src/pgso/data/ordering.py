@@ -40,11 +40,13 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
 def in_fast_order(task: Task) -> Task:
     """The same node task with its nodes in another order; ids go with them.
 
-    What is learned is the same. Links and graph tasks, features of more than 4 GiB and small graphs
-    stay as they are: there an order would cost more than it saves.
+    What is learned is the same. Links and graph tasks, graphs with relations, features of more than 4 GiB
+    and small graphs stay as they are: there an order would cost more than it saves.
     """
     size = task.x.values().nbytes if task.x.layout == torch.sparse_csr else task.x.nbytes
-    if task.kind != "node" or task.num_nodes < LARGE or size > MOST_BYTES:
+    if task.kind != "node" or task.relations is not None:
+        return task
+    if task.num_nodes < LARGE or size > MOST_BYTES:
         return task
     order = fast_order(task.graph)
     place = inverse(order)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pgso.data.arrays import Array, Arrays, check_arrays, check_objective, is_on_disk
 from pgso.data.batch import Batch, Slices
+from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
@@ -60,6 +61,7 @@ class Task:
     targets: tuple[str, ...] = ()  # the names of y's columns, where they are numbers
     relations: Relations | None = None  # the graph's edges by their kind, where they have kinds
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
+    preparation: Preparation | None = None  # how x was made of the user's table
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -90,6 +92,7 @@ class Task:
             columns=arrays.columns,
             targets=arrays.targets,
             relations=relations,
+            preparation=arrays.preparation,
         )
 
     @property

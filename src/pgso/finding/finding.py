@@ -19,7 +19,9 @@ from pgso.finding.illustration import some_predictions, spectrum_of
 from pgso.finding.inputs import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
+from pgso.finding.rungs.features import NO_GRAPH
 from pgso.finding.rungs.own import GCN
+from pgso.finding.signal import signal_of, with_signal
 from pgso.finding.statistics import graph_statistics
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
@@ -176,6 +178,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     rungs = tuple(_rung(fitted, best, problem) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
+    signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
     statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
@@ -190,8 +193,11 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         steps=tuple(ladder.steps),
         best=kept.name,
         reference=reference.name,
-        verdict=verdict_of(
-            kept, reference, rungs, problem.objective, statistics.adjusted_homophily
+        signal=signal,
+        verdict=with_signal(
+            verdict_of(kept, reference, rungs, problem.objective, statistics.adjusted_homophily),
+            signal,
+            problem,
         ),
         headroom=max(gains, default=None),
         judges=len(best.losses),

@@ -56,25 +56,34 @@ class Readout:
 
     Numbers are in the unit of the targets. Classes have calibrated logits. Where the objective
     counts every class the same, a class is likely if its value is above its share of the labels.
+    Otherwise the logits of a value that is its class's share are the logarithms of the shares: with
+    one factor for values and shares together, less shrinkage alone would look like evidence where
+    classes are rare.
     """
 
     factor: float  # of classes
     centre: Tensor | None  # (C,) the classes' shares
+    prior: Tensor | None  # (C,) their logits
     scale: Scale | None  # of numbers
 
     @classmethod
     def of(cls, problem: Problem, factor: float) -> "Readout":
         """That of a problem, with a :func:`temperature`."""
         is_balanced = problem.class_weight is not None
-        centre = problem.targets.mean(dim=0) if is_balanced else None
-        return cls(factor, centre, problem.scale)
+        if not problem.classes:
+            return cls(factor, None, None, problem.scale)
+        centre = problem.targets.mean(dim=0)
+        prior = centre.clamp(min=1 / (2 * len(problem.targets))).log()
+        return cls(factor, centre, torch.zeros_like(prior) if is_balanced else prior, None)
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
         """Logits, or numbers."""
         values = values.double()
         if self.scale is not None:
             return self.scale.decode(values)
-        return self.factor * (values if self.centre is None else values - self.centre)
+        assert self.centre is not None
+        assert self.prior is not None
+        return self.prior + self.factor * (values - self.centre)
 
 
 def losses(problem: Problem, parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:

@@ -92,6 +92,7 @@ class FindingRecord(Revised, BaseModel):
     steps: tuple[str, ...]  # the rungs that were kept, one after another
     best: str
     reference: str  # GCN's own
+    signal: str | None = None  # what the labels follow: features, graph, both or neither
     verdict: str
     headroom: float | None  # the most points that any other rung shows over the kept one
     judges: int  # labels that judged

@@ -4,7 +4,10 @@ import hashlib
 from pathlib import Path
 
 # Of a folder.
-READ = ("edges.csv", "features.csv", "features.npy", "labels.csv", "targets.csv", "splits.csv")
+READ = (
+    "columns.json", "edges.csv", "features.csv", "features.npy", "labels.csv", "targets.csv",
+    "splits.csv",
+)  # fmt: skip
 
 
 READ_UP_TO = 2**26  # bytes of a file that are read: a twentieth of a second

@@ -14,7 +14,6 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.store import write_atomically
 from pgso.report.comparison import STRONGER, Comparison, compare
-from pgso.report.figures import write_figures
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
@@ -40,9 +39,10 @@ def write_report(
     spectra: Mapping[str, Spectra] | None = None,
     title: str | None = None,
     command: str | None = None,
+    figures: bool = False,
     reference: Sequence[RunRecord] = (),
 ) -> Path:
-    """Write ``report.html``, ``report.md`` and ``figures/`` from the records of one setting.
+    """Write ``report.html`` and ``report.md`` from the records of one setting.
 
     Args:
         records: Runs that differ in operator and seed only.
@@ -50,6 +50,7 @@ def write_report(
         spectra: Spectral densities and a sub-graph by ``spec.key``, where they are known.
         title: The page's heading; dataset and base architecture unless given.
         command: What the user typed, to be shown as the way to have the same again.
+        figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
         reference: Runs of a stronger fixed network on the same seeds, if there are any.
 
     Returns:
@@ -58,12 +59,14 @@ def write_report(
     folder, known = Path(out_dir), spectra or {}
     comparison = compare(records, reference)
     heading = title or f"{comparison.dataset}, {comparison.conv}"
-    figures = write_figures(records, comparison, folder / "figures", known)
+    drawn: list[Path] = []
+    if figures:
+        from pgso.report.figures import write_figures  # matplotlib takes its time to be loaded
+
+        drawn = write_figures(records, comparison, folder / "figures", known)
     page = render_page(records, comparison, known, heading, command)
     write_atomically(folder / "report.html", page)
-    write_atomically(
-        folder / "report.md", _markdown(records, comparison, heading, command, figures)
-    )
+    write_atomically(folder / "report.md", _markdown(records, comparison, heading, command, drawn))
     return folder / "report.html"
 
 

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.models.build import build_model
 from pgso.models.gnn import GNN
@@ -94,6 +95,9 @@ def save_model(path: Path, session: Session) -> None:
         "categories": task.categories,
         "kind": task.kind,
         "columns": task.columns,
+        "preparation": None
+        if task.preparation is None
+        else task.preparation.model_dump(mode="json"),
         "targets": task.targets,
         "objective": task.metric,
         "scale": None if scale is None else scale.as_dict(),
@@ -138,6 +142,12 @@ def _naming(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
         ) from None
+
+
+def preparation_of(header: dict[str, Any], path: Path) -> Preparation:
+    """How a saved model wants the columns of a table; as they are, if it knows of none."""
+    with _naming(path):
+        return Preparation.model_validate(header.get("preparation") or {})
 
 
 def fitted(header: dict[str, Any], task: "Task") -> "Task":

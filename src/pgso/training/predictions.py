@@ -1,5 +1,6 @@
 """Predictions as people use them: names, probabilities and intervals, a row for each item."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,14 +22,26 @@ MOST_NODES = 50_000  # above which the best of all pairs would take too long
 def prediction_table(
     header: Mapping[str, Any],  # of a saved model
     out: Tensor,  # (items, outputs) of its network
-    ids: Sequence[Any],
+    task: Task,
+    trained_here: bool,
 ) -> tuple[list[str], Rows]:
-    """The names of the columns, and the rows.
+    """The names of the columns, and the rows: what the model says, then what is known.
+
+    Where the task has answers, there are columns ``label``, or ``true NAME`` of numbers. Where it
+    is the one that the model was trained on, ``split`` says who was trained on.
 
     Classes: the most probable one, how probable it is, and the probability of every class. Labels:
     those above one half, and the probability of each. Numbers: the prediction and an interval that
     90 % of the validation targets lie in.
     """
+    columns, rows = _said(header, out, task.ids or range(len(out)))
+    known_columns, known = _known(task, trained_here)
+    return [*columns, *known_columns], (
+        [*row, *more] for row, more in zip(rows, known, strict=True)
+    )
+
+
+def _said(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:
     answer = OBJECTIVES[header.get("objective", "accuracy")].answer
     if answer == "value":
         return _numbers(header, out, ids)
@@ -37,6 +50,32 @@ def prediction_table(
     if answer == "labels":
         return ["id", "prediction", *columns], _labels(names, out.sigmoid(), ids)
     return ["id", "prediction", "probability", *columns], _classes(names, out.softmax(dim=1), ids)
+
+
+def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[str]]]:
+    items = len(task.y)
+    columns: list[str] = []
+    cells: list[list[str]] = []
+    if task.targets:
+        columns += [f"true {name}" for name in task.targets]
+        numbers = task.y.T.tolist()
+        cells += [["" if math.isnan(v) else f"{v:.6g}" for v in column] for column in numbers]
+    elif task.answer == "labels" and task.classes:
+        chosen = (task.y == 1).tolist()
+        names = [[n for n, yes in zip(task.classes, row, strict=True) if yes] for row in chosen]
+        columns.append("label")
+        cells.append([";".join(row) for row in names])
+    elif task.classes:
+        columns.append("label")
+        cells.append(["" if c < 0 else task.classes[c] for c in task.y.tolist()])
+    if trained_here and len(task.train):
+        part = [""] * items
+        for name in ("train", "val", "test"):
+            for i in getattr(task, name).tolist():
+                part[i] = name
+        columns.append("split")
+        cells.append(part)
+    return columns, [list(row) for row in zip(*cells, strict=True)] if cells else [[]] * items
 
 
 def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:

@@ -1,14 +1,17 @@
 """A user's folder: edges.csv, labels.csv or targets.csv, maybe features.csv or .npy, splits.csv."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, Split, check_finite, identity, is_on_disk, is_unknown
+from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
 from pgso.data.edges import merged
-from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
+from pgso.data.own.features import FeatureTable, read_array, read_table
+from pgso.data.own.kinds import is_number
+from pgso.data.own.preparation import Preparation
+from pgso.data.own.table import PARTS, Row, check_widths, encode_labels, part_of, read_rows
 from pgso.data.own.targets import NODE, read_targets
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
@@ -32,16 +35,20 @@ def load_folder(
     metric: str = "auto",
     unlabelled: bool = False,
     target: str | None = None,
+    preparation: Preparation | None = None,
 ) -> Arrays:
     """A node task from CSV files. Ids and labels may be any words; header lines may be missing.
+
+    Cells are separated by commas, tabs or semicolons.
 
     ``edges.csv``: source, target and, if edges are weighted, weight; a last column ``relation``
     under a header says of which kind an edge is. ``labels.csv``: node and label
     (empty: unknown); with labels alone, the nodes are called 0, 1, ... In its place,
     ``targets.csv``: node and numbers (empty: missing) under a header. ``features.csv``: node and
-    numbers under a header whose first word is ``node``, or numbers alone in the order of the
-    labels; ``features.npy`` likewise; without either, x is the identity. ``splits.csv``: node and
-    train, val, test or nothing.
+    numbers, words, dates, yes or no, or nothing, under a header; or without the nodes' names, in
+    the order of the labels. Its columns are prepared (:class:`Preparation`) on the training rows,
+    and ``columns.json`` may say how. ``features.npy``: numbers, taken as they are; without either,
+    x is the identity. ``splits.csv``: node and train, val, test or nothing.
 
     Args:
         path: The folder.
@@ -53,6 +60,7 @@ def load_folder(
         unlabelled: To predict on: ``labels.csv`` says no more than which nodes there are, and may
             be missing.
         target: The one column of ``targets.csv`` to learn.
+        preparation: Of the features, that of a saved model; by default one is made for these data.
     """
     has_labels, has_targets = ((path / f"{n}.csv").is_file() for n in ("labels", "targets"))
     if not (path / "edges.csv").is_file() or not (has_labels or has_targets or unlabelled):
@@ -67,16 +75,16 @@ def load_folder(
     names: list[str] = []
     labels: list[str] = []
     targets = None
+    ends = {name for row in read_rows(path / "edges.csv")[1:] for name in row.cells[:2]}
     if has_targets:
-        targets = read_targets(path / "targets.csv", target)
+        targets = read_targets(path / "targets.csv", target, ends)
         names = targets.nodes
     elif has_labels:
-        names, labels = _labels(path / "labels.csv")
+        names, labels = _labels(path / "labels.csv", ends)
     nodes = {name: i for i, name in enumerate(names)}
-    described, columns = _features(path, nodes)  # may add nodes without a label
-    edges, kinds = _edges(path / "edges.csv")
-    _check_first_line(edges, nodes)
-    if described is None:
+    array, table = _features(path, nodes, ends)  # may add nodes without a label
+    edges, kinds = _edges(path / "edges.csv", nodes)
+    if array is None and table is None:
         for name in (name for row in edges for name in row.cells[:2]):
             nodes.setdefault(name, len(nodes))
     n = len(nodes)
@@ -92,8 +100,17 @@ def load_folder(
         raise InputError(f"{path / 'labels.csv'} needs two classes or more, got {len(classes)}")
     pairs = np.array([[_node(row, c, nodes) for row in edges] for c in (0, 1)], dtype=np.int64)
     weighted = bool(edges) and len(edges[0].cells) == 3
-    weight = np.array([row.number(2) for row in edges]) if weighted else None
+    weight = np.array([row.number(2, "weight") for row in edges]) if weighted else None
     none = np.empty(0, dtype=np.int64)
+    split = (none, none, none)
+    if not unlabelled:
+        at_random = split_each_class if y.ndim == 1 else _split_known
+        split = _split(path / "splits.csv", nodes, y) or at_random(y, seed)
+    columns = None if array is not None else tuple(nodes)
+    fitted = None
+    if table is not None:
+        array, fitted = table.prepare(split[0], preparation)
+        columns = (fitted.outputs or table.names) if table.has_header else None
     pairs, source = pairs.reshape(2, -1), path / "edges.csv"
     relations = None
     if kinds is None:
@@ -110,40 +127,46 @@ def load_folder(
         edge_index=edge_index,
         edge_weight=total,
         relations=relations,
-        x=identity(n) if described is None else described,
+        x=identity(n) if array is None else array,
         y=y,
-        split=(none, none, none)
-        if unlabelled
-        else _split(path / "splits.csv", nodes, y)
-        or (split_each_class(y, seed) if y.ndim == 1 else split_at_random(~is_unknown(y), seed)),
+        split=split,
         classes=classes,
         targets=numbers,
         metric=metric,
         ids=tuple(nodes),
-        columns=tuple(nodes) if described is None else columns,
+        columns=columns,
+        preparation=fitted,
     )
 
 
-def _body(path: Path) -> list[Row]:
-    """The rows below the header, if there is one."""
-    rows = read_rows(path)
-    return rows[1:] if rows[0].cells[0].lower() in HEADERS[path.name] else rows
-
-
-def _edges(path: Path) -> tuple[list[Row], list[str] | None]:
+def _edges(path: Path, ends_elsewhere: Collection[str] = ()) -> tuple[list[Row], list[str] | None]:
     """The edges with their weights, if any, and the relation of each, if the header has one."""
     rows = read_rows(path)
-    has_header = rows[0].cells[0].lower() in HEADERS[path.name]
-    related = has_header and rows[0].cells[-1].lower() == "relation"
-    rows = rows[1:] if has_header else rows
-    if not related:
-        check_widths(rows, 2, 3)
-        return rows, None
-    check_widths(rows, 3, 4)
-    for row in rows:
+    first, others = rows[0].cells, rows[1:]
+    if first[0].lower() not in HEADERS["edges.csv"] or first[-1].lower() != "relation":
+        return _unrelated_edges(rows, ends_elsewhere), None
+    check_widths(others, 3, 4)
+    for row in others:
         if row.cells[-1] in ("", *RESERVED):
             raise row.error(f"a relation cannot be called {row.cells[-1]!r}; choose another word")
-    return [replace(row, cells=row.cells[:-1]) for row in rows], [row.cells[-1] for row in rows]
+    return [replace(row, cells=row.cells[:-1]) for row in others], [row.cells[-1] for row in others]
+
+
+def _unrelated_edges(rows: list[Row], ends_elsewhere: Collection[str]) -> list[Row]:
+    """The lines below the header; column names may be any words that name no node."""
+    first, others = rows[0].cells, rows[1:]
+    if first[0].lower() in HEADERS["edges.csv"]:
+        check_widths(others, 2, 3)
+        return others
+    check_widths(rows, 2, 3)
+    if not others:
+        return rows
+    has_weight = len(first) == 3 and len(others[0].cells) == 3
+    if has_weight and not is_number(first[2]) and is_number(others[0].cells[2]):
+        return others
+    ends = {name for row in others for name in row.cells[:2]}
+    strange = all(name[:1].isalpha() and name not in ends for name in first[:2])
+    return others if strange and not set(first[:2]) & set(ends_elsewhere) else rows
 
 
 def _summed(
@@ -159,23 +182,21 @@ def _summed(
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 
-def _check_first_line(edges: list[Row], nodes: dict[str, int]) -> None:
-    """Refuse column names that are not known as such: they would become two more nodes."""
-    if len(edges) < 2:
-        return
-    first = edges[0].cells[:2]
-    others = {name for row in edges[1:] for name in row.cells[:2]}
-    if nodes and all(
-        name[:1].isalpha() and name not in nodes and name not in others for name in first
-    ):
-        raise edges[0].error(
-            f"{first[0]!r} and {first[1]!r} are in no other line or file; if they are column "
-            "names, call them source and target"
-        )
+def _body(path: Path, nodes: Collection[str]) -> list[Row]:
+    """The lines below the header, if there is one: its first cell names no node, others do."""
+    rows = read_rows(path)
+    first, others = rows[0].cells, rows[1:]
+    if first[0].lower() in HEADERS[path.name]:
+        return others
+    strange = len(first) == 2 and first[0] not in nodes
+    if strange and any(row.cells[0] in nodes for row in others):
+        answers = {row.cells[-1] for row in others} | (set(PARTS) & {first[-1].lower()})
+        return rows if first[-1] in answers else others
+    return rows
 
 
-def _labels(path: Path) -> tuple[list[str], list[str]]:
-    rows = _body(path)
+def _labels(path: Path, ends: Collection[str]) -> tuple[list[str], list[str]]:
+    rows = _body(path, ends)
     check_widths(rows, 1, 2)
     if rows and len(rows[0].cells) == 1:
         return [str(i) for i in range(len(rows))], [row.cells[0] for row in rows]
@@ -189,63 +210,18 @@ def _labels(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _features(
-    folder: Path, nodes: dict[str, int]
-) -> tuple[Array | None, tuple[str, ...] | None]:  # x, and the names of its columns
+    folder: Path, nodes: dict[str, int], ends: Collection[str]
+) -> tuple[Array | None, FeatureTable | None]:
     table, array = folder / "features.csv", folder / "features.npy"
     if table.is_file() and array.is_file():
         raise InputError(f"{folder} has features.csv and features.npy; remove one of them")
     if array.is_file():
-        try:
-            # Rows stay on disk until they are used; copy-on-write, for torch wants writable memory.
-            x = np.load(array, mmap_mode="c", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{array} is no readable array of numbers ({error})") from None
-        if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
-            raise InputError(f"{array} must hold numbers in two dimensions, a row per node")
-        if not nodes:
-            nodes.update({str(i): i for i in range(len(x))})
-        if len(x) != len(nodes):
-            raise InputError(f"{array} has {len(x)} rows, but labels.csv names {len(nodes)} nodes")
-        if not is_on_disk(x):
-            check_finite(x, f"{array}: features")
-        return (x if x.dtype == np.float32 else x.astype(np.float32)), None
-    return _feature_table(table, nodes) if table.is_file() else (None, None)
+        return read_array(array, nodes), None
+    return None, read_table(table, nodes, ends) if table.is_file() else None
 
 
-def _feature_table(path: Path, nodes: dict[str, int]) -> tuple[Array, tuple[str, ...] | None]:
-    rows = read_rows(path)
-    named = rows[0].cells[0].lower() in HEADERS["features.csv"]
-    check_widths(rows, len(rows[0].cells))
-    columns = None
-    if named or not _is_numeric(rows[0]):
-        columns, rows = tuple(rows[0].cells[int(named) :]), rows[1:]
-    if not named:
-        if not nodes:
-            nodes.update({str(i): i for i in range(len(rows))})
-        if len(rows) != len(nodes):
-            raise InputError(
-                f"{path} has {len(rows)} rows of numbers, but labels.csv names {len(nodes)} nodes; "
-                "give one row per node, or a first column under the header 'node'"
-            )
-        table = [[row.number(c) for c in range(len(row.cells))] for row in rows]
-        return np.array(table, dtype=np.float32), columns
-    found: dict[int, list[float]] = {}
-    for row in rows:
-        node = nodes.setdefault(row.cells[0], len(nodes))
-        if node in found:
-            raise row.error(f"node {row.cells[0]!r} is described twice")
-        found[node] = [row.number(c) for c in range(1, len(row.cells))]
-    for name, node in nodes.items():
-        if node not in found:
-            raise InputError(f"{path} has no row for node {name!r} of labels.csv; add one")
-    return np.array([found[node] for node in range(len(nodes))], dtype=np.float32), columns
-
-
-def _is_numeric(row: Row) -> bool:
-    try:
-        return bool([row.number(c) for c in range(len(row.cells))])
-    except InputError:
-        return False
+def _split_known(y: Array, seed: int) -> Split:
+    return split_at_random(~is_unknown(y), seed)
 
 
 def _node(row: Row, column: int, nodes: dict[str, int]) -> int:
@@ -261,7 +237,7 @@ def _node(row: Row, column: int, nodes: dict[str, int]) -> int:
 def _split(path: Path, nodes: dict[str, int], y: Array) -> Split | None:
     if not path.is_file():
         return None
-    rows = _body(path)
+    rows = _body(path, nodes)
     check_widths(rows, 1, 2)
     part, unknown = np.full(len(nodes), -1), is_unknown(y)
     for i, row in enumerate(rows):

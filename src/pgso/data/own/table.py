@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from pgso.data.arrays import Array
 from pgso.data.text import read_lines
 from pgso.errors import InputError
 
-MISSING = ("", "nan", "na", "none", "null", "?")  # what stands for no number
+MISSING = ("", "nan", "na", "n/a", "none", "null", "?", "-")  # what stands for no answer
+DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 
@@ -28,40 +30,63 @@ class Row:
         """An error that says where it is."""
         return InputError(f"{self.path}, line {self.line}: {problem}")
 
-    def number(self, column: int) -> float:
+    def cell_error(self, column: int, name: str | None, wanted: str, advice: str) -> InputError:
+        """An error that says which cell is wrong, and what to write in its place."""
+        where = f"column {name or column + 1!r}"
+        given = self.cells[column]
+        shown = given if len(given) < 60 else given[:57] + "..."
+        what_to_do = f"; write one, {advice}" if advice else "; write one of them"
+        return self.error(f"{where}: expected {wanted}, got {shown!r}{what_to_do}")
+
+    def is_missing(self, column: int) -> bool:
+        """Whether a cell says nothing."""
+        return self.cells[column].lower() in MISSING
+
+    def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
         try:
             value = float(self.cells[column])
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise self.error(f"expected a finite number, got {self.cells[column]!r}")
+            raise self.cell_error(column, name, "a finite number", "such as 0.5")
         return value
 
-    def optional_number(self, column: int) -> float:
+    def optional_number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number; NaN where nothing is known."""
-        return math.nan if self.cells[column].lower() in MISSING else self.number(column)
+        return math.nan if self.is_missing(column) else self.number(column, name)
 
 
 def read_rows(path: Path) -> list[Row]:
     """The lines of a CSV file that are not blank, their cells stripped.
 
-    Cells are separated by commas or, if the first line has none, by tabs or semicolons.
+    Cells are separated by commas, tabs or semicolons, whichever cut the first line into most cells.
+    With semicolons, 1,5 is a number: 1.5.
     """
     lines = read_lines(path)
     first = next(line for line in lines if line)
-    separator = next((mark for mark in ",\t;" if mark in first), ",")
+    separator = max(",\t;", key=lambda mark: _num_cells(first, mark))
     reader = csv.reader(lines, strict=True, delimiter=separator)
     rows = []
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                rows.append(Row(path, reader.line_num, [cell.strip() for cell in cells]))
+                stripped = [cell.strip() for cell in cells]
+                if separator == ";":
+                    stripped = [DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in stripped]
+                rows.append(Row(path, reader.line_num, stripped))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
     if not rows:
         raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
+
+
+def _num_cells(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=separator)))
+    except (csv.Error, StopIteration):
+        return 0
 
 
 def check_widths(rows: Sequence[Row], *widths: int) -> None:

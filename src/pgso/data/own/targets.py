@@ -1,5 +1,6 @@
 """A user's targets.csv: numbers to be predicted, in one column or several, some of them missing."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,20 +26,24 @@ class Targets(NamedTuple):
         return len(self.names) > 1 and bool(np.isin(self.y[~np.isnan(self.y)], (0, 1)).all())
 
 
-def read_targets(path: Path, target: str | None = None) -> Targets:
+def read_targets(path: Path, target: str | None = None, ends: Collection[str] = ()) -> Targets:
     """Numbers under a header: a column ``node``, then one per target; or one number a line.
 
-    Without the column ``node``, the nodes are called 0, 1, ...
+    The column of nodes may have another name if edges name most of what is in it. Without one, the
+    nodes are called 0, 1, ...
 
     Args:
         path: The file.
         target: The one column to take; by default all of them.
+        ends: The nodes that edges name.
     """
     rows = read_rows(path)
     header = None if _is_numeric(rows[0]) else rows[0]
     body = rows if header is None else rows[1:]
     check_widths(rows, len(rows[0].cells))
-    named = header is not None and header.cells[0].lower() in NODE
+    named = header is not None and (
+        header.cells[0].lower() in NODE or (len(header.cells) > 1 and _names_nodes(body, ends))
+    )
     if not named and len(rows[0].cells) > 1 and header is None:
         raise rows[0].error(
             "several columns need a header: node, and the name of each target, "
@@ -55,7 +60,7 @@ def read_targets(path: Path, target: str | None = None) -> Targets:
             raise row.error(f"node {name!r} was described in line {lines[name]} already")
         lines[name] = row.line
     y = np.array(
-        [[row.optional_number(column) for column in range(first, len(row.cells))] for row in body]
+        [[row.optional_number(first + c, name) for c, name in enumerate(names)] for row in body]
     ).reshape(len(body), len(names))
     if target is not None:
         if target not in names:
@@ -64,6 +69,11 @@ def read_targets(path: Path, target: str | None = None) -> Targets:
     if not np.isfinite(y).any():
         raise InputError(f"{path} holds no number to learn from")
     return Targets(nodes, names, y)
+
+
+def _names_nodes(body: list[Row], ends: Collection[str]) -> bool:
+    cells = [row.cells[0] for row in body]
+    return len(set(cells)) == len(cells) < 2 * sum(cell in ends for cell in cells)
 
 
 def _is_numeric(row: Row) -> bool:

@@ -1,0 +1,130 @@
+"""A user's features: a table of cells of any kind, or an array of numbers."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pgso.data.arrays import Array, check_finite, is_on_disk
+from pgso.data.own.kinds import ID, fit_preparation, is_number, read_kinds
+from pgso.data.own.preparation import Preparation
+from pgso.data.own.table import Row, check_widths, read_rows
+from pgso.data.own.targets import NODE
+from pgso.errors import InputError
+
+
+class FeatureTable(NamedTuple):
+    """``features.csv`` without the nodes' names, a row per node in the order of the nodes."""
+
+    path: Path
+    names: tuple[str, ...]  # of the columns
+    rows: list[Row]
+    has_header: bool
+
+    def prepare(
+        self, train: Array, given: Preparation | None = None
+    ) -> tuple[Array, Preparation]:  # (n, F), and how it was made
+        """The features as numbers, by a model's own preparation or by one for these data."""
+        if given is None:
+            kinds = read_kinds(self.path.with_name("columns.json"), self.names)
+            given = fit_preparation(self.names, self.rows, train, kinds)
+        x = given.apply(self.names, self.rows)
+        if x.shape[1] == 0:
+            raise InputError(
+                f"{self.path}: every column is left out; say in columns.json what they are, such "
+                f'as {{"{self.names[0]}": "category"}}'
+            )
+        return x, given
+
+
+def read_array(path: Path, nodes: dict[str, int]) -> Array:  # (n, F)
+    """``features.npy``: numbers that are prepared already. ``nodes`` are numbered if none is named.
+
+    Rows stay on disk until they are used.
+    """
+    try:
+        # Copy-on-write, for torch wants writable memory.
+        x = np.load(path, mmap_mode="c", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} is no readable array of numbers ({error})") from None
+    if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
+        raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
+    if not nodes:
+        nodes.update({str(i): i for i in range(len(x))})
+    if len(x) != len(nodes):
+        raise InputError(f"{path} has {len(x)} rows, but labels.csv names {len(nodes)} nodes")
+    if not is_on_disk(x):
+        check_finite(x, f"{path}: features")
+    return x if x.dtype == np.float32 else x.astype(np.float32)
+
+
+def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> FeatureTable:
+    """``features.csv``. Nodes that it names and no label does are added to ``nodes``.
+
+    Args:
+        path: The file.
+        nodes: The place of each node that is known so far.
+        ends: The nodes that edges name.
+    """
+    rows = read_rows(path)
+    check_widths(rows, len(rows[0].cells))
+    has_header = _has_header(rows)
+    header, body = (rows[0].cells, rows[1:]) if has_header else (None, rows)
+    key = _key(header, body, nodes or dict.fromkeys(ends, 0))
+    names = header or [f"column {c + 1}" for c in range(len(rows[0].cells))]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise rows[0].error(f"two columns are called {twice!r}; give each a name of its own")
+    if key is None:
+        if not nodes:
+            nodes.update({str(i): i for i in range(len(body))})
+        if len(body) != len(nodes):
+            raise InputError(
+                f"{path} has {len(body)} rows, but labels.csv names {len(nodes)} nodes; "
+                "give one row per node, or a first column under the header 'node' that names them"
+            )
+        return FeatureTable(path, tuple(names), body, has_header)
+    described: dict[int, Row] = {}
+    for row in body:
+        node = nodes.setdefault(row.cells[key], len(nodes))
+        if node in described:
+            raise row.error(
+                f"column {names[key]!r}: node {row.cells[key]!r} is described twice, first in line "
+                f"{described[node].line}; remove one of them"
+            )
+        described[node] = Row(path, row.line, row.cells[:key] + row.cells[key + 1 :])
+    for name, node in nodes.items():
+        if node not in described:
+            raise InputError(f"{path} has no row for node {name!r} of labels.csv; add one")
+    ordered = [described[node] for node in range(len(nodes))]
+    return FeatureTable(path, (*names[:key], *names[key + 1 :]), ordered, has_header)
+
+
+def _has_header(rows: list[Row]) -> bool:
+    first = rows[0]
+    if first.cells[0].lower() in NODE:
+        return True
+    if any(is_number(cell) or not cell for cell in first.cells):
+        return False
+    body = rows[1:]
+    if any(is_number(row.cells[c]) for row in body[:20] for c in range(len(first.cells))):
+        return True
+    return not any(row.cells[c] == first.cells[c] for row in body for c in range(len(first.cells)))
+
+
+def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> int | None:
+    """The column that names the nodes: called ``node`` or ``id``, or one that names all of them."""
+    if header is not None and header[0].lower() in NODE:
+        return 0
+    if not nodes or not body:
+        return None
+    # Without a header, a first column of numbers may be a feature like any other.
+    if header is None and all(is_number(name) for name in nodes):
+        return None
+    for c, name in enumerate(header or [""]):
+        if c == 0 or ID.search(name):
+            cells = [row.cells[c] for row in body]
+            if len(set(cells)) == len(cells) and set(nodes) <= set(cells):
+                return c
+    return None

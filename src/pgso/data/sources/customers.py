@@ -1,0 +1,141 @@
+"""Customers with a known reason to leave: their own columns, their contacts', both, or none."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from pgso.data.arrays import Array, Arrays
+from pgso.data.dataset import DATASETS, Dataset, check_choice
+from pgso.data.edges import merged
+from pgso.data.own.kinds import fit_preparation
+from pgso.data.own.table import Row
+from pgso.data.splits import split_each_class
+from pgso.errors import InputError
+
+SIGNALS = ("both", "features", "graph", "neither")
+MOST_CUSTOMERS = 1_000_000
+LEAVING = 0.127  # the share of customers that leave
+LABELLED = 0.3  # of whom it is known whether they leave
+CONTACTS = 4  # that a customer calls, on average; as many call them
+GAPS = 0.05  # the share of empty cells, where a column has some
+CITIES = ("Brest", "Lille", "Lyon", "Nantes", "Nice", "Paris", "Rennes", "Saint-Étienne, Loire")
+CONTRACTS = ("monthly", "yearly", "two years")
+
+
+def load(
+    root: Path, seed: int, *, signal: str = "both", strength: float = 2.5, size: int = 2000
+) -> Arrays:
+    """Who leaves? A table of numbers, words, dates, yes or no and gaps, and calls with weights.
+
+    Who calls whom does not depend on the columns. A customer's reason to leave is a number:
+    complaints, a monthly contract, a recent start, a low income and no newsletter raise it.
+    It is their own with ``signal="features"``, the mean of their contacts' with ``"graph"``, the
+    sum of the two with ``"both"``, and random with ``"neither"``. The table becomes x as the one
+    of a user's folder does.
+
+    Args:
+        root: Not used: customers are generated.
+        seed: Of customers, calls, labels, and the split (60/20/20 of each class).
+        signal: What leaving depends on: both, features, graph or neither.
+        strength: The standard deviation of the reason, where chance has that of 1.8.
+        size: The number of customers, 100 or more.
+    """
+    check_choice("signal", signal, SIGNALS)
+    if isinstance(size, bool) or not isinstance(size, int) or not 100 <= size <= MOST_CUSTOMERS:
+        raise InputError(f"size must be between 100 and {MOST_CUSTOMERS:,} customers, got {size!r}")
+    if not 0 <= strength <= 100:
+        raise InputError(f"strength must lie between 0 and 100, got {strength!r}")
+    rng = np.random.default_rng(seed)
+    rows, own = _customers(rng, size)
+    edge_index, calls = _calls(rng, size)
+    source, target = edge_index
+    heard: Array = np.bincount(target, weights=calls * own[source], minlength=size)
+    heard = heard / np.maximum(np.bincount(target, weights=calls, minlength=size), 1)
+    reason = {
+        "features": _standardised(own),
+        "graph": _standardised(heard),
+        "both": _standardised(own) + _standardised(heard),
+        "neither": np.zeros(size),
+    }[signal]
+    chance = rng.logistic(size=size)  # whose standard deviation is 1.8
+    leaves = strength * reason + chance > np.quantile(strength * reason + chance, 1 - LEAVING)
+    y = leaves.astype(np.int64)
+    y[rng.permutation(size)[round(LABELLED * size) :]] = -1
+    split = split_each_class(y, seed)
+    preparation = fit_preparation(list(rows[0]), table := _table(rows), split[0], {})
+    return Arrays(
+        edge_index=edge_index,
+        edge_weight=calls,
+        x=preparation.apply(list(rows[0]), table),
+        y=y,
+        split=split,
+        classes=("stays", "leaves"),
+        metric="roc_auc",
+        columns=preparation.outputs,
+        preparation=preparation,
+    )
+
+
+def _customers(rng: np.random.Generator, n: int) -> tuple[list[dict[str, str]], Array]:
+    """The cells of each customer by column, and the reason that is in them."""
+    income = rng.lognormal(10.3, 0.5, n)
+    age = rng.integers(18, 80, n)
+    days = rng.integers(0, 3000, n)
+    complaints = rng.poisson(0.8, n)
+    contract = rng.integers(0, 3, n)
+    newsletter = rng.random(n) < 0.6
+    spent, visits, rating = rng.gamma(2, 40, n), rng.poisson(5, n), rng.integers(1, 6, n)
+    city, app = rng.integers(0, len(CITIES), n), rng.random(n) < 0.5
+    reason = (
+        _standardised(complaints)
+        + _standardised(contract == 0)
+        + _standardised(days)
+        - _standardised(np.log(income))
+        - _standardised(newsletter)
+    )
+    first = date(2016, 1, 1)
+    rows = [
+        {
+            "customer_id": str(100_000 + i),
+            "income": f"{income[i]:.2f}",
+            "age": str(age[i]),
+            "since": (first + timedelta(days=int(days[i]))).isoformat(),
+            "complaints": str(complaints[i]),
+            "contract": CONTRACTS[contract[i]],
+            "newsletter": "yes" if newsletter[i] else "no",
+            "spent": f"{spent[i]:.2f}",
+            "visits": str(visits[i]),
+            "rating": str(rating[i]),
+            "city": CITIES[city[i]],
+            "app": "true" if app[i] else "false",
+        }
+        for i in range(n)
+    ]
+    for name in ("income", "rating", "city", "newsletter"):
+        for i in np.flatnonzero(rng.random(n) < GAPS):
+            rows[i][name] = ""
+    return rows, reason
+
+
+def _calls(rng: np.random.Generator, n: int) -> tuple[Array, Array]:  # (2, E), (E,)
+    """Pairs of customers, some with many more contacts than others, and how often they call."""
+    popularity = rng.lognormal(0, 0.5, n)
+    pairs = rng.choice(n, size=(2, CONTACTS * n), p=popularity / popularity.sum())
+    pairs = np.unique(np.sort(pairs[:, pairs[0] != pairs[1]], axis=0), axis=1)
+    calls = 1.0 + np.asarray(rng.poisson(2, pairs.shape[1]))
+    edge_index, weight = merged(pairs, calls, n, True, Path("customers"))
+    assert weight is not None
+    return edge_index, weight
+
+
+def _table(rows: list[dict[str, str]]) -> list[Row]:
+    return [Row(Path("customers"), 2 + i, list(cells.values())) for i, cells in enumerate(rows)]
+
+
+def _standardised(values: Array) -> Array:
+    centred = np.asarray(values - values.mean(), dtype=float)
+    return centred / max(float(centred.std()), 1e-12)
+
+
+DATASETS.add(Dataset(name="customers", load=load, metric="roc_auc"))

@@ -1,0 +1,66 @@
+"""Is there anything to find? Features, graph, both or neither, each against guessing."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pgso.finding.evidence import compare
+from pgso.finding.ladder import Fitted
+from pgso.finding.problem import Problem
+from pgso.finding.scores import Readout, losses
+
+Signal = Literal["features", "graph", "both", "neither"]
+RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
+
+SENTENCES: dict[Signal, str] = {
+    "features": "",
+    "graph": " The features of a node alone are no better than guessing: the signal is in the "
+    "graph.",
+    "both": "",
+    "neither": "Neither the features nor the graph tell these labels apart: nothing here is better "
+    "than {guess}. Look for other features, or for more labels.",
+}
+
+
+def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
+    """What the labels follow, by the losses of every label that may judge.
+
+    Args:
+        problem: Whose labels they are.
+        no_graph: The features alone.
+        best: The rung that is kept, which may be the same.
+    """
+    found = compare(guessing(problem), torch.stack([no_graph.losses, best.losses]))
+    features, kept = (evidence.p <= RISK for evidence in found)
+    if best is no_graph:
+        return "features" if features else "neither"
+    if not kept:
+        return "neither"
+    return "both" if features else "graph"
+
+
+def guessing(problem: Problem) -> Tensor:  # (train + val,)
+    """The losses of a guess that looks at nothing: the classes' shares, or the mean.
+
+    As for the rungs, a training number is not guessed from itself, and the shares are those that
+    their logits start from.
+    """
+    y, train, val = problem.y, problem.train, problem.val
+    if problem.classes:
+        nothing = Readout.of(problem, 0.0)
+        shape = (len(train) + len(val), len(problem.classes))
+        guesses = nothing(torch.zeros(shape)).split([len(train), len(val)])
+    else:
+        known = y[train].double()
+        others = (known.sum(dim=0) - known) / max(len(known) - 1, 1)
+        guesses = others, known.mean(dim=0).expand(len(val), -1)
+    return losses(problem, list(zip(guesses, (y[train], y[val]), strict=True)))
+
+
+def with_signal(verdict: str, signal: Signal, problem: Problem) -> str:
+    """The verdict on operators, with what it is worth."""
+    guess = "the most frequent class" if problem.classes else "the mean"
+    if signal == "neither":
+        return SENTENCES[signal].format(guess=guess)
+    return verdict + SENTENCES[signal]

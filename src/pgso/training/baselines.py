@@ -1,0 +1,177 @@
+"""What a network must beat: a guess, the features without the graph, the graph without features."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from pgso.data import Task
+from pgso.data.arrays import Array
+
+PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
+MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
+STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
+
+GUESS, FEATURES, GRAPH = "guess", "features", "graph"
+
+
+class Baseline(NamedTuple):
+    """A model that a network should be better than."""
+
+    name: str  # guess, features or graph
+    label: str  # for tables
+    val: float | None
+    test: float | None
+
+
+def baselines(task: Task) -> tuple[Baseline, ...]:
+    """Those that a task has. Links and several labels each have none so far.
+
+    ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
+    standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
+    the training labels; of a graph task, regression on the numbers of nodes and edges.
+    """
+    if task.answer not in ("class", "value"):
+        return ()
+    return tuple(_scored(task))
+
+
+def _scored(task: Task) -> Iterator[Baseline]:
+    is_class = task.answer == "class"
+    yield _baseline(task, GUESS, "most frequent class" if is_class else "mean", _guess(task))
+    x = None if _is_identity(task) else _columns(task)
+    work = len(task.train) * task.num_features * max(task.num_outputs, 1)
+    if x is not None and work <= MOST_WORK:
+        name = "logistic regression" if is_class else "ridge regression"
+        yield _baseline(task, FEATURES, f"{name}, no graph", _regression(task, x))
+    if task.kind == "graph":
+        nodes = task.nodes_per_graph.numpy()
+        owner = np.repeat(np.arange(len(nodes)), nodes)
+        edges = np.bincount(owner[task.graph.edge_index[0].numpy()], minlength=len(nodes))
+        sizes = np.stack([nodes, edges, edges / np.maximum(nodes, 1)], axis=1)
+        yield _baseline(task, GRAPH, "graph sizes, no features", _regression(task, sizes))
+    else:
+        yield _baseline(task, GRAPH, "neighbours' labels, no features", _spread(task))
+
+
+def _baseline(task: Task, name: str, label: str, out: Array) -> Baseline:
+    def score(part: torch.Tensor) -> float | None:
+        return task.objective.score(out[part.numpy()], task.y[part].numpy()) if len(part) else None
+
+    return Baseline(name, label, score(task.val), score(task.test))
+
+
+def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; numbers: as they are
+    if task.answer == "value":
+        return task.y.double().numpy()
+    known = np.zeros((len(task.y), task.num_classes))
+    known[task.train.numpy(), task.y[task.train].numpy()] = 1
+    return known
+
+
+def _guess(task: Task) -> Array:  # (items, outputs)
+    known = _one_hot(task)[task.train.numpy()]
+    return np.tile(np.nanmean(known, axis=0), (len(task.y), 1))
+
+
+def _is_identity(task: Task) -> bool:
+    """Whether a column is a node's own: what was not trained on has only zeros."""
+    x = task.x
+    if task.kind == "graph" or x.shape[0] != x.shape[1]:
+        return False
+    x = x.to_sparse_csr() if x.layout == torch.strided else x
+    n = len(x)
+    return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
+
+
+def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
+    import scipy.sparse
+
+    x = task.x
+    if task.categories is not None:
+        sizes = enumerate(task.categories)
+        one_hot = torch.nn.functional.one_hot
+        x = torch.cat([one_hot(x[:, c], size) for c, size in sizes], dim=1).float()
+    if task.kind == "graph":
+        dense = x if x.layout == torch.strided else x.to_dense()
+        owner = torch.repeat_interleave(task.nodes_per_graph)
+        sums = torch.zeros(task.num_graphs, dense.size(1)).index_add_(0, owner, dense.float())
+        means = sums / task.nodes_per_graph.clamp(min=1).unsqueeze(1)
+        return torch.cat([sums, means], dim=1).numpy()
+    if x.layout == torch.strided:
+        return x.numpy()
+    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+    return scipy.sparse.csr_array(parts, shape=tuple(x.shape))
+
+
+def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
+    """The regression whose penalty is best on validation."""
+    import scipy.sparse
+    from sklearn.preprocessing import StandardScaler
+
+    train, y = task.train.numpy(), task.y.numpy()
+    scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[train])
+    scaled = scaler.transform(x)
+    fit = _logistic if task.answer == "class" else _ridge
+    tried = [fit(scaled, y, train, penalty, task.num_outputs) for penalty in PENALTIES]
+    val = task.val.numpy()
+
+    def merit(out: Array) -> float:
+        score = task.objective.score(out[val], y[val]) if len(val) else None
+        return task.objective.merit(score)
+
+    return max(tried, key=merit)
+
+
+def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    out = np.full((x.shape[0], outputs), -1e3)
+    present = np.unique(y[train])
+    if len(present) == 1:
+        out[:, present] = 0
+        return out
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to be compared with
+        model = LogisticRegression(C=1 / penalty, max_iter=200).fit(x[train], y[train])
+    out[:, model.classes_] = model.predict_log_proba(x).clip(min=-1e3)
+    return out
+
+
+def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
+    from sklearn.linear_model import Ridge
+
+    out = np.empty((x.shape[0], outputs))
+    for column in range(outputs):
+        known = train[np.isfinite(y[train, column])]
+        model = Ridge(alpha=penalty * max(len(known), 1) / 10).fit(x[known], y[known, column])
+        out[:, column] = model.predict(x)
+    return out
+
+
+def _spread(task: Task) -> Array:  # (n, outputs)
+    """Training labels, spread along edges: what a node's neighbourhood says."""
+    import scipy.sparse
+
+    n, train = task.num_nodes, task.train.numpy()
+    weight = task.graph.edge_weight
+    values = np.ones(task.num_edges) if weight is None else weight.abs().double().numpy()
+    source, target = task.graph.edge_index.numpy()
+    A = scipy.sparse.csr_array((values, (target, source)), shape=(n, n))
+    A = A + A.T
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    P = scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
+    targets = _one_hot(task)
+    known = np.zeros_like(targets)
+    is_known = np.zeros_like(targets)
+    known[train] = np.nan_to_num(targets[train])
+    is_known[train] = np.isfinite(targets[train])
+    said, heard = known, is_known
+    for _ in range(STEPS):  # what is heard from afar counts less
+        said, heard = known + KEPT * (P @ said), is_known + KEPT * (P @ heard)
+    mean = known.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+    return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))

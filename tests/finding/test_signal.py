@@ -1,0 +1,41 @@
+"""Which of four cases is it: features, graph, both or neither?"""
+
+import numpy as np
+import pytest
+import torch
+
+import pgso
+from pgso.finding.problem import Problem
+from pgso.finding.signal import guessing
+
+
+@pytest.mark.parametrize("signal", ["features", "graph", "both", "neither"])
+@pytest.mark.parametrize("seed", [4, 11])  # on which less shrinkage once looked like a signal
+def test_the_case_that_was_generated_is_named(signal, seed):
+    found = pgso.find("customers", seed=seed, signal=signal)
+    assert found.record.signal == signal
+    words = {
+        "features": "Labels follow the features: the graph adds nothing",
+        "graph": "the signal is in the graph",
+        "both": "need weights of their own",
+        "neither": "nothing here is better than the most frequent class",
+    }
+    assert words[signal] in found.verdict
+
+
+def test_a_guess_of_classes_is_their_shares():
+    task = pgso.load_task("customers", signal="neither")
+    y = task.y[torch.cat([task.train, task.val])].numpy()
+    share = task.y[task.train].double().mean().item()
+    expected = -np.where(y == 1, np.log(share), np.log(1 - share))
+    np.testing.assert_allclose(guessing(Problem.of(task)), expected, rtol=1e-6)
+
+
+def test_a_guess_of_numbers_is_the_mean_of_the_others():
+    problem = Problem.of(pgso.load_task("diabetes"))
+    y = problem.y[problem.train].double()
+    others = (y.sum() - y) / (len(y) - 1)
+    rest = problem.y[problem.val].double()
+    out = torch.cat([others, y.mean().expand(len(rest), 1)])
+    errors = problem.objective.errors(out.numpy(), torch.cat([y, rest]).numpy())
+    np.testing.assert_allclose(guessing(problem), errors, rtol=1e-5)

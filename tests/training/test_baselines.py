@@ -1,0 +1,72 @@
+"""Guess, features, graph: each finds its own signal, and no more."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from pgso.data import load_task
+from pgso.training.baselines import baselines
+
+
+def scores(task):
+    return {baseline.name: baseline.test for baseline in baselines(task)}
+
+
+def test_the_features_are_found_where_they_are():
+    found = scores(load_task("customers", signal="features"))
+    assert found["guess"] == 0.5
+    assert found["features"] > 0.8
+    assert found["graph"] < 0.65
+    assert scores(load_task("customers", signal="neither"))["features"] < 0.65
+
+
+def test_the_graph_without_features_finds_communities():
+    task = load_task("sbm", p=0.3, q=0.05, size=60)
+    found = scores(task)
+    assert found["graph"] > 0.9
+    shares = task.y[task.test].bincount() / len(task.test)
+    assert found["guess"] in [pytest.approx(share.item()) for share in shares]
+
+
+def test_nodes_that_are_their_own_features_have_no_model_of_features():
+    assert set(scores(load_task("karate"))) == {"guess", "graph"}
+
+
+def test_numbers_have_a_mean_and_a_ridge():
+    task = load_task("diabetes")
+    found = scores(task)
+    y = task.y[task.test] - task.y[task.train].mean()
+    assert found["guess"] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-4)
+    assert found["features"] < 0.85 * found["guess"]
+
+
+def test_graphs_are_known_by_their_sizes():
+    task = load_task("karate")
+    graphs = torch.full((10,), 3)
+    n = 30
+    several = replace(
+        task,
+        kind="graph",
+        graph=type(task.graph).from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=n),
+        x=torch.rand(n, 4),
+        y=torch.arange(10) % 2,
+        train=torch.arange(6),
+        val=torch.arange(6, 8),
+        test=torch.arange(8, 10),
+        nodes_per_graph=graphs,
+    )
+    assert set(scores(several)) == {"guess", "features", "graph"}
+
+
+def test_missing_targets_are_left_out():
+    task = load_task("diabetes")
+    y = task.y.clone()
+    y[task.train[::3]] = torch.nan
+    known = np.isfinite(list(scores(replace(task, y=y)).values()))
+    assert known.all()
+
+
+def test_links_have_none():
+    assert baselines(load_task("karate", task="link")) == ()
