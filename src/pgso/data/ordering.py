@@ -40,7 +40,7 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
 def in_fast_order(task: Task) -> Task:
     """The same node task with its nodes in another order; ids go with them.
 
-    What is learned is the same. Links and graph tasks, graphs with relations, features of more than 4 GiB
+    What is learned is the same. Links, graph tasks, graphs with relations, features of over 4 GiB
     and small graphs stay as they are: there an order would cost more than it saves.
     """
     size = task.x.values().nbytes if task.x.layout == torch.sparse_csr else task.x.nbytes
