@@ -117,8 +117,7 @@ def main(repeats: int) -> None:
         rows.append({**scenario, "repeats": repeats, "beyond": beyond, "wrong": wrong})
         print(rows[-1], flush=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows, indent=1) + "
-")
+        path.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":
