@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from pgso.finding.ladder import Ladder
-from pgso.finding.problem import Problem, standardised
+from pgso.finding.preparation import standardised
+from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
 
@@ -99,8 +100,8 @@ def main(repeats: int) -> None:
             {"truth": truth, **options, "repeats": repeats, "beyond": beyond, "wrong": wrong}
         )
         print(rows[-1], flush=True)
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        (RESULTS / "find_risk.json").write_text(json.dumps(rows, indent=1) + "\n")
+        (RESULTS.parent / "find").mkdir(parents=True, exist_ok=True)
+        (RESULTS.parent / "find" / "risk.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

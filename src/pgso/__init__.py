@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
+    from pgso.estimators.regressor import PGSORegressor as PGSORegressor
     from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.graph import Relations as Relations
@@ -58,6 +59,7 @@ _HOMES = {
     "PGSO": "pgso.gso.module",
     "PGSOClassifier": "pgso.estimators.classifier",
     "PGSOFeatures": "pgso.estimators.features",
+    "PGSORegressor": "pgso.estimators.regressor",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
     "Relations": "pgso.graph",

@@ -239,17 +239,23 @@ class Graph:
     @property
     def neighbour_weight(self) -> Tensor:  # (n,)
         """Σ_{j≠i} |A_ij|: what a node gets from others, signs aside; in double precision."""
-        return self.memo("neighbour_weight", self._neighbour_weight)
+        return self.memo("neighbour_weight", lambda: self._sizes(self.pattern, self.pattern.row))
 
-    def _neighbour_weight(self) -> Tensor:
-        own = 0 if self.is_bipartite else 1
+    @property
+    def sent_weight(self) -> Tensor:  # (n,)
+        """Σ_{i≠j} |A_ij|: what others get from a node."""
+        if self.is_undirected:
+            return self.neighbour_weight
+        return self.memo("sent_weight", lambda: self._sizes(self.transposed, self.pattern.col))
+
+    def _sizes(self, pattern: Pattern, ends: Tensor) -> Tensor:
         if self.weight is None:
-            assert self.pattern.rowptr is not None
-            return (self.pattern.rowptr.diff() - own).double()
+            assert pattern.rowptr is not None
+            return (pattern.rowptr.diff() - (1 if pattern.is_square else 0)).double()
         size = self.weight.double().abs()
-        if self.pattern.is_square:
+        if pattern.is_square:
             size = size.index_fill(0, self.pattern.diagonal, 0)
-        return torch.zeros_like(self.row_sums).index_add(0, self.pattern.row, size)
+        return size.new_zeros(pattern.num_nodes).index_add(0, ends, size)
 
     @property
     def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each

@@ -38,6 +38,12 @@ def build_model(spec: RunSpec, task: Shape) -> GNN | LinkModel:
     options: dict[str, Any] = {}
     if CONVS[spec.conv].attends:
         options = {"heads": spec.heads, "attention_dropout": spec.dropout}
+    if spec.terms is not None:
+        options["terms"] = spec.terms
+    if spec.basis is not None:
+        options["basis"] = spec.basis
+    if spec.degree is not None:
+        options["K"] = spec.degree
     links = task.kind == "link"
     model = GNN(
         spec.conv,

@@ -16,8 +16,11 @@ DIGITS = 5
 def thinned(record: RunRecord) -> RunRecord:
     """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left.
+    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
     """
+    if record.finding is not None:
+        small = {"predictions": (), "spectrum": None, "code": ""}
+        record = record.model_copy(update={"finding": record.finding.model_copy(update=small)})
     length = len(record.curves.get("loss", []))
     if "epoch" in record.curves or length == 0:
         return record
@@ -74,6 +77,8 @@ def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
 def _line(record: RunRecord) -> str:
     """What is not the default, and the revision always: a file without one is of revision 1."""
     fields = thinned(record).model_dump(mode="json", exclude_defaults=True)
+    if record.finding is not None:
+        fields["finding"]["numerics"] = record.finding.numerics
     return json.dumps({"numerics": record.numerics, **fields}, separators=(",", ":"))
 
 

@@ -92,6 +92,10 @@ class BlockShift(ShiftOperator):
         """Refused: the columns belong to several processes."""
         raise InputError("a block of rows is no square matrix; use the whole graph")
 
+    def to_scipy(self) -> Any:
+        """Not to be had: the columns belong to several processes."""
+        raise InputError("a block of rows is no square matrix; use the whole graph")
+
     def diagonal(self) -> Tensor:
         """The diagonal entries of the block's own nodes."""
         return self.whole.diagonal()[: self.partition.num_own]

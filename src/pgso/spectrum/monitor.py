@@ -76,7 +76,7 @@ class SpectralMonitor:
         >>> model = nn.Sequential(PGSO("gcn"))
         >>> monitor = SpectralMonitor()
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> monitor.observe(model, path).operators["0"].radius
+        >>> round(monitor.observe(model, path).operators["0"].radius, 6)
         1.0
     """
 

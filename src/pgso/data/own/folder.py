@@ -1,5 +1,7 @@
 """A user's folder: edges.csv, labels.csv or targets.csv, maybe features.csv or .npy, splits.csv."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from pgso.data.own.targets import NODE, read_targets
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
+RESERVED = ("in", "out", "self")  # words of terms
 HEADERS = {  # how the first cell of a header is recognised
     "edges.csv": ("source", "src", "from"),
     "labels.csv": ("node", "id", "node_id", "label", "class"),
@@ -32,7 +35,8 @@ def load_folder(
 ) -> Arrays:
     """A node task from CSV files. Ids and labels may be any words; header lines may be missing.
 
-    ``edges.csv``: source, target and, if edges are weighted, weight. ``labels.csv``: node and label
+    ``edges.csv``: source, target and, if edges are weighted, weight; a last column ``relation``
+    under a header says of which kind an edge is. ``labels.csv``: node and label
     (empty: unknown); with labels alone, the nodes are called 0, 1, ... In its place,
     ``targets.csv``: node and numbers (empty: missing) under a header. ``features.csv``: node and
     numbers under a header whose first word is ``node``, or numbers alone in the order of the
@@ -70,8 +74,7 @@ def load_folder(
         names, labels = _labels(path / "labels.csv")
     nodes = {name: i for i, name in enumerate(names)}
     described, columns = _features(path, nodes)  # may add nodes without a label
-    edges = _body(path / "edges.csv")
-    check_widths(edges, 2, 3)
+    edges, kinds = _edges(path / "edges.csv")
     _check_first_line(edges, nodes)
     if described is None:
         for name in (name for row in edges for name in row.cells[:2]):
@@ -91,10 +94,22 @@ def load_folder(
     weighted = bool(edges) and len(edges[0].cells) == 3
     weight = np.array([row.number(2) for row in edges]) if weighted else None
     none = np.empty(0, dtype=np.int64)
-    edge_index, weight = merged(pairs.reshape(2, -1), weight, n, undirected, path / "edges.csv")
+    pairs, source = pairs.reshape(2, -1), path / "edges.csv"
+    relations = None
+    if kinds is None:
+        edge_index, total = merged(pairs, weight, n, undirected, source)
+    else:
+        relations = {}
+        for kind in dict.fromkeys(kinds):
+            own = np.array([other == kind for other in kinds])
+            of_kind = None if weight is None else weight[own]
+            relations[kind] = merged(pairs[:, own], of_kind, n, undirected, source)
+        # Together they are the sum of their parts, in which an edge may be of several kinds.
+        edge_index, total = _summed(relations.values(), n)
     return Arrays(
         edge_index=edge_index,
-        edge_weight=weight,
+        edge_weight=total,
+        relations=relations,
         x=identity(n) if described is None else described,
         y=y,
         split=(none, none, none)
@@ -113,6 +128,35 @@ def _body(path: Path) -> list[Row]:
     """The rows below the header, if there is one."""
     rows = read_rows(path)
     return rows[1:] if rows[0].cells[0].lower() in HEADERS[path.name] else rows
+
+
+def _edges(path: Path) -> tuple[list[Row], list[str] | None]:
+    """The edges with their weights, if any, and the relation of each, if the header has one."""
+    rows = read_rows(path)
+    has_header = rows[0].cells[0].lower() in HEADERS[path.name]
+    related = has_header and rows[0].cells[-1].lower() == "relation"
+    rows = rows[1:] if has_header else rows
+    if not related:
+        check_widths(rows, 2, 3)
+        return rows, None
+    check_widths(rows, 3, 4)
+    for row in rows:
+        if row.cells[-1] in ("", *RESERVED):
+            raise row.error(f"a relation cannot be called {row.cells[-1]!r}; choose another word")
+    return [replace(row, cells=row.cells[:-1]) for row in rows], [row.cells[-1] for row in rows]
+
+
+def _summed(
+    parts: Iterable[tuple[Array, Array | None]], num_nodes: int
+) -> tuple[Array, Array | None]:
+    """All edges of several graphs; those that several have are summed."""
+    given = list(parts)
+    edges = np.concatenate([index for index, _ in given], axis=1)
+    weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
+    n = max(num_nodes, 1)
+    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
+    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
+    return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 
 def _check_first_line(edges: list[Row], nodes: dict[str, int]) -> None:
