@@ -165,7 +165,7 @@ def test_a_run_without_an_epoch_does_not_claim_to_have_written_weights(pgso, tmp
     options = ("--epochs", 2, "--set", "lr=1e30", "--save", "best.safetensors")
     shown = pgso("train", "karate", *options)
     assert shown.exit_code == 1
-    assert "weights: none, for no epoch came to its end" in shown.stdout
+    assert "weights: none, because no epoch was completed" in shown.stdout
     assert not (tmp_path / "best.safetensors").exists()
 
 

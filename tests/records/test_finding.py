@@ -4,7 +4,9 @@ import pytest
 
 from pgso import NUMERICS, find
 from pgso.errors import InputError
+from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import read_finding
+from pgso.records.ledger import read_ledger, write_ledger
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +25,13 @@ def test_it_knows_its_numerics_and_an_older_file_is_of_revision_1(record, tmp_pa
     assert read_finding(path).numerics == NUMERICS
     path.write_text(path.read_text().replace(f'"numerics": {NUMERICS},', ""))
     assert read_finding(path).numerics == 1
+
+
+def test_a_ledger_says_the_revision_of_a_finding_in_a_record(record, tmp_path):
+    run = RunRecord(spec=RunSpec(dataset="karate"), finding=record)
+    write_ledger(tmp_path / "records.jsonl", [run])
+    (back,) = read_ledger(tmp_path / "records.jsonl").values()
+    assert back.finding.numerics == NUMERICS
 
 
 def test_a_rung_is_found_by_name(record):

@@ -25,7 +25,7 @@ def study(folder, records, name="recipes"):
 
 
 def benchmark(folder, name, rows):
-    path = folder / "benchmarks" / f"{name}.json"
+    path = folder / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"machine": {"threads": 2, "torch": "2.13"}, "rows": rows}))
 
@@ -65,7 +65,7 @@ def test_other_recipes_starts_and_networks_have_no_place_in_it(tmp_path):
 
 def test_what_find_kept_stands_beside_it(tmp_path):
     runs = [{"kept": kept, "test": test} for kept, test in (("gcn", 0.8), ("gcn", 0.6), ("x", 0.7))]
-    benchmark(tmp_path, "find", [{"dataset": "cora", "runs": runs}])
+    benchmark(tmp_path, "find/scores", [{"dataset": "cora", "runs": runs}])
     page = results_table(study(tmp_path, [record(0.5, operator="fixed"), record(0.6)]))
     assert "| 70.0 ± 10.0 (3) | gcn (2 of 3) |" in page
 
@@ -106,8 +106,7 @@ def test_a_page_without_the_marks_is_refused():
 
 def test_every_ratio_of_the_benchmarks_is_shown(tmp_path):
     row = {"name": "step", "ours_ms": 1.0, "theirs_ms": 2.5, "ratio": 2.5, "target": ">= 2"}
-    benchmark(tmp_path, "layers", [row, {**row, "name": "cost", "target": "<= 4"}])
-    benchmark(tmp_path, "find", [{"dataset": "cora", "runs": []}])
+    benchmark(tmp_path, "benchmarks/layers", [row, {**row, "name": "cost", "target": "<= 4"}])
     assert "| step | 2.50 |  |\n| cost | 2.50 | ≤ 4 |" in speed_table(tmp_path)
     assert "2 threads, torch 2.13" in speed_table(tmp_path)
 

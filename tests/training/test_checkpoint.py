@@ -76,7 +76,7 @@ def test_trainings_of_a_choice_that_had_ended_are_not_run_again(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_checkpoint_of_files_that_changed_since_is_not_taken_up(tmp_path):
+def test_the_checkpoint_of_files_that_changed_since_is_ignored(tmp_path):
     folder, file = tmp_path / "friends", tmp_path / "run.safetensors"
     folder.mkdir()
     (folder / "edges.csv").write_text("".join(f"{i},{(i + 1) % 12}\n" for i in range(12)))

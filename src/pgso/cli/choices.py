@@ -32,7 +32,7 @@ def dataset_names(incomplete: str) -> list[str]:
     from pgso.data import DATASETS
 
     names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # whoever types in small letters
+    found = names or completing(DATASETS)(incomplete)  # small letters will do
     return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
 
 

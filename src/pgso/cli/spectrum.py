@@ -106,7 +106,7 @@ def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
 
 
 def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | None) -> "Graph":
-    """The graph of a dataset or file; that of a run is as the run saw it."""
+    """The graph of a dataset or file; for a record, the graph that its run used."""
     from pgso.data import load_task
     from pgso.data.own.graphs import read_edge_list, read_sparse_matrix
     from pgso.graph import Graph

@@ -145,6 +145,6 @@ def train(
         judge([record], data).show(console, record)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     if save is not None:
-        nothing = "none, for no epoch came to its end"
+        nothing = "none, because no epoch was completed"
         console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)
     raise typer.Exit(int(record.status != "done"))

@@ -22,7 +22,7 @@ LINES = {name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS
 def group(
     records: Iterable[RunRecord], by: Callable[[RunRecord], K], order: Iterable[K] = ()
 ) -> dict[K, list[RunRecord]]:
-    """Records by what they have in common, in the given order, then in that of appearance."""
+    """Records by a key: first the keys of ``order``, then the others as they appear."""
     groups: dict[K, list[RunRecord]] = {key: [] for key in order}
     for record in records:
         groups.setdefault(by(record), []).append(record)

@@ -50,7 +50,7 @@ def _fixed(gso: PGSO) -> PGSO:
     """The operator with its S as buffers."""
     fixed = PGSO(gso.S.detach(), learn=False, degrees=gso.degrees)
     fixed.to(gso.m1.device, gso.m1.dtype)
-    with torch.no_grad():  # digit by digit, in whatever type they are
+    with torch.no_grad():  # exact copies, in their own type
         for name in NAMES:
             getattr(fixed, name).copy_(getattr(gso, name))
     return fixed

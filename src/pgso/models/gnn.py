@@ -173,7 +173,7 @@ class GNN(nn.Module):
         x = as_features(x)
         if self.encoder is not None:
             x = self.encoder(x)
-        operators: dict[PGSO, ShiftOperator] = {}  # one for each S, whoever shares it
+        operators: dict[PGSO, ShiftOperator] = {}  # one for each distinct S
         as_given = torch.compiler.is_compiling() or any(gso.explain for gso in self.operators)
         if not as_given:
             operators = operators_on(self.operators, graph, edge_weight, x.size(0))

@@ -1,6 +1,6 @@
 """What is learned and how it is scored: ``OBJECTIVES`` by name, one file each in ``shipped``.
 
-Importing this needs no torch: whoever reads records asks an objective how a score is written and
+Importing this needs no torch: code that reads records asks an objective how a score is written and
 which way is better. Losses import torch when they are computed.
 """
 

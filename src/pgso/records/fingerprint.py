@@ -1,4 +1,4 @@
-"""Whether a user's own files are still those that a record was made of."""
+"""The state of a user's own files, to see whether they have changed since a record was made."""
 
 import hashlib
 from pathlib import Path

@@ -80,6 +80,8 @@ def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
 def _line(record: RunRecord) -> str:
     """What is not the default, and the revision always: a file without one is of revision 1."""
     fields = thinned(record).model_dump(mode="json", exclude_defaults=True)
+    if record.finding is not None:
+        fields["finding"]["numerics"] = record.finding.numerics
     return json.dumps({"numerics": record.numerics, **fields}, separators=(",", ":"))
 
 

@@ -16,12 +16,12 @@ from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
 LEFTOVER = re.compile(r"\.(?P<host>[^.]*)\.(?P<process>\d+)\.pgso-[^.]*$")
-OLD = 24 * 3600  # seconds after which an unfinished file of another machine is given up
-_swept: set[Path] = set()  # folders that this process has looked through
+OLD = 24 * 3600  # seconds after which an unfinished file of another machine is deleted
+_swept: set[Path] = set()  # folders that this process has cleaned
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all, whatever happens meanwhile.
+    """Write a file whole or not at all, even if the process is killed.
 
     An error names the file. Unfinished files of processes that were killed are removed.
     """
@@ -51,12 +51,12 @@ def remove_leftovers(folder: Path) -> None:
         return
     _swept.add(folder)
     for file in folder.glob(".*.pgso-*"):
-        found = LEFTOVER.search(file.name)
-        if found is None:
+        name = LEFTOVER.search(file.name)
+        if name is None:
             continue
         try:
-            here = found["host"] == _host()
-            if not _is_running(int(found["process"])) if here else _age(file) > OLD:
+            here = name["host"] == _host()
+            if not _is_running(int(name["process"])) if here else _age(file) > OLD:
                 file.unlink()
         except OSError:  # another process was faster, or it is not ours
             continue
@@ -124,13 +124,13 @@ class Store:
         write_atomically(self.path(record.spec), text + "\n")
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
-        """Those that have no finished record; failed runs are tried again."""
+        """The specs without a finished record; failed runs are tried again."""
         wanted = {spec.key: spec for spec in specs}
         state_of = cache(fingerprint)  # files are read once for all specs
-        found = {key: self._get(spec, state_of) for key, spec in wanted.items()}
+        records = {key: self._get(spec, state_of) for key, spec in wanted.items()}
         return [
             wanted[key]
-            for key, record in found.items()
+            for key, record in records.items()
             if record is None or record.status == "failed"
         ]
 

@@ -42,7 +42,7 @@ def filled(page: str, tables: Mapping[str, str]) -> str:
 def results_table(results: Path) -> str:
     """A row a dataset: the fixed operator, the paper's recipe minus it, and what ``find`` kept."""
     records = _ledger(results, "recipes")
-    findings = {row["dataset"].lower(): row for row in _measured(results, "find")}
+    findings = {row["dataset"].lower(): row for row in _measured(results / "find" / "scores.json")}
     rows = []
     for dataset in SHOWN:
         runs = [r for r in records if r.spec.dataset == dataset and not r.spec.residual]
@@ -84,9 +84,7 @@ def speed_table(results: Path) -> str:
     """Every ratio that ``make bench`` has measured."""
     rows, machine = [], ""
     for path in sorted((results / "benchmarks").glob("*.json")):
-        ratios = [row for row in _measured(results, path.stem) if "ratio" in row]
-        if not ratios:  # find has a table of its own
-            continue
+        ratios = _measured(path)
         on = json.loads(path.read_text(encoding="utf-8"))["machine"]
         machine = f"{on['threads']} threads, torch {on['torch']}"
         for row in ratios:
@@ -103,8 +101,7 @@ def _ledger(results: Path, study: str) -> list[RunRecord]:
     return records
 
 
-def _measured(results: Path, name: str) -> list[dict[str, Any]]:
-    path = results / "benchmarks" / f"{name}.json"
+def _measured(path: Path) -> list[dict[str, Any]]:
     measured = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return list(measured.get("rows", [])) if isinstance(measured, dict) else []
 

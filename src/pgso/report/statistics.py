@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
-FEWEST_FOR_WILCOXON = 6  # with fewer, its smallest p, 2 / 2^n, is above 0.05 whatever happens
+FEWEST_FOR_WILCOXON = 6  # with fewer, even its smallest p, 2 / 2^n, is above 0.05
 
 
 class Interval(NamedTuple):
@@ -35,7 +35,7 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None
 
     Returns:
         None where the spread cannot be known: a single value, or values that are all equal,
-        whose interval of width 0 would claim a certainty that nobody has.
+        whose interval would have width 0 and claim a certainty that is not there.
 
     Example:
         >>> low, high = t_interval([1.0, 2.0, 3.0])

@@ -37,14 +37,14 @@ class Checkpoint:
     path: Path
     every: int  # epochs
     data: str | None = None  # the state of the user's own files
-    parts: "list[Checkpoint]" = field(default_factory=list)  # those of its several trainings
+    parts: "list[Checkpoint]" = field(default_factory=list)  # one for each of its trainings
 
     def __post_init__(self) -> None:
         if self.every < 1:
             raise InputError(f"checkpoint_every must be at least 1, got {self.every}")
 
     def of(self, name: str) -> "Checkpoint":
-        """That of one of a run's several trainings."""
+        """The checkpoint of one of a run's trainings, such as auto's candidates."""
         part = Checkpoint(self.path.with_name(f"{self.path.name}.{name}"), self.every, self.data)
         self.parts.append(part)
         return part
@@ -79,7 +79,7 @@ class Checkpoint:
         return True
 
     def remove(self) -> None:
-        """It has served, and so have those of the several trainings."""
+        """Delete the files of this run and of its trainings."""
         for each in (self, *self.parts):
             each.path.unlink(missing_ok=True)
 
@@ -119,7 +119,7 @@ def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     with _naming(Path(path)):
         spec, shape = RunSpec(complete=True, **header["spec"]), _Shape(header)
-        with torch.device("meta"):  # takes no memory, whatever widths the header claims
+        with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
         if _shapes(claimed) != _shapes(tensors):
             raise ValueError("its tensors are not those of the model it describes")

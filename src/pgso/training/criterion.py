@@ -21,7 +21,7 @@ class Criterion:
 
     @classmethod
     def of(cls, spec: RunSpec, task: Task, device: torch.device | str = "cpu") -> "Criterion":
-        """What a spec asks for; scale and weights are those of the training set."""
+        """What a spec asks for; scale and weights are computed on the training set."""
         objective, weight = task.objective, None
         known = task.y[:0] if task.kind == "link" else task.y[task.train]
         if spec.class_weights == "balanced":

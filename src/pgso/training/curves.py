@@ -17,7 +17,7 @@ CERTIFIED_AT_ONCE = 2**20  # discs of Theorem 2 in one go
 class Curves:
     """What a record will hold of every epoch that has ended.
 
-    Intervals are found when someone looks: those of many epochs take as long as one.
+    Intervals are computed on demand: many epochs together take as long as one.
     """
 
     def __init__(self, graph: Graph, values: dict[str, list[Any]] | None = None) -> None:

@@ -37,7 +37,7 @@ class Best:
 
 
 class Session:
-    """A run that can be stepped, looked at, put away and resumed.
+    """A run that can be stepped, observed, saved and resumed.
 
     Args:
         spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
@@ -230,10 +230,10 @@ def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Put saved weights into a model; those of another model are refused."""
+    """Put saved weights into a model; weights of another model are refused."""
     own = tensors_of(model)
     if own.keys() != tensors.keys():
-        raise InputError("the saved weights are those of another model")
+        raise InputError("the saved weights belong to another model")
     with torch.no_grad():
         for name, value in tensors.items():
             own[name].copy_(value)

@@ -36,7 +36,7 @@ class TensorBoard:
             self.close()
             dataset = Path(spec.dataset).name  # of a user's own folder, its last part
             run = self.folder / f"{dataset}-{spec.conv}-{spec.operator}-{spec.key}"
-            # A run that is taken up again replaces what it had logged from here on.
+            # A resumed run replaces what it had logged after this epoch.
             self.spec, self.writer = spec, self.new_writer(str(run), purge_step=epoch)
         for tag, value in scalars(session).items():
             self.writer.add_scalar(tag, value, epoch)

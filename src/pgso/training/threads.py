@@ -1,4 +1,4 @@
-"""How many threads a run takes: it must not depend on the command, for its sums would."""
+"""How many threads a run takes. The order of sums depends on it, so all commands take the same."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ MANY_EDGES = 1_000_000  # from which on several threads are worth it to a run th
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch computes with one thread meanwhile; two on a busy machine are slower than one."""
+    """Torch computes with one thread within this block: on a busy machine two are slower."""
     import torch
 
     before = torch.get_num_threads()
