@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from pgso.finding.ladder import Ladder
-from pgso.finding.problem import Problem, standardised
+from pgso.finding.preparation import standardised
+from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
 

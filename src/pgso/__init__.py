@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
+    from pgso.estimators.regressor import PGSORegressor as PGSORegressor
     from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.graph import Relations as Relations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.objectives import OBJECTIVES as OBJECTIVES
+    from pgso.records import NUMERICS as NUMERICS
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
     from pgso.scale import NeighborLoader as NeighborLoader
@@ -51,11 +53,13 @@ _HOMES = {
     "GINConv": "pgso.convs.gin",
     "GNN": "pgso.models.gnn",
     "Graph": "pgso.graph",
+    "NUMERICS": "pgso.records",
     "NeighborLoader": "pgso.scale",
     "OBJECTIVES": "pgso.objectives",
     "PGSO": "pgso.gso.module",
     "PGSOClassifier": "pgso.estimators.classifier",
     "PGSOFeatures": "pgso.estimators.features",
+    "PGSORegressor": "pgso.estimators.regressor",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",
     "Relations": "pgso.graph",

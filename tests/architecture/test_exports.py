@@ -6,7 +6,7 @@ import pytest
 
 import pgso
 
-# DESIGN.md, section 3, as far as the operator and its theory go.
+# What docs/api promises, as far as the operator and its theory go.
 PROMISED = {"Graph", "PGSO", "PGSOParameters", "PRESETS", "apply_pgso", "dense_pgso", "spectrum"}
 
 

@@ -79,7 +79,7 @@ def test_every_parameter_gets_a_gradient(conv, operator, task):
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
         before_norm = name.endswith(".bias") and parameter.grad.abs().max() < 1e-4
-        waits_for_m1 = name.endswith(".e1")  # m1 = 0 at the start: FACTS section 2
+        waits_for_m1 = name.endswith(".e1")  # m1 = 0 at the start: docs/conventions.md
         assert before_norm or waits_for_m1 or (parameter.grad != 0).any(), name
 
 

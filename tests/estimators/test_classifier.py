@@ -13,7 +13,7 @@ from pgso import Graph, PGSOClassifier
 from pgso.data import load_task
 from pgso.data.inputs import read_labels
 from pgso.errors import InputError
-from pgso.estimators import classifier
+from pgso.estimators import estimator
 from pgso.training.fit import fit_task
 
 CLUB = networkx.karate_club_graph()
@@ -218,7 +218,7 @@ def poison_at(epoch, monkeypatch) -> None:
     def poisoned_fit(spec, task):
         return fit_task(spec.but(lr=1e30) if epoch == 0 else spec, task, watch=poison)
 
-    monkeypatch.setattr(classifier, "fit_task", poisoned_fit)
+    monkeypatch.setattr(estimator, "fit_task", poisoned_fit)
 
 
 def test_training_that_diverges_keeps_its_best_epoch_and_says_so(monkeypatch):

@@ -7,7 +7,8 @@ import torch
 
 from pgso import load_task
 from pgso.finding.blocks import Blocks, NodeBlocks, Word
-from pgso.finding.problem import Problem, principal_components, standardised, unit_rows
+from pgso.finding.preparation import principal_components, standardised, unit_rows
+from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import fit
 from tests.finding.problems import generated

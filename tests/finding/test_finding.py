@@ -1,5 +1,7 @@
 """``find``: whatever users hand over, and what they get."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from torch_geometric.data import Data
 import pgso
 from pgso.errors import InputError
 from pgso.finding import find
+from pgso.finding import problem as problem_module
+from pgso.objectives import OBJECTIVES
 from tests.finding.problems import GCN, generated
 
 
@@ -89,6 +93,52 @@ def test_many_whole_numbers_are_regressed_and_few_are_classes(problem):
     assert (found.record.metric, found.record.graph.num_labels) == ("accuracy", 180)
 
 
+def test_several_numbers_are_regressed_together_and_scored_in_their_own_units(problem):
+    signal = pgso.apply_pgso(problem.x, problem.graph, "gcn")[:, :2]
+    signal = signal + 0.1 * torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    y = torch.stack([signal[:, 0], 1000 + 100 * signal[:, 1]], dim=1)
+    y[problem.train[:5], 0] = y[problem.val[:3], 1] = float("nan")
+    parts = {"train": problem.train, "val": problem.val, "test": problem.test}
+    found = find(problem.graph, problem.x, y, **parts, objective="rmse")
+    assert found.record.graph.num_labels == len(problem.train) - 5
+    out, truth = found.predict()[problem.test], y[problem.test]
+    error = (out - truth).square().mean(dim=0).sqrt().mean()
+    assert found.best.test == pytest.approx(float(error), rel=1e-4)
+    assert 900 < out[:, 1].mean() < 1100
+    assert found.record.rung("no graph").points < 0  # its error is larger
+
+
+def test_a_rare_class_is_found_where_all_classes_count_alike(problem):
+    signal = pgso.apply_pgso(problem.x, problem.graph, "gcn")[:, 0]
+    noise = torch.randn(200, generator=torch.Generator().manual_seed(0)) * 0.7 * signal.std()
+    y = (signal + noise > torch.quantile(signal + noise, 0.85)).long()
+    plain = find(problem.graph, problem.x, y, test=problem.test)
+    balanced = find(problem.graph, problem.x, y, test=problem.test, objective="balanced accuracy")
+    assert balanced.record.metric == "balanced_accuracy"
+    assert balanced.predict().argmax(1).sum() > 2 * plain.predict().argmax(1).sum()
+    right = (plain.predict().argmax(1) == y)[problem.test]
+    recalls = [right[y[problem.test] == label].double().mean() for label in (0, 1)]
+    assert balanced.best.test > sum(recalls) / 2
+
+
+@pytest.mark.parametrize("objective", ["macro F1", "roc_auc", "average_precision"])
+def test_the_objective_scores(objective):
+    found = find("karate", objective=objective)
+    task = pgso.load_task("karate")
+    out, y = found.predict()[task.test].numpy(), task.y[task.test].numpy()
+    assert found.best.test == pytest.approx(OBJECTIVES[objective].score(out, y))
+    assert found.spec().objective == OBJECTIVES[objective].name
+    assert f"--objective {OBJECTIVES[objective].name}" in found.record.command
+
+
+def test_a_shipped_regression_task_is_found():
+    found = find("diabetes")
+    assert found.record.metric == "rmse"
+    assert found.best.test < 62  # the mean has 77
+    lowest = min(rung.loss for rung in found.rungs)
+    assert found.best.loss <= 1.05 * lowest
+
+
 def test_no_features_are_the_identity():
     club = nx.karate_club_graph()
     y = [club.nodes[member]["club"] for member in club]
@@ -107,27 +157,9 @@ def test_graph_tasks_and_names_work_too():
     assert find("karate").best.name == find(task).best.name
 
 
-@pytest.mark.parametrize("rung", ["no graph", "gcn, 2 hops", "self + mean, 1 hop"])
-def test_every_kind_of_rung_becomes_a_network(found, problem, rung):
-    from pgso.finding.advice import code_of, command_of, spec_of
-
-    record = found.record.rung(rung)
-    spec = spec_of(record, "karate", 0, {})
-    assert pgso.fit(spec.but(epochs=2)).status == "done"
-    names = {"data": Data(x=problem.x, edge_index=problem.graph.edge_index)}
-    exec(code_of(record, 8, 3, "node"), names)
-    assert names["out"].shape == (200, 3)
-    assert command_of(record, "karate").startswith("pgso compare karate")
-
-
-def test_its_own_spec_and_code_are_those_of_the_best_rung(found):
-    assert found.spec().operator == "fixed"
-    assert found.spec().preset == "gcn"
-    assert 'pgso.GNN("gcn", 8, 64, 3' in found.to_pyg()
-
-
 X, Y = torch.eye(6), torch.tensor([0, 1, 0, 1, 0, 1])
 EDGES = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+TOPICS = replace(pgso.load_task("karate"), y=torch.ones(34, 2), metric="multilabel_roc_auc")
 WRONG = {
     "no labels": (lambda: find(EDGES, X), "find needs labels"),
     "one class": (lambda: find(EDGES, X, torch.zeros(6).long()), "one class"),
@@ -140,6 +172,11 @@ WRONG = {
     "unlabelled": (lambda: find(EDGES, X, [0, 1, 0, 1, 0, -1], train=[0, 1, 5]), "has no label"),
     "name": (lambda: find("no-such-graph"), "no dataset is called"),
     "option": (lambda: find(EDGES, X, Y, depth=3), "no option 'depth'"),
+    "objective": (lambda: find(EDGES, X, Y, objective="rmse"), "rmse scores numbers"),
+    "labels": (lambda: find(EDGES, X, torch.eye(6)), "several labels each"),
+    "labels of a task": (lambda: find(TOPICS), "asks for several labels each"),
+    "links": (lambda: find("karate", task="link"), "asks for links"),
+    "constant": (lambda: find(EDGES, X, torch.full((6,), 0.5)), "are equal"),
     "NaN": (lambda: find(EDGES, X * float("nan"), Y), "finite"),
 }
 
@@ -150,3 +187,26 @@ def test_bad_input_is_refused_in_one_sentence(case):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "many labels", "many labels, sparse"])
+def test_another_graph_gets_the_same_weights(problem, kind, monkeypatch):
+    x = problem.x
+    if "many" in kind:
+        monkeypatch.setattr(problem_module, "MANY_LABELS", 10)
+        monkeypatch.setattr(problem_module, "COMPONENTS", 4)
+    if "sparse" in kind:
+        x = scipy.sparse.csr_array(problem.x.relu().numpy())
+    found = find(problem.graph, x, problem.y, train=problem.train)
+    again = found.predict(problem.graph.edge_index, x)
+    torch.testing.assert_close(again, found.predict(), rtol=1e-4, atol=1e-5)
+    lonely = found.predict(scipy.sparse.coo_array((100, 100)), x[np.arange(100)])  # no edge
+    assert lonely.shape == (100, 3)
+    assert lonely.isfinite().all()
+
+
+def test_what_does_not_fit_the_head_is_refused(found, problem):
+    with pytest.raises(InputError, match="give both or neither"):
+        found.predict(problem.graph)
+    with pytest.raises(InputError, match="x has 3 columns, the head takes 8"):
+        found.predict(problem.graph, problem.x[:, :3])

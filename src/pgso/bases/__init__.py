@@ -3,5 +3,14 @@
 from pgso.bases.diffusion import diffusion
 from pgso.bases.non_backtracking import NonBacktracking, ihara_bass, non_backtracking, two_steps
 from pgso.bases.registry import BASES
+from pgso.bases.undirected import undirected
 
-__all__ = ["BASES", "NonBacktracking", "diffusion", "ihara_bass", "non_backtracking", "two_steps"]
+__all__ = [
+    "BASES",
+    "NonBacktracking",
+    "diffusion",
+    "ihara_bass",
+    "non_backtracking",
+    "two_steps",
+    "undirected",
+]

@@ -5,6 +5,7 @@ from functools import partial
 
 from pgso.bases.diffusion import diffusion
 from pgso.bases.non_backtracking import two_steps
+from pgso.bases.undirected import undirected
 from pgso.graph import Graph
 from pgso.registry import Registry
 
@@ -16,5 +17,6 @@ BASES: Registry[Callable[[Graph], Graph]] = Registry(
         "ppr": partial(diffusion, kind="ppr", top_k=NEIGHBOURS),
         "heat": partial(diffusion, kind="heat", top_k=NEIGHBOURS),
         "non-backtracking": two_steps,
+        "undirected": undirected,
     },
 )

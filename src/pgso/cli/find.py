@@ -12,6 +12,7 @@ from pgso.cli.main import app, examples
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from pgso.objectives import Objective
     from pgso.records.finding import FindingRecord, RungRecord
 
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def find(
     dataset: choices.DatasetName,
     seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
+    objective: choices.ObjectiveName = None,
     options: choices.DataOptions = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
     out: choices.Out = choices.RUNS,
@@ -39,6 +41,7 @@ def find(
             dataset,
             root=data,
             seed=seed,
+            objective=objective,
             tell=lambda name: status.update(name),
             **choices.pairs(options),
         )
@@ -63,6 +66,9 @@ SHOWN = 12  # rungs, unless all are asked for
 def _table(record: "FindingRecord", show_all: bool) -> "Table":
     from rich.table import Table
 
+    from pgso.objectives import OBJECTIVES
+
+    objective = OBJECTIVES[record.metric]
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     if not show_all:
         wanted = {record.best, record.reference, *record.steps}
@@ -73,18 +79,18 @@ def _table(record: "FindingRecord", show_all: bool) -> "Table":
         table.add_column(name, justify="right")
     for rung in rungs:
         mark = "→" if rung.name == record.best else ""
-        table.add_row(mark, rung.name, *_cells(rung), style="bold" if mark else None)
+        table.add_row(mark, rung.name, *_cells(rung, objective), style="bold" if mark else None)
     hidden = len(record.rungs) - len(rungs)
     more = f"; {hidden} more with --all" if hidden else ""
     table.caption = (
-        f"{record.metric}; loss: of {record.judges:,} labels, none of them predicted by a fit that "
-        f"saw it; chance: that an equal operator looks this much better{more}"
+        f"{objective.heading}; loss: of {record.judges:,} labels, none of them predicted by a fit "
+        f"that saw it; chance: that an equal operator looks this much better{more}"
     )
     return table
 
 
-def _cells(rung: "RungRecord") -> list[str]:
-    scores = ["-" if s is None else f"{100 * s:.1f}" for s in (rung.loo, rung.val, rung.test)]
+def _cells(rung: "RungRecord", objective: "Objective") -> list[str]:
+    scores = [objective.written(score) for score in (rung.loo, rung.val, rung.test)]
     return [f"{rung.loss:.4f}", *scores, "" if rung.p is None else _chance(rung.p)]
 
 

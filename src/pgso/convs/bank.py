@@ -20,29 +20,41 @@ TERMS = ("self", "gcn")
 class Term(NamedTuple):
     """One summand of a bank: where its operator starts, and on which edges it acts."""
 
-    preset: str
+    preset: str | tuple[float, ...]  # a name, or seven numbers
     edges: str | None  # None: all, as they are; "in", "out", or a relation's name
 
     @classmethod
     def of(cls, text: str) -> "Term":
-        """Read ``preset`` or ``preset@edges``.
+        """Read ``preset`` or ``preset@edges``; a preset may be seven numbers with commas.
 
         Example:
-            >>> Term.of("gcn@out")
-            Term(preset='gcn', edges='out')
+            >>> Term.of("gcn@out"), Term.of("0,1,0,0,-0.4,-0.5,1").edges
+            (Term(preset='gcn', edges='out'), None)
         """
         if not isinstance(text, str):
             raise InputError(f'a term is a text such as "self", "gcn" or "gcn@out", got {text!r}')
         preset, at, edges = text.partition("@")
-        resolve(preset)
+        start = _start(preset)
+        resolve(start)
         if at and not edges:
             raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
-        return cls(preset, edges or None)
+        return cls(start, edges or None)
 
     def operator(self, learn: Any = True, shape: Shape = "scalar", start: Any = None) -> PGSO:
         """A directed term takes the degrees of both ends of an edge, as Dir-GCN does."""
         degrees = "row" if self.edges is None else "both"
         return PGSO(self.preset if start is None else start, learn, shape, degrees, self.edges)
+
+
+def _start(text: str) -> str | tuple[float, ...]:
+    if "," not in text:
+        return text
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"a term has a preset's name or seven numbers with commas, got {text!r}"
+        ) from None
 
 
 @CONVS.register("bank")
@@ -62,8 +74,9 @@ class BankConv(Conv):
         out_channels: Features per node of the result.
         gso: One operator for each term but ``"self"``, in their order; by default learned ones that
             start where the terms say. A preset's name is where they start instead.
-        terms: ``"self"``; a preset; ``preset@in`` and ``preset@out`` for incoming and outgoing
-            edges, normalised by the degrees of both ends; ``preset@RELATION`` for one relation.
+        terms: ``"self"``; a preset, or S as ``"0,1,0,0,-0.5,-0.5,1"``; ``preset@in`` and
+            ``preset@out`` for incoming and outgoing edges, normalised by the degrees of both ends;
+            ``preset@RELATION`` for one relation.
         bias: Whether to add a bias.
 
     Example:

@@ -1,4 +1,4 @@
-"""GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (DESIGN decision 4)."""
+"""GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (docs/conventions.md)."""
 
 from torch import Tensor, nn
 

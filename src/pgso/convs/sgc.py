@@ -1,4 +1,4 @@
-"""SGC-PGSO: simplified graph convolution (DESIGN decision 6)."""
+"""SGC-PGSO: simplified graph convolution (docs/conventions.md)."""
 
 from collections.abc import Sequence
 

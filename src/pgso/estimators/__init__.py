@@ -2,5 +2,6 @@
 
 from pgso.estimators.classifier import PGSOClassifier
 from pgso.estimators.features import PGSOFeatures
+from pgso.estimators.regressor import PGSORegressor
 
-__all__ = ["PGSOClassifier", "PGSOFeatures"]
+__all__ = ["PGSOClassifier", "PGSOFeatures", "PGSORegressor"]

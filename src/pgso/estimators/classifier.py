@@ -1,30 +1,17 @@
 """``PGSOClassifier``: a graph network with a learned operator that fits and predicts."""
 
-import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
-from pgso.data import Task
-from pgso.data.arrays import Array, Arrays, Split
-from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
+from pgso.data.arrays import Array, Split
+from pgso.data.inputs import read_labels
 from pgso.errors import InputError
-from pgso.estimators.columns import check_columns, remember_columns
-from pgso.gso.parameters import PGSOParameters
-from pgso.records import RunSpec
-from pgso.training.checkpoint import take_best
-from pgso.training.fit import fit_task
-
-NAME = "in memory"  # what stands for the dataset in the record
+from pgso.estimators.estimator import NodeEstimator
 
 
-class PGSOClassifier(ClassifierMixin, BaseEstimator):
+class PGSOClassifier(ClassifierMixin, NodeEstimator):
     """Classify the nodes of a graph, and learn which operator the graph wants.
 
     Options are those of :class:`pgso.RunSpec`. Of the labelled nodes, ``validation_fraction`` of
@@ -46,11 +33,14 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         weight_decay: Pull of all weights towards zero.
         validation_fraction: The share of the labelled nodes that choose the epoch.
         random_state: Of the initial weights, dropout, and the choice of validation nodes.
+        head: ``"trained"``, a network; or ``"closed_form"``, the rung that :func:`pgso.find` keeps:
+            seconds, every labelled node fits and judges, and the options above do not count.
 
     Attributes:
         classes_: The labels, sorted.
-        operator_: The learned S, one :class:`pgso.PGSOParameters` per operator.
-        record_: The run: scores, curves, the nearest named operator.
+        operator_: The learned S, one :class:`pgso.PGSOParameters` per operator; of a finding the
+            kept one, and none where the features alone are kept.
+        record_: The run: scores, curves, the nearest named operator; or the finding.
         n_features_in_: Columns of X.
         feature_names_in_: Their names, if X was a table that has them.
 
@@ -64,38 +54,6 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         ('Officer', 1)
     """
 
-    def __init__(
-        self,
-        conv: str = "gcn",
-        operator: str = "pgso",
-        preset: Any = None,
-        hidden_channels: int = 64,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        norm: str | None = None,
-        residual: bool = False,
-        epochs: int = 200,
-        lr: float = 0.01,
-        exponent_lr: float = 0.005,
-        weight_decay: float = 5e-4,
-        validation_fraction: float = 0.2,
-        random_state: Any = 0,
-    ) -> None:
-        self.conv = conv
-        self.operator = operator
-        self.preset = preset
-        self.hidden_channels = hidden_channels
-        self.num_layers = num_layers
-        self.dropout = dropout
-        self.norm = norm
-        self.residual = residual
-        self.epochs = epochs
-        self.lr = lr
-        self.exponent_lr = exponent_lr
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
     def fit(self, graph: Any, X: Any, y: Any) -> "PGSOClassifier":
         """Learn from the labelled nodes.
 
@@ -107,21 +65,8 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = read_labels(y)
         if len(classes) < 2:
             raise InputError(f"y needs two classes or more, got {len(classes)}; -1 means unknown")
-        random = check_random_state(self.random_state)
-        spec = self._spec(int(random.randint(2**31)))
-        task = _task(graph, X, codes, classes, self._split(codes, random))
-        session, record = fit_task(spec, task)
-        if record.epoch is None:
-            raise InputError(f"training failed: {record.error}; try a smaller lr")
-        if record.status == "diverged":
-            message = f"{record.error}; what is kept is epoch {record.epoch}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        self.classes_, self.record_ = classes, record
-        self.operator_ = tuple(PGSOParameters(*S) for S in record.parameters)
-        self.n_features_in_ = task.num_features
-        remember_columns(self, X)
-        self.model_, self.graph_, self.x_ = take_best(session), task.graph, task.x
-        self.labels_, self.has_features_ = codes, X is not None
+        self._fit(graph, X, codes, classes=tuple(str(name) for name in classes))
+        self.classes_ = classes
         return self
 
     def predict(self, graph: Any = None, X: Any = None) -> Array:  # (n,)
@@ -132,23 +77,11 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, graph: Any = None, X: Any = None) -> Array:  # (n, C)
         """The probability of each of ``classes_`` for every node."""
-        check_is_fitted(self, "record_")
-        check_columns(self, X)
-        x = self.x_ if X is None else as_tensor(read_features(X))
-        known = self.graph_ if graph is None else graph
-        if X is None and graph is not None and self.has_features_:
-            raise InputError("another graph needs its own X; the model was fitted with features")
-        if x.size(1) != self.n_features_in_:
-            raise InputError(f"X has {x.size(1)} columns, the model takes {self.n_features_in_}")
-        self.model_.eval()
-        with torch.no_grad():
-            logits = self.model_(x, read_graph(known, x.size(0)))
-        out: Array = logits.softmax(dim=1).numpy()
+        out: Array = self._outputs(graph, X).softmax(dim=1).numpy()
         return out
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """The share of labelled nodes that are predicted right; of the fitted ones by default."""
-        check_is_fitted(self, "record_")
         place = self.predict_proba(graph, X).argmax(axis=1)
         if y is None:
             if len(place) != len(self.labels_):
@@ -165,19 +98,12 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
             raise InputError("y has no known label to compare with")
         return float(right[known].mean())
 
-    def _spec(self, seed: int) -> RunSpec:
-        own = ("validation_fraction", "random_state")
-        choices = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        return RunSpec(dataset=NAME, seed=seed, **choices)
-
-    def _split(self, codes: Array, random: np.random.RandomState) -> Split:
+    def _split(self, y: Array, random: np.random.RandomState) -> Split:
         """Some of each class validate, at least one where there are two; all others train."""
-        fraction = self.validation_fraction
-        if not 0 < fraction < 1:
-            raise InputError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
+        fraction = self._fraction()
         parts: tuple[list[Array], list[Array]] = ([], [])
-        for c in range(codes.max() + 1):
-            members = random.permutation(np.flatnonzero(codes == c))
+        for c in range(y.max() + 1):
+            members = random.permutation(np.flatnonzero(y == c))
             cut = min(max(round(fraction * len(members)), 1), len(members) - 1)
             parts[0].append(members[cut:])
             parts[1].append(members[:cut])
@@ -185,23 +111,3 @@ class PGSOClassifier(ClassifierMixin, BaseEstimator):
         if not len(val):
             raise InputError("y needs a class with two labelled nodes: one trains, one validates")
         return train, val, np.zeros(0, dtype=np.int64)
-
-
-def _task(graph: Any, X: Any, codes: Array, classes: Array, split: Split) -> Task:
-    n = len(codes)
-    x = scipy.sparse.eye_array(n, format="csr") if X is None else read_features(X)
-    if x.shape[0] != n:
-        raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
-    prepared = read_graph(graph, n)
-    weight = prepared.edge_weight
-    return Task.of(
-        NAME,
-        Arrays(
-            edge_index=prepared.edge_index.numpy(force=True),
-            edge_weight=None if weight is None else weight.numpy(force=True),
-            x=x,
-            y=codes,
-            split=split,
-            classes=tuple(str(name) for name in classes),
-        ),
-    )

@@ -1,9 +1,11 @@
 """What to do with a finding: the spec of a network, code to paste, a command to confirm it."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from pgso.finding.problem import Problem
 from pgso.records import RunSpec
 from pgso.records.finding import RungRecord
 from pgso.records.spec import SevenNumbers
@@ -11,71 +13,106 @@ from pgso.records.spec import SevenNumbers
 IDENTITY: SevenNumbers = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # γ = I: a network without a graph
 
 
-def spec_of(rung: RungRecord, dataset: str, seed: int, suited: Mapping[str, Any]) -> RunSpec:
-    """The run that trains a network with this rung's operator.
+def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
+    """The choices of a run whose network has this rung's operators, a layer per hop.
 
-    A layer per hop. Where the node itself has weights of its own, the network has residuals.
+    One operator is a GCN with that operator. Several terms are a bank. On a directed graph, terms
+    that name no direction see every edge with its reverse, as they did when they were found.
 
     Args:
         rung: The rung that is kept.
-        dataset: Its name or path.
-        seed: That of the split.
-        suited: What suits the dataset, such as a norm; the rung's choices come first.
+        is_directed: Whether the graph is.
     """
-    options = dict(suited)
+    layers = {"num_layers": max(rung.hops, 2)}
     if rung.S is None:
-        chosen: dict[str, Any] = {"operator": "fixed", "preset": IDENTITY, "num_layers": 2}
-    else:
-        learned = rung.family == "learned"
-        chosen = {
-            "operator": "pgso" if learned else "fixed",
-            "preset": rung.S if learned else _preset(rung),
-            "num_layers": max(rung.hops, 2),
-            "residual": "self" in rung.terms,
-        }
-    return RunSpec(**{**options, "dataset": dataset, "seed": seed, "conv": "gcn", **chosen})
+        return {"conv": "gcn", "operator": "fixed", "preset": IDENTITY, **layers}
+    operator = "pgso" if rung.family == "learned" else "fixed"
+    has_directions = any("@" in term for term in rung.terms)
+    base = {"base": "undirected"} if is_directed and not has_directions else {}
+    terms = network_terms(rung)
+    if len(terms) > 1:
+        return {"conv": "bank", "operator": operator, "terms": terms, **layers, **base}
+    preset = rung.S if rung.family == "learned" else rung.terms[0]
+    return {"conv": "gcn", "operator": operator, "preset": preset, **layers, **base}
 
 
-def code_of(rung: RungRecord, in_channels: int, out_channels: int, kind: str) -> str:
-    """A few lines of Python with a model that has this rung's operator."""
-    task = ', task="graph"' if kind == "graph" else ""
-    batch = ", batch=data.batch" if kind == "graph" else ""
-    if rung.S is None and kind == "node":
-        return (
-            "from torch_geometric.nn import MLP\n\n"
-            f"model = MLP([{in_channels}, 64, {out_channels}], dropout=0.5)  # no graph\n"
-            "out = model(data.x)\n"
-        )
-    preset = repr(_preset(rung)) if rung.S is not None else repr(IDENTITY)
-    operator = '"pgso"' if rung.family == "learned" else '"fixed"'
-    residual = ", residual=True" if "self" in rung.terms and rung.S is not None else ""
-    return (
-        "import pgso\n\n"
-        f'model = pgso.GNN("gcn", {in_channels}, 64, {out_channels}, '
-        f"num_layers={max(rung.hops, 2)},\n"
-        f"                 operator={operator}, preset={preset}{residual}{task})\n"
-        f"out = model(data.x, data.edge_index{batch})\n"
+def network_terms(rung: RungRecord) -> tuple[str, ...]:
+    """The terms of a layer; a learned S is written as its seven numbers.
+
+    Powers of one operator beside each other, such as γx and γ²x, need ``self`` in a network.
+    """
+    terms = list(rung.terms)
+    if len(rung.blocks) > 1 and rung.hops > 1 and "self" not in terms:
+        terms.insert(0, "self")
+    numbers = ",".join(repr(value) for value in rung.S or ())
+    return tuple(
+        term.replace("learned", numbers, 1) if term.partition("@")[0] == "learned" else term
+        for term in terms
     )
 
 
-def command_of(rung: RungRecord, dataset: str) -> str:
+def spec_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> RunSpec:
+    """The run that trains a network with this rung's operator.
+
+    Args:
+        rung: The rung that is kept.
+        is_directed: Whether the graph is.
+        wanted: The dataset, its options, the seed and the objective.
+    """
+    return RunSpec(**{**wanted, **network_of(rung, is_directed)})
+
+
+def code_of(rung: RungRecord, problem: Problem) -> str:
+    """A few lines of Python with a model that has this rung's operator."""
+    inputs, outputs = problem.num_features, problem.num_outputs
+    if rung.S is None and problem.kind == "node" and problem.categories is None:
+        return (
+            "from torch_geometric.nn import MLP\n\n"
+            f"model = MLP([{inputs}, 64, {outputs}], dropout=0.5)  # no graph\n"
+            "out = model(data.x)\n"
+        )
+    choices = network_of(rung, not problem.graph.is_undirected)
+    weighted = problem.graph.edge_weight is not None
+    edges = "data.edge_index, data.edge_weight" if weighted else "data.edge_index"
+    lines = ["import pgso"]
+    before: list[str] = []
+    if choices.pop("base", None):
+        lines.append("from torch_geometric.utils import to_undirected")
+        mean = ', reduce="mean"' if weighted else ""
+        names = "edge_index, edge_weight" if weighted else "edge_index"
+        before, edges = [f"{names} = to_undirected({edges}{mean})"], names
+    conv = choices.pop("conv")
+    words = [f"{name}={value!r}" for name, value in choices.items()]
+    if problem.categories is not None:
+        words.append(f"categories={problem.categories!r}")
+    if problem.kind == "graph":
+        words.append("task='graph'")
+        edges += ", batch=data.batch"
+    made = "a stack of pgso.BankConv" if conv == "bank" else "a stack of pgso.GCNConv"
+    lines += ["", f"model = pgso.GNN(  # {made}"]
+    lines += [f'    "{conv}", {inputs}, 64, {outputs},']
+    lines += [f"    {', '.join(words)},", ")", *before, f"out = model(data.x, {edges})"]
+    return "\n".join(lines) + "\n"
+
+
+def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
     """The command that compares the rung's operator with learned ones in trained networks."""
-    if rung.S is None:
-        return f"pgso compare {dataset}"
-    preset = _preset(rung)
-    words = [f"pgso compare {dataset}"]
-    if isinstance(preset, str):
-        words.append(f"--preset {preset}")
-    else:
-        words.append(f"--set 'preset={json.dumps([round(value, 4) for value in preset])}'")
-    if "self" in rung.terms:
-        words.append("--set residual=true")
-    if rung.hops > 2:
-        words.append(f"--layers {rung.hops}")
-    return " ".join(words)
-
-
-def _preset(rung: RungRecord) -> str | SevenNumbers:
-    names = {term.partition("@")[0] for term in rung.terms} - {"self"}
-    assert rung.S is not None
-    return rung.S if names == {"learned"} else names.pop()
+    words = ["pgso", "compare", wanted["dataset"]]
+    if wanted.get("objective"):
+        words += ["--objective", wanted["objective"]]
+    for name, value in wanted.get("data_options", {}).items():
+        words += ["--option", f"{name}={json.dumps(value)}"]
+    if rung.S is not None:
+        choices = network_of(rung, is_directed)
+        if choices["conv"] != "gcn":
+            words += ["--conv", choices["conv"]]
+        if "base" in choices:
+            words += ["--base", choices["base"]]
+        if isinstance(choices.get("preset"), str):
+            words += ["--preset", choices["preset"]]
+        for name in ("preset", "terms"):
+            if isinstance(choices.get(name), tuple):
+                words += ["--set", f"{name}={json.dumps(choices[name])}"]
+        if rung.hops > 2:
+            words += ["--layers", str(rung.hops)]
+    return shlex.join(words)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pgso.finding.problem import Problem, standardised
+from pgso.finding.preparation import standardised
+from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
 
@@ -88,13 +89,7 @@ class NodeBlocks(Blocks):
 
     def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
         """The values of every node, (n, C)."""
-        out = fit.intercept.float().expand(self.problem.x.size(0), -1)
-        for word, weights in zip(words, fit.weights, strict=True):
-            values = self.problem.x @ weights
-            for letter in reversed(word.letters):
-                values = self.propagation.times(values, letter)
-            out = out + values
-        return out
+        return weighted_sum(self.propagation, self.problem.x, words, fit.weights, fit.intercept)
 
     def forget(self) -> None:
         """Free what is kept, except x itself."""
@@ -180,6 +175,23 @@ class GraphBlocks(Blocks):
             after = self._values(letters[1:])
             self._known[letters] = self.propagation.times(after, letters[0])
         return self._known[letters]
+
+
+def weighted_sum(
+    propagation: Propagation,
+    x: Tensor,  # (n, F)
+    words: Sequence[Word],
+    weights: Sequence[Tensor],  # (F, C) of each word
+    intercept: Tensor,  # (C,)
+) -> Tensor:  # (n, C)
+    """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
+    out = intercept.float().expand(x.size(0), -1)
+    for word, W in zip(words, weights, strict=True):
+        values = x @ W
+        for letter in reversed(word.letters):
+            values = propagation.times(values, letter)
+        out = out + values
+    return out
 
 
 def _superscript(power: int) -> str:

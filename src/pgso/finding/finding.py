@@ -10,15 +10,19 @@ import torch
 from torch import Tensor
 
 import pgso
-from pgso.data import DATASETS, Task, load_task
+from pgso.data import Task, load_task
+from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
+from pgso.finding.head import Head
+from pgso.finding.illustration import some_predictions, spectrum_of
 from pgso.finding.inputs import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.rungs.own import GCN
 from pgso.finding.statistics import graph_statistics
 from pgso.finding.verdict import verdict_of
+from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
 
@@ -50,10 +54,27 @@ class Finding:
         """The rung that is kept."""
         return self.record.rung(self.record.best)
 
-    def predict(self) -> Tensor:  # (items, C)
-        """Class probabilities, or values, of every node or graph."""
+    def predict(self, graph: Any = None, x: Any = None) -> Tensor:  # (items, C)
+        """Class probabilities, or values, of every node or graph.
+
+        Args:
+            graph: Another graph to predict on (node tasks only); by default the one searched.
+            x: Its features, with the same columns.
+        """
         with torch.no_grad():
-            return self._ladder.predict(self._best)
+            if graph is None and x is None:
+                out = self._ladder.predict(self._best)
+            else:
+                if graph is None or x is None:
+                    raise InputError("another graph comes with its own x; give both or neither")
+                features = as_tensor(read_features(x))
+                out = self.head()(features, read_graph(graph, features.size(0)))
+            return (out.softmax(dim=1) if self._ladder.problem.classes else out).float()
+
+    def head(self) -> Head:
+        """The weights of the kept rung as a module: ``head(x, graph)``; node tasks only."""
+        best = self._best
+        return Head(self._ladder.problem, best.words, best.fit, best.readout)
 
     def spec(self) -> RunSpec:
         """The run that trains a network with the operator that was found."""
@@ -65,7 +86,8 @@ class Finding:
 
     def __repr__(self) -> str:
         best = self.best
-        test = "" if best.test is None else f", test {best.test:.3f}"
+        objective = OBJECTIVES[self.record.metric]
+        test = "" if best.test is None else f", test {objective.label} {best.test:.3f}"
         return f"Finding({self.record.dataset}: {best.name}{test}; {self.record.seconds:.1f} s)"
 
 
@@ -79,6 +101,7 @@ def find(
     test: Any = None,
     root: str | os.PathLike[str] | None = None,
     seed: int = 0,
+    objective: str | None = None,
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Finding:
@@ -93,12 +116,14 @@ def find(
         data: A dataset's name, a path of the user's own data, or a :class:`Task`; or a graph
             (:class:`Graph`, edge_index, scipy, networkx, PyG data), with ``x`` and ``y``.
         x: Features of a graph's nodes, dense or sparse; None for the identity.
-        y: A class per node (-1, None, NaN: unknown), or floating-point numbers (NaN: unknown).
+        y: A class per node (-1, None, NaN: unknown), or floating-point numbers (NaN: unknown), one
+            or several columns of them.
         train: Indices or a mask of labels to learn from; by default all that are in no other part.
         val: Labels that judge only; may be left out.
         test: Labels that are only scored.
         root: Where datasets are; else ``$PGSO_DATA``.
         seed: Of the dataset's split.
+        objective: What is scored, a name of ``pgso list objectives``; by default the task's own.
         tell: Is called with the name of every rung that is about to be fitted.
         options: The dataset's own.
 
@@ -108,23 +133,25 @@ def find(
         ('gcn, 2 hops', 'gcn')
     """
     start = perf_counter()
-    suited: dict[str, Any] = {}
     if isinstance(data, Task):
-        problem = Problem.of(data)
+        problem = Problem.of(data.scored_by(objective))
     elif isinstance(data, str | os.PathLike) and x is None and y is None:
-        task = load_task(data, root, seed, **options)
-        problem = Problem.of(task)
-        if os.fspath(data) in DATASETS:
-            suited = dict(DATASETS[os.fspath(data)].model)
+        problem = Problem.of(load_task(data, root, seed, objective=objective, **options))
     else:
         if options:
             raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
-        problem = problem_from(data, x, y, train, val, test)
+        problem = problem_from(data, x, y, train, val, test, objective)
     _check(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
     name = os.fspath(data) if isinstance(data, str | os.PathLike) else problem.name
-    record = _record(ladder, best, name, seed, suited, start)
+    wanted = {
+        "dataset": name,
+        "seed": seed,
+        "objective": None if objective is None else problem.metric,
+        "data_options": options,
+    }
+    record = _record(ladder, best, wanted, start)
     return Finding(record, ladder, best)
 
 
@@ -137,20 +164,23 @@ def _check(problem: Problem) -> None:
             f"all {len(labels)} training labels of {problem.name} are of one class; "
             "find needs two classes or more"
         )
+    if not problem.classes and bool((labels == labels[0]).all()):
+        raise InputError(
+            f"all {len(labels)} training targets of {problem.name} are equal; find needs numbers "
+            "that differ"
+        )
 
 
-def _record(
-    ladder: Ladder, best: Fitted, name: str, seed: int, suited: dict[str, Any], start: float
-) -> FindingRecord:
+def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) -> FindingRecord:
     problem = ladder.problem
     rungs = tuple(_rung(fitted, best, problem) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
-    columns = max(len(problem.classes), 1)
+    is_directed = not problem.graph.is_undirected
     return FindingRecord(
-        dataset=name,
-        seed=seed,
+        dataset=wanted["dataset"],
+        seed=wanted["seed"],
         kind=problem.kind,
         metric=problem.metric,
         graph=graph_statistics(problem),
@@ -159,12 +189,15 @@ def _record(
         steps=tuple(ladder.steps),
         best=kept.name,
         reference=reference.name,
-        verdict=verdict_of(kept, reference, rungs, problem.metric),
+        verdict=verdict_of(kept, reference, rungs, problem.objective),
         headroom=max(gains, default=None),
         judges=len(best.losses),
-        spec=spec_of(kept, name, seed, suited).model_dump(mode="json"),
-        code=code_of(kept, problem.num_features, columns, problem.kind),
-        command=command_of(kept, name),
+        spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
+        code=code_of(kept, problem),
+        command=command_of(kept, is_directed, wanted),
+        predictions=some_predictions(problem, ladder.predict(best)),
+        targets=problem.columns,
+        spectrum=spectrum_of(problem, kept.S),
         versions={"pgso": pgso.__version__, "torch": torch.__version__},
         seconds=perf_counter() - start,
     )
@@ -174,6 +207,7 @@ def _rung(fitted: Fitted, best: Fitted, problem: Problem) -> RungRecord:
     letters = [letter for word in fitted.words for letter in word.letters]
     evidence = fitted.evidence
     score, kept = fitted.pooled(problem), best.pooled(problem)
+    merit = problem.objective.merit
     return RungRecord(
         name=fitted.rung.name,
         family=fitted.rung.family,
@@ -188,7 +222,7 @@ def _rung(fitted: Fitted, best: Fitted, problem: Problem) -> RungRecord:
         loo=fitted.loo,
         val=fitted.val,
         test=fitted.test,
-        points=None if score is None or kept is None else score - kept,
+        points=None if score is None or kept is None else merit(score) - merit(kept),
         gain=None if evidence is None else evidence.gain,
         interval=None if evidence is None else evidence.interval,
         p=None if evidence is None else evidence.p,

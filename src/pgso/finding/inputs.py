@@ -7,26 +7,30 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array
+from pgso.data.arrays import Array, check_objective
 from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
+from pgso.objectives import OBJECTIVES
 
 NAME = "in memory"
 MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 
 
-def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> Problem:
+def problem_from(
+    data: Any, x: Any, y: Any, train: Any, val: Any, test: Any, objective: str | None = None
+) -> Problem:
     """The problem of one graph whose nodes have classes or numbers.
 
     Args:
         data: The graph. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
-        y: Classes, or floating-point numbers (with fractions, or more than 50 values); -1, None or
-            NaN where unknown (of numbers: NaN).
+        y: Classes, or floating-point numbers (with fractions, more than 50 values, or a column for
+            each of several); -1, None or NaN where unknown (of numbers: NaN).
         train: Indices or a mask; None: every label that is in no other part.
         val: Likewise; None: none.
         test: Likewise; None: none.
+        objective: What is scored; by default accuracy, or R² of numbers.
     """
     x = getattr(data, "x", None) if x is None else x
     y = getattr(data, "y", None) if y is None else y
@@ -48,10 +52,12 @@ def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> 
     together = np.concatenate(list(chosen.values()))
     if len(np.unique(together)) < len(together):
         raise InputError("train, val and test must not overlap; a label can have one use only")
+    if objective is not None:
+        check_objective(objective, "class" if classes else "value", len(classes), NAME)
     return Problem.prepared(
         name=NAME,
         kind="node",
-        metric="accuracy" if classes else "r2",
+        metric=OBJECTIVES[objective or ("accuracy" if classes else "r2")].name,
         graph=read_graph(data, n),
         x=prepared,
         y=torch.from_numpy(values),
@@ -62,15 +68,21 @@ def problem_from(data: Any, x: Any, y: Any, train: Any, val: Any, test: Any) -> 
 
 
 def _targets(y: Any) -> tuple[tuple[str, ...], Array, Array]:
-    """The names of the classes (none: numbers), a value per node, and which are known."""
+    """The names of the classes (none: numbers), a value or row per node, and which are known."""
     values = np.asarray(y.numpy(force=True) if isinstance(y, Tensor) else y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    if values.dtype.kind == "f" and values.ndim == 1:
-        known = np.isfinite(values)
-        some = np.unique(values[known])
-        if (some % 1).any() or len(some) > MOST_CLASSES:
-            return (), np.where(known, values, 0.0).astype(np.float64), known
+    if values.ndim == 2 and np.isin(values, (0, 1)).all():
+        raise InputError(
+            f"y of shape {values.shape} holds several labels each, and find answers for one class "
+            "or for numbers; give one class per node"
+        )
+    if values.dtype.kind == "f" and values.ndim <= 2:
+        columns = values.reshape(len(values), -1)
+        known = np.isfinite(columns)
+        some = np.unique(columns[known])
+        if values.ndim == 2 or (some % 1).any() or len(some) > MOST_CLASSES:
+            return (), np.where(known, columns, np.nan).astype(np.float64), known.any(axis=1)
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0
 

@@ -16,7 +16,7 @@ from pgso.finding.ridge import Block, Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, Rung
 from pgso.finding.rungs.features import NO_GRAPH
 from pgso.finding.rungs.own import GCN, GIN
-from pgso.finding.scores import losses, score, temperature
+from pgso.finding.scores import Readout, losses, score, temperature
 from pgso.finding.threads import threads_for
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
@@ -32,7 +32,7 @@ class Fitted:
     rung: Rung
     words: tuple[Word, ...]  # without those whose scale is 0
     fit: Fit
-    factor: float  # the temperature of its class scores
+    readout: Readout
     losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
     loo: float | None  # scores
     val: float | None
@@ -117,9 +117,8 @@ class Ladder:
         return self.fitted[rung.name]
 
     def predict(self, best: Fitted) -> Tensor:  # (items, C)
-        """Class probabilities or values of every node or graph."""
-        values = self.blocks.predict(best.words, best.fit)
-        return (best.factor * values).softmax(dim=1) if self.problem.classes else values
+        """Logits or numbers of every node or graph."""
+        return best.readout(self.blocks.predict(best.words, best.fit))
 
     def _fit(
         self,
@@ -131,20 +130,20 @@ class Ladder:
     ) -> Fitted:
         problem = self.problem
         found = fit(blocks, problem.targets, shares)
-        predictions = self.blocks.predict(words, found)
-        y = problem.y[problem.train]
-        has_classes = bool(problem.classes)
-        factor = temperature(found.loo, y) if has_classes else 1.0
-        judged = [(found.loo, y), (predictions[problem.val], problem.y[problem.val])]
+        y, objective = problem.y, problem.objective
+        readout = Readout.of(problem, temperature(problem, found.loo))
+        out = readout(self.blocks.predict(words, found))
+        train = readout(found.loo), y[problem.train]
+        val, test = ((out[part], y[part]) for part in (problem.val, problem.test))
         return Fitted(
             rung=rung,
             words=words,
             fit=found,
-            factor=factor,
-            losses=losses(factor, judged, has_classes),
-            loo=score(problem.metric, found.loo, y),
-            val=score(problem.metric, *judged[1]),
-            test=score(problem.metric, predictions[problem.test], problem.y[problem.test]),
+            readout=readout,
+            losses=losses(problem, [train, val]),
+            loo=score(objective, *train),
+            val=score(objective, *val),
+            test=score(objective, *test),
             seconds=perf_counter() - start,
         )
 
@@ -211,6 +210,7 @@ class Ladder:
 
 
 def _scores_higher(challenger: Fitted, incumbent: Fitted, problem: Problem) -> bool:
-    """Evidence is about losses. A rung whose score is lower is not kept for its loss."""
+    """Evidence is about losses. A rung whose score is worse is not kept for its loss."""
     new, old = challenger.pooled(problem), incumbent.pooled(problem)
-    return new is None or old is None or new >= old
+    merit = problem.objective.merit
+    return new is None or old is None or merit(new) >= merit(old)

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from pgso.finding.blocks import Word
-from pgso.finding.problem import Problem, principal_components
+from pgso.finding.preparation import principal_components
+from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Fit
 from pgso.records.spec import SevenNumbers

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import torch
 from torch import Tensor
 
+from pgso.bases import undirected
 from pgso.graph import Graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.presets import resolve
@@ -45,6 +45,7 @@ class Propagation:
     """Operators on one graph that differ in S and direction.
 
     Example:
+        >>> import torch
         >>> path = Propagation(Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])))
         >>> path.times(torch.tensor([[1.0], [2.0], [4.0]]), Letter.of("laplacian")).flatten()
         tensor([-1., -1.,  2.])
@@ -56,22 +57,8 @@ class Propagation:
 
     @cached_property
     def undirected(self) -> Graph:
-        """The graph with a reverse for every edge; two weights of one pair become their mean."""
-        graph = self.graph
-        if graph.is_undirected:
-            return graph
-        n, (source, target) = graph.num_nodes, graph.edge_index
-        low, high = torch.minimum(source, target), torch.maximum(source, target)
-        pairs, place, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
-        edges = torch.stack([pairs // n, pairs % n])
-        weight = graph.edge_weight
-        if weight is not None:
-            weight = weight.new_zeros(len(pairs)).index_add(0, place, weight) / count
-        apart = edges[0] != edges[1]  # a loop is its own reverse
-        both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
-        return Graph.from_edge_index(
-            both, None if weight is None else torch.cat([weight, weight[apart]]), n
-        )
+        """The graph with a reverse for every edge."""
+        return undirected(self.graph)
 
     def operator(self, letter: Letter, S: Tensor | None = None) -> ShiftOperator:
         """γ of a letter, made once; or of other values S (7,), through which gradients flow."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from pgso.objectives import Objective
 from pgso.records.finding import RungRecord
 
 SUMS = ("adjacency", "gin", "signless_laplacian")
 
 
 def verdict_of(
-    best: RungRecord, reference: RungRecord, rungs: Sequence[RungRecord], metric: str
+    best: RungRecord, reference: RungRecord, rungs: Sequence[RungRecord], objective: Objective
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain.
 
@@ -16,26 +17,26 @@ def verdict_of(
         best: The rung that is kept.
         reference: GCN's own.
         rungs: All of them.
-        metric: What points are points of.
+        objective: What points are points of.
     """
     over = None if reference.points is None else -reference.points
-    gain = "" if over is None else f" ({_points(over, metric)} over GCN's own operator)"
+    gain = "" if over is None else f" ({difference(over, objective)} than with GCN's own operator)"
     others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
     left = ""
     if others:
         next_best = max(others, key=lambda rung: rung.points or 0.0)
         most = next_best.points or 0.0
-        if most > 0:
+        if most > 0 and float(objective.written(most)) > 0:  # not what rounding hides
             surely = next_best.p is not None and next_best.p <= 0.025 and best.p is not None
             why = (
                 "but a simpler one is as good within chance"
                 if surely
                 else "which is not significant"
             )
-            more = _points(most, metric)
-            left = f" The best alternative, {next_best.name}, shows {more} more, {why}."
+            more = difference(most, objective)
+            left = f" The best alternative, {next_best.name}: {more}, {why}."
         else:
-            left = " No other operator of this family scores higher on these labels."
+            left = " No other operator of this family scores better on these labels."
     return _what(best, gain) + left
 
 
@@ -64,8 +65,14 @@ def _what(best: RungRecord, gain: str) -> str:
     return f"A node and its neighbours need weights of their own: {terms}{gain}."
 
 
-def _points(value: float, metric: str) -> str:
-    if metric == "r2":
-        return f"{value:+.3f} R²"
-    unit = "points" if metric == "accuracy" else "points of ROC-AUC"
-    return f"{100 * value:+.1f} {unit}"
+def difference(merit: float, objective: Objective) -> str:
+    """A difference of scores in words; the merit is positive where it is better.
+
+    Example:
+        >>> from pgso.objectives import OBJECTIVES
+        >>> difference(0.25, OBJECTIVES["accuracy"]), difference(0.25, OBJECTIVES["mae"])
+        ('accuracy 25.0 points higher', 'MAE 0.250 lower')
+    """
+    higher = (merit >= 0) == objective.larger_is_better
+    size = objective.written(abs(merit)) + (" points" if objective.in_percent else "")
+    return f"{objective.label} {size} {'higher' if higher else 'lower'}"

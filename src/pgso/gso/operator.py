@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -69,6 +70,16 @@ class ShiftOperator(ABC):
     @abstractmethod
     def diagonal(self) -> Tensor:  # (n,)
         """The diagonal entries."""
+
+    @abstractmethod
+    def to_scipy(self) -> "scipy.sparse.csr_array":
+        """The matrix for scipy, in double precision; of an expression, its products are formed."""
+
+    def to_torch_sparse(self) -> Tensor:
+        """The matrix as a torch.sparse COO tensor; of an expression, a constant."""
+        entries = self.to_scipy().tocoo()
+        index = torch.from_numpy(np.stack([entries.row, entries.col]).astype("int64"))
+        return sparse_matrix(index, torch.from_numpy(entries.data), self.shape).to(self.device)
 
     @property
     def is_symmetric(self) -> bool:
@@ -140,12 +151,14 @@ class ShiftOperator(ABC):
     def _once(self, name: str, make: Callable[[], V]) -> V:
         """What is computed when first asked for, and then held.
 
-        Two threads may both compute it: they get equal values.
+        It has its history whoever asks first: also under ``no_grad``. Two threads may both compute
+        it: they get equal values.
         """
         if torch.compiler.is_compiling():
             return make()
         if name not in self.__dict__:
-            object.__setattr__(self, name, make())
+            with torch.inference_mode(False), torch.enable_grad():
+                object.__setattr__(self, name, make())
         value: V = self.__dict__[name]
         return value
 

@@ -17,6 +17,7 @@ class Classification(Objective):
 
     answer = "class"
     for_two = False  # whether it is defined for two classes only
+    is_balanced = False  # whether a rare class counts as much as a frequent one
 
     def loss(
         self,

@@ -69,6 +69,7 @@ class RunSpec(BaseModel):
     class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 
     # the model
+    head: Literal["trained", "closed_form"] = "trained"  # a network, or what pgso.find keeps
     conv: str = "gcn"  # with terms "bank", with a basis or a degree "filter"
     terms: tuple[str, ...] | None = None  # of a bank: "self", a preset, preset@in, @out, @RELATION
     basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = None  # of a filter

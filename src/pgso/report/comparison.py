@@ -7,6 +7,7 @@ from typing import Literal
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
+from pgso.records.numerics import check_one_revision
 from pgso.report.differences import Difference, Scores, differences, summary
 from pgso.report.labels import LABELS, plain
 from pgso.report.notes import notes_on
@@ -100,6 +101,7 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         The comparison, in points (100 x the score) or in the unit of the targets.
     """
     runs = list(records)
+    check_one_revision(runs, "run pgso compare again: it makes the old ones anew")
     found = groups(runs)
     if not found:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")
@@ -140,7 +142,7 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
     by_operator: dict[str, dict[int, float]] = {name: {} for name in LABELS}
     objective = OBJECTIVES[_metric(records)]
-    for record in records:
+    for record in sorted(records, key=lambda record: record.spec.seed):
         score = getattr(record, part)
         if score is not None:
             by_operator[record.spec.operator][record.spec.seed] = objective.shown(score)

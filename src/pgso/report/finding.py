@@ -7,6 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgso.objectives import OBJECTIVES
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.records.store import write_atomically
 from pgso.report.grid import Grid
@@ -54,7 +55,8 @@ def render_finding(record: FindingRecord) -> str:
         height=ROW * len(marks) + 48,
         left=LEFT,
         right=RIGHT,
-        grids=[rungs_grid(record), graph_grid(record)],
+        spectrum=spectrum_curve(record),
+        grids=[rungs_grid(record), predictions_grid(record), graph_grid(record)],
         operator=operator_grid(record),
     )
 
@@ -65,6 +67,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
     The interval belongs to the difference to the rung that was challenged, so it is drawn around
     the rung's own loss.
     """
+    objective = OBJECTIVES[record.metric]
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     reaches = [_reach(rung) for rung in rungs]
     low = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
@@ -82,7 +85,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
             kind = "reference"
         text = f"{rung.name}: loss {rung.loss:.4f}"
         if rung.test is not None:
-            text += f", test {_score(rung.test)}"
+            text += f", test {objective.written(rung.test)}"
         left, right = place(rung.loss - reach), place(rung.loss + reach)
         marks.append(
             Mark(rung.name, ROW * (row + 0.5) + 4, place(rung.loss), left, right, kind, text)
@@ -93,16 +96,16 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
 
 def rungs_grid(record: FindingRecord) -> Grid:
     """Every rung with its scores and its evidence."""
-    rows = []
+    rows, objective = [], OBJECTIVES[record.metric]
     for rung in sorted(record.rungs, key=lambda rung: rung.loss):
-        scores = [_score(value) for value in (rung.loo, rung.val, rung.test)]
+        scores = [objective.written(value) for value in (rung.loo, rung.val, rung.test)]
         chance = "-" if rung.p is None else ("<0.001" if rung.p < 0.001 else f"{rung.p:.3f}")
         blocks = ", ".join(rung.blocks)
         rows.append((rung.name, blocks, f"{rung.loss:.4f}", *scores, chance, f"{rung.seconds:.2f}"))
     header = ("rung", "blocks", "loss", "leave-one-out", "validation", "test", "chance", "seconds")
     caption = (
-        f"{record.metric}; loss: of {record.judges:,} labels, none predicted by a fit that saw it; "
-        "chance: that one of the challengers looks this much better without being better"
+        f"{objective.heading}; loss: of {record.judges:,} labels, none predicted by a fit that saw "
+        "it; chance: that one of the challengers looks this much better without being better"
     )
     return Grid("Every rung", header, tuple(rows), caption)
 
@@ -134,6 +137,56 @@ def operator_grid(record: FindingRecord) -> Grid | None:
     return Grid("S", ("", *names), (("S", *(f"{value:.4g}" for value in S)),))
 
 
+def predictions_grid(record: FindingRecord) -> Grid:
+    """Some predictions of the kept rung, beside the truth where it is known."""
+    rows: list[tuple[str, ...]] = []
+    for one in record.predictions:
+        truth = one.truth or ("",) * len(one.predicted)
+        if one.probability is None:
+            pairs = zip(one.predicted, truth, strict=True)
+            rows.append((one.item, *(cell for pair in pairs for cell in pair)))
+        else:
+            right = "" if not one.truth else "yes" if one.truth == one.predicted else "no"
+            rows.append((one.item, *one.predicted, f"{one.probability:.2f}", *truth, right))
+    if any(one.probability is not None for one in record.predictions):
+        header: tuple[str, ...] = ("item", "prediction", "probability", "truth", "right")
+    else:
+        count = len(record.predictions[0].predicted) if record.predictions else 1
+        names = record.targets or tuple(f"target {k}" for k in range(count))
+        header = ("item", *(cell for name in names for cell in (name, f"{name}, truth")))
+    what = "Some of the test set, or of what has no label, in their order; all: found.predict()"
+    return Grid("Predictions", header, tuple(rows), what if rows else "Every item has a label.")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The density of eigenvalues, in the picture's coordinates."""
+
+    path: str
+    ticks: list[tuple[float, str]]
+    text: str  # what is read out
+
+
+def spectrum_curve(record: FindingRecord) -> Curve | None:
+    """The spectrum of the kept operator, 420 x 200; None without one."""
+    spectrum = record.spectrum
+    if spectrum is None:
+        return None
+    low, high = spectrum.grid[0], spectrum.grid[-1]
+    span, top = (high - low) or 1.0, max(spectrum.density) or 1.0
+
+    def across(value: float) -> float:
+        return round(20 + 380 * (value - low) / span, 1)
+
+    points = [
+        f"{across(x)},{round(180 - 165 * max(y, 0) / top, 1)}"
+        for x, y in zip(spectrum.grid, spectrum.density, strict=True)
+    ]
+    path = f"M{across(low)},180 L{' L'.join(points)} L{across(high)},180 Z"
+    ticks = [(across(low + span * k / 4), f"{low + span * k / 4:.3g}") for k in range(5)]
+    return Curve(path, ticks, f"eigenvalues between {low:.3g} and {high:.3g}")
+
+
 def _degrees(record: FindingRecord) -> str:
     graph = record.graph
     return f"{graph.degree_median:g}, {graph.degree_mean:.1f}, {graph.degree_max:g}"
@@ -141,7 +194,3 @@ def _degrees(record: FindingRecord) -> str:
 
 def _reach(rung: RungRecord) -> float:
     return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}"

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from pgso.errors import InputError
 from pgso.gso.operator import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, node_shift, twin
 
@@ -46,4 +47,12 @@ def roots(shift: NodeShift) -> Tensor:  # (n,)
     found = shift.factors()
     left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
     coupled = (left > 0) & (right > 0)
+    one_way = ((left > 0) != (right > 0)) & (shift.graph.neighbour_weight > 0)  # type: ignore[union-attr]
+    if bool(one_way.any()):
+        node = int(one_way.to(torch.int8).argmax())
+        raise InputError(
+            f"node {node} has d + a ≤ 0 and one of e2, e3 is exactly 0: γ is then no scaled "
+            "symmetric matrix, and its eigenvectors do not follow from one (its eigenvalues do); "
+            "move the exponent off 0, or a up"
+        )
     return (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()

@@ -25,6 +25,7 @@ from pgso.scale import ranks
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.closed_form import find_operator
 from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
@@ -51,6 +52,7 @@ def fit(
         spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
             is best on validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
+            ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
@@ -70,6 +72,10 @@ def fit(
         ('done', 5)
     """
     state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
+    if spec.head == "closed_form":
+        if save is not None:
+            raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
+        return find_operator(spec, root, versions()).model_copy(update={"data": state})
     with _ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)

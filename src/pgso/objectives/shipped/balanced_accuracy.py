@@ -8,6 +8,7 @@ class BalancedAccuracy(Classification):
     """The mean over the classes of the share of their examples that is right."""
 
     name, label = "balanced_accuracy", "balanced accuracy"
+    is_balanced = True
 
     def score(self, out: Array, y: Array) -> float | None:
         """The mean recall of the classes that are there."""

@@ -1,0 +1,149 @@
+"""What the classifier and the regressor share: options, fitting either head, other graphs."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from pgso.data import Task
+from pgso.data.arrays import Array, Arrays, Split
+from pgso.data.inputs import as_tensor, read_features, read_graph
+from pgso.errors import InputError, UnknownNameError
+from pgso.estimators.columns import check_columns, remember_columns
+from pgso.finding import find
+from pgso.gso.parameters import PGSOParameters
+from pgso.records import RunSpec
+from pgso.training.checkpoint import take_best
+from pgso.training.criterion import Criterion
+from pgso.training.fit import fit_task
+
+NAME = "in memory"  # what stands for the dataset in the record
+HEADS = ("trained", "closed_form")
+OWN = ("head", "validation_fraction", "random_state")  # options that no spec has
+
+
+class NodeEstimator(BaseEstimator):
+    """Fit on the labelled nodes of a graph, predict all; see the subclasses."""
+
+    def __init__(
+        self,
+        conv: str = "gcn",
+        operator: str = "pgso",
+        preset: Any = None,
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        norm: str | None = None,
+        residual: bool = False,
+        epochs: int = 200,
+        lr: float = 0.01,
+        exponent_lr: float = 0.005,
+        weight_decay: float = 5e-4,
+        validation_fraction: float = 0.2,
+        random_state: Any = 0,
+        head: str = "trained",
+    ) -> None:
+        self.conv = conv
+        self.operator = operator
+        self.preset = preset
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.dropout = dropout
+        self.norm = norm
+        self.residual = residual
+        self.epochs = epochs
+        self.lr = lr
+        self.exponent_lr = exponent_lr
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.head = head
+
+    def _split(self, y: Array, random: np.random.RandomState) -> Split:
+        raise NotImplementedError
+
+    def _fit(self, graph: Any, X: Any, y: Array, **answers: Any) -> None:
+        """Fit the head that was asked for; ``answers`` say what y is, as in ``Arrays``."""
+        if self.head not in HEADS:
+            raise UnknownNameError("head", self.head, HEADS)
+        random = check_random_state(self.random_state)
+        if self.head == "closed_form":
+            known = np.flatnonzero(np.isfinite(y).all(axis=1) if y.ndim == 2 else y >= 0)
+            nobody = np.zeros(0, dtype=np.int64)
+            task = _task(graph, X, y, (known, nobody, nobody), answers)
+            found = find(task)
+            self.record_: Any = found.record
+            S = found.best.S
+            self.operator_: tuple[PGSOParameters, ...] = (PGSOParameters(*S),) if S else ()
+            self.model_: Any = found.head()
+            self.scale_ = None  # the head gives numbers in their unit
+        else:
+            spec = self._spec(int(random.randint(2**31)))
+            task = _task(graph, X, y, self._split(y, random), answers)
+            session, record = fit_task(spec, task)
+            if record.epoch is None:
+                raise InputError(f"training failed: {record.error}; try a smaller lr")
+            if record.status == "diverged":
+                message = f"{record.error}; what is kept is epoch {record.epoch}"
+                warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            self.record_ = record
+            self.operator_ = tuple(PGSOParameters(*S) for S in record.parameters)
+            self.model_ = take_best(session)
+            self.scale_ = Criterion.of(spec, task).scale
+        self.n_features_in_ = task.num_features
+        remember_columns(self, X)
+        self.graph_, self.x_ = task.graph, task.x
+        self.labels_, self.has_features_ = y, X is not None
+
+    def _outputs(self, graph: Any, X: Any) -> Tensor:  # (n, outputs)
+        """Logits, or numbers in the unit of the targets."""
+        check_is_fitted(self, "record_")
+        check_columns(self, X)
+        x = self.x_ if X is None else as_tensor(read_features(X))
+        known = self.graph_ if graph is None else graph
+        if X is None and graph is not None and self.has_features_:
+            raise InputError("another graph needs its own X; the model was fitted with features")
+        if x.size(1) != self.n_features_in_:
+            raise InputError(f"X has {x.size(1)} columns, the model takes {self.n_features_in_}")
+        self.model_.eval()
+        with torch.no_grad():
+            out: Tensor = self.model_(x, read_graph(known, x.size(0)))
+        return out if self.scale_ is None else self.scale_.decode(out)
+
+    def _spec(self, seed: int) -> RunSpec:
+        choices = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
+        return RunSpec(dataset=NAME, seed=seed, **choices)
+
+    def _fraction(self) -> float:
+        if not 0 < self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}"
+            )
+        return self.validation_fraction
+
+
+def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
+    n = len(y)
+    x = scipy.sparse.eye_array(n, format="csr") if X is None else read_features(X)
+    if x.shape[0] != n:
+        raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
+    prepared = read_graph(graph, n)
+    weight = prepared.edge_weight
+    return Task.of(
+        NAME,
+        Arrays(
+            edge_index=prepared.edge_index.numpy(force=True),
+            edge_weight=None if weight is None else weight.numpy(force=True),
+            x=x,
+            y=y,
+            split=split,
+            **answers,
+        ),
+    )

@@ -1,0 +1,75 @@
+"""Features made ready for ridge regression: learned on one graph, applied to any."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How features of nodes are prepared.
+
+    Dense columns have zero mean and unit variance on the graph it was learned on. Sparse rows
+    have norm 1. Either may then be turned into principal components.
+    """
+
+    mean: Tensor | None  # (F,) of dense columns; None: features were sparse
+    factor: Tensor | None  # (F,) one over the deviation; 0 for a constant column
+    V: Tensor | None = None  # (F, k) principal components
+    offset: Tensor | None = None  # (1, k) the components of the mean
+
+    @classmethod
+    def of(cls, x: Tensor, components: int | None = None) -> "Preparation":
+        """Learn it from features, (n, F); ``components``: how many, None for no reduction."""
+        if x.layout == torch.strided:
+            x = x.float()
+            mean = x.mean(dim=0)
+            deviation = (x - mean).square().mean(dim=0).sqrt()
+            varies = deviation > 1e-6 * x.abs().amax(dim=0)
+            first = cls(mean, torch.where(varies, 1 / deviation, 0.0))
+        else:
+            first = cls(None, None)
+        if components is None:
+            return first
+        return cls(first.mean, first.factor, *_components(first(x), components))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Features prepared, (n, F) or (n, k); dense where those it was learned on were."""
+        if self.mean is None or self.factor is None:
+            x = unit_rows(x if x.layout != torch.strided else x.to_sparse_csr())
+        else:
+            x = x if x.layout == torch.strided else x.to_dense()
+            x = (x.float() - self.mean) * self.factor
+        return x if self.V is None or self.offset is None else x @ self.V - self.offset
+
+
+def standardised(x: Tensor) -> Tensor:
+    """Dense columns with mean 0 and variance 1; sparse features as they are."""
+    return Preparation.of(x)(x) if x.layout == torch.strided else x
+
+
+def principal_components(x: Tensor, number: int) -> Tensor:  # (n, F) -> (n, number)
+    """The leading principal components of x; dense columns are standardised first."""
+    x = standardised(x)
+    V, offset = _components(x, number)
+    return x @ V - offset
+
+
+def unit_rows(x: Tensor) -> Tensor:
+    """Sparse rows of norm 1, so that a long text does not count more than a short one."""
+    rows = torch.repeat_interleave(torch.arange(x.size(0)), x.crow_indices().diff())
+    squares = torch.zeros(x.size(0)).index_add_(0, rows, x.values().float().square())
+    values = x.values().float() / squares.sqrt().clamp(min=1e-30)[rows]
+    index = x.crow_indices(), x.col_indices()
+    return torch.sparse_csr_tensor(*index, values, size=x.shape, check_invariants=False)
+
+
+def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
+    """V of the centred x, from the decomposition of its Gram matrix, and the mean times V."""
+    dense = x if x.layout == torch.strided else x.to_dense()
+    mean = dense.mean(dim=0, keepdim=True)
+    gram = dense.t() @ dense - len(dense) * mean.t() @ mean
+    _, V = torch.linalg.eigh(gram.double())
+    V = V[:, -number:].flip(1).float()
+    return V, mean @ V

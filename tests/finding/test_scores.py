@@ -1,0 +1,52 @@
+"""Losses that judge, and the objective's scores."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from pgso.finding.problem import Problem
+from pgso.finding.scores import Readout, losses, score
+from pgso.objectives import OBJECTIVES
+from tests.finding.problems import generated
+
+
+def test_a_score_is_the_objectives_own_and_none_without_labels():
+    out, y = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]), torch.tensor([0, 1, 1])
+    for name in ("accuracy", "roc_auc", "macro_f1"):
+        assert score(OBJECTIVES[name], out, y) == OBJECTIVES[name].score(out.numpy(), y.numpy())
+    assert score(OBJECTIVES["accuracy"], out[:0], y[:0]) is None
+
+
+def test_balanced_losses_are_those_of_a_world_of_equal_classes():
+    problem = generated("nothing", metric="balanced_accuracy")
+    y = torch.tensor([0] * 90 + [1] * 10)
+    problem = replace(
+        problem, y=y, train=torch.arange(100), val=torch.arange(0), classes=("a", "b")
+    )
+    values = torch.tensor([[0.9, 0.1]]).expand(100, 2)  # the priors, for everybody
+    out = Readout.of(problem, 1.0)(values)
+    torch.testing.assert_close(out.softmax(1), torch.full((100, 2), 0.5, dtype=torch.float64))
+    found = losses(problem, [(out, y)])
+    assert float(found[:90].sum()) == pytest.approx(float(found[90:].sum()))
+
+
+def test_numbers_come_back_in_their_units():
+    problem = generated("nothing")
+    y = torch.randn(400, 2) * torch.tensor([1.0, 50.0]) + 7
+    y[problem.val[0]] = float("nan")
+    fields = {name: getattr(problem, name) for name in ("train", "val", "test", "graph", "x")}
+    numbers = Problem.prepared(
+        **fields, y=y, name="n", kind="node", metric="mae", classes=(),
+        nodes_per_graph=torch.tensor([400]),
+    )  # fmt: skip
+    assert len(numbers.val) == len(problem.val) - 1
+    torch.testing.assert_close(
+        numbers.targets.square().mean(0), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=0
+    )
+    decoded = Readout.of(numbers, 1.0)(numbers.targets)
+    torch.testing.assert_close(decoded.float(), y[numbers.train])
+    off = decoded + torch.tensor([0.1, 5.0])
+    assert losses(numbers, [(off, y[numbers.train])]).numpy() == pytest.approx(
+        OBJECTIVES["mae"].errors(off.numpy(), y[numbers.train].numpy())
+    )
