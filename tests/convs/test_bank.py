@@ -230,6 +230,22 @@ def test_bad_terms_are_refused_in_words(terms, words):
             make(4, 3, terms=terms)
 
 
+def test_features_that_are_no_numbers_or_too_few_are_refused():
+    for terms in (("self", "gcn"), ("gcn", "self"), ("self",)):
+        for width in (3, 9):
+            with pytest.raises(InputError, match="x must hold floating-point numbers"):
+                BankConv(4, width, terms=terms)(torch.ones(6, 4, dtype=torch.long), DIRECTED)
+            with pytest.raises(InputError, match="takes 4 features per node, got 3"):
+                BankConv(4, width, terms=terms)(X[:, :3], DIRECTED)
+
+
+def test_half_precision_features_are_taken_where_the_weights_are():
+    layer = fixed(4, 3, DIRECTIONS).bfloat16()
+    out = layer(X.bfloat16(), DIRECTED)
+    assert out.dtype == torch.bfloat16
+    torch.testing.assert_close(out.float(), layer.float()(X, DIRECTED), atol=0.1, rtol=0.1)
+
+
 def test_operators_that_do_not_fit_the_terms_are_refused():
     with pytest.raises(InputError, match="2 of them, got 1"):
         BankConv(4, 3, PGSO(), terms=DIRECTIONS)

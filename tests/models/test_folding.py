@@ -120,3 +120,22 @@ def test_doubles_stay_doubles_and_an_operator_alone_can_be_folded():
         gso.e2 += 1e-9  # which 32 bits do not hold
     x, edges = torch.randn(3, 2, dtype=torch.float64), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.testing.assert_close(fold(gso)(x, edges), gso(x, edges).detach(), rtol=1e-14, atol=1e-14)
+
+
+def test_a_folded_bank_keeps_the_direction_of_its_terms():
+    torch.manual_seed(0)
+    model = GNN("bank", 4, 8, 3, terms=("self", "gcn@in", "quarter@out")).eval()
+    edges = torch.tensor([[0, 1, 2, 2, 3], [1, 2, 0, 3, 0]])
+    x = torch.randn(4, 4)
+    folded = fold(model)
+    torch.testing.assert_close(folded(x, edges), model(x, edges))
+    assert [gso.edges for gso in folded.operators] == ["in", "out"]
+
+
+@pytest.mark.parametrize("basis", ["chebyshev", "jacobi"])
+def test_a_folded_filter_is_not_scaled(basis):
+    torch.manual_seed(0)
+    model = GNN("filter", 4, 8, 3, K=3, basis=basis).eval()
+    edges = torch.tensor([[0, 1, 2, 2, 3], [1, 2, 0, 3, 0]])  # directed: it could not be scaled
+    x = torch.randn(4, 4)
+    torch.testing.assert_close(fold(model)(x, edges), model(x, edges))

@@ -10,7 +10,6 @@ from pgso.convs.features import Features, Linear, as_features
 from pgso.convs.registry import CONVS, Conv, OnGraph
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
-from pgso.gso.operator import ShiftOperator
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import Shape
 
@@ -175,21 +174,27 @@ class BankConv(Conv):
         x = as_features(x)
         shifts = iter(self.on(x, edge_index, edge_weight))
         gsos = iter(self.operators)
-        out: Tensor | None = None
-        for term, linear in zip(self.terms, self.lins, strict=True):
+        out: Tensor | None = self.bias
+        for term, lin in zip(self.terms, self.lins, strict=True):
+            linear: Linear = lin  # type: ignore[assignment]
             if term == SELF:
-                part = linear(x) if isinstance(x, Tensor) else linear.times_weight(x)  # type: ignore[operator]
+                out = _plus(out, x, linear)
+                continue
+            gso, operator = next(gsos), next(shifts)
+            narrower = 0 < linear.in_channels <= linear.out_channels
+            if isinstance(x, Tensor) and narrower and gso.commutes:
+                out = _plus(out, gso(x, operator), linear)
             else:
-                part = _term(x, next(gsos), next(shifts), linear)  # type: ignore[arg-type]
-            out = part if out is None else out + part
+                part: Tensor = gso(linear.times_weight(x), operator)
+                out = part if out is None else part + out
         assert out is not None
-        return out if self.bias is None else out + self.bias
+        return out
 
 
-def _term(x: Features, gso: PGSO, operator: ShiftOperator, linear: Linear) -> Tensor:
-    narrower = 0 < linear.in_channels <= linear.out_channels
-    if isinstance(x, Tensor) and narrower and gso.commutes:
-        out: Tensor = linear(gso(x, operator))
-    else:
-        out = gso(linear.times_weight(x), operator)
-    return out
+def _plus(out: Tensor | None, x: Features, linear: Linear) -> Tensor:
+    """Out + x W in one operation: a sum of its own is another pass over n x F numbers."""
+    if out is None or not isinstance(x, Tensor) or x.dim() != 2 or x.dtype != out.dtype:
+        part = linear.times_weight(x)
+        return part if out is None else part + out
+    linear.check(x)
+    return torch.addmm(out, x, linear.weight.t())

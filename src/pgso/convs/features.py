@@ -178,18 +178,18 @@ class Linear(PyGLinear):
         if self.bias is None or isinstance(x, SparseFeatures):
             out = self.times_weight(x)
             return out if self.bias is None else out + self.bias
-        self._check(x)
+        self.check(x)
         return functional.linear(x, self.weight, self.bias)  # one operation, not two
 
     def times_weight(self, x: Features) -> Tensor:  # (n, in_channels) -> (n, out_channels)
         """X Wᵀ, for those who add the bias later."""
-        self._check(x)
+        self.check(x)
         if isinstance(x, SparseFeatures):
             out: Tensor = _SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
 
-    def _check(self, x: Features) -> None:
+    def check(self, x: Features) -> None:
         """Refuse integers, and another width than the first one; a lazy layer takes any."""
         if not x.dtype.is_floating_point:
             raise InputError(f"x must hold floating-point numbers, got {x.dtype}; try x.float()")

@@ -5,6 +5,7 @@ import copy
 import torch
 from torch import nn
 
+from pgso.convs.filter import NormalisedPGSO
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import NAMES
@@ -48,7 +49,10 @@ def fold(model: nn.Module) -> nn.Module:
 
 def _fixed(gso: PGSO) -> PGSO:
     """The operator with its S as buffers."""
-    fixed = PGSO(gso.S.detach(), learn=False, degrees=gso.degrees)
+    if isinstance(gso, NormalisedPGSO):  # a filter knows by its type that it needs no scaling
+        fixed: PGSO = NormalisedPGSO(learn=False)
+    else:
+        fixed = PGSO(gso.S.detach(), learn=False, degrees=gso.degrees, edges=gso.edges)
     fixed.to(gso.m1.device, gso.m1.dtype)
     with torch.no_grad():  # exact copies, in their own type
         for name in NAMES:
