@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+CPU_BUILDS := https://download.pytorch.org/whl/cpu
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
 .PHONY: help demo test lint fuzz bench bench-scale docs readme clean
@@ -14,11 +15,15 @@ help:
 	@echo "make bench  speed and memory as ratios measured in one run; writes to runs/benchmarks"
 	@echo "make bench-scale  up to 10^8 edges, sampling, several processes (20 GiB, half an hour)"
 	@echo "make docs   build the documentation into site/"
-	@echo "make readme write the tables of README.md from results/"
+	@echo "make readme write the tables of README.md and docs/ from results/"
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) install -c constraints.txt torch
+	@if $(BIN)/python -c "from urllib.request import urlopen; urlopen('$(CPU_BUILDS)/', timeout=5)" 2>/dev/null; \
+	then echo "installing the CPU build of torch from $(CPU_BUILDS)"; \
+		$(PIP) install -c constraints.txt --extra-index-url $(CPU_BUILDS) torch; \
+	else echo "$(CPU_BUILDS) cannot be reached: installing your index's build of torch (PyPI's has CUDA on Linux)"; \
+		$(PIP) install -c constraints.txt torch; fi
 	$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
 	@touch $@
 

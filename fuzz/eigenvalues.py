@@ -6,10 +6,9 @@ import torch
 
 from fuzz.outcome import Outcome
 from pgso import PRESETS, Graph
-from pgso.gso.presets import resolve
+from pgso.gso.shift import shift
 from pgso.spectrum import NotConvergedError, eigenpairs, eigenvalues, gershgorin_interval
-from pgso.spectrum.lanczos import as_scipy
-from pgso.spectrum.similarity import symmetrised_parameters
+from pgso.spectrum.certified import twin
 
 TOL = 1e-6
 
@@ -116,7 +115,7 @@ def run(count: int, seed: int = 0) -> Outcome:
 
 def _error(graph: Graph, S: list[float], k: int, which: str, pairs: bool) -> float | None:
     """The largest error of an eigenvalue, relative to what is allowed; None where refused."""
-    symmetric = as_scipy(graph, symmetrised_parameters(resolve(S).as_floats())).toarray()
+    symmetric = twin(shift(graph, S)).to_scipy().toarray()
     true = np.linalg.eigvalsh(symmetric)
     low = {"smallest": k, "largest": 0, "both": k // 2}[which]
     true = np.r_[true[:low], true[len(true) - (k - low) :]]

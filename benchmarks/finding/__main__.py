@@ -84,7 +84,7 @@ def measure(name: str, splits: int) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> None:
     """Measure, show, and keep what was measured of other datasets before."""
-    path, most = RESULTS / "find.json", 10
+    path, most = RESULTS.parent / "find" / "scores.json", 10
     if arguments[:1] == ["--splits"]:
         most, arguments = int(arguments[1]), arguments[2:]
     console = Console(width=140)

@@ -100,8 +100,8 @@ def main(repeats: int) -> None:
             {"truth": truth, **options, "repeats": repeats, "beyond": beyond, "wrong": wrong}
         )
         print(rows[-1], flush=True)
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        (RESULTS / "find_risk.json").write_text(json.dumps(rows, indent=1) + "\n")
+        (RESULTS.parent / "find").mkdir(parents=True, exist_ok=True)
+        (RESULTS.parent / "find" / "risk.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

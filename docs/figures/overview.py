@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pgso.experiments.summaries import SCALAR_COLOURS
+from pgso.experiments.summaries import LINES
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
 from pgso.records.ledger import read_ledger, write_ledger
@@ -58,8 +58,8 @@ def draw_scalars(axis: Axes, run: RunRecord) -> None:
     """The seven scalars, epoch by epoch."""
     path = np.array([S[0] for S in run.curves["parameters"]])
     for place, name in enumerate(NAMES):
-        dash = "--" if name in ("m3", "e3") else "-"  # they start like m1 and e2, and stay close
-        axis.plot(run.curves["epoch"], path[:, place], dash, label=name, color=SCALAR_COLOURS[name])
+        width = 4.0 if name in ("m1", "e2") else 1.5  # m3 and e3 stay close to them, and on top
+        axis.plot(run.curves["epoch"], path[:, place], label=name, linewidth=width, **LINES[name])
     axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     axis.set(xlabel="epoch")
     axis.set_title("seven scalars S, trained with the network", fontsize=10)
@@ -87,7 +87,7 @@ def main() -> None:
     if "--draw" not in sys.argv:
         write_ledger(RECORDS, train())
     figure = draw(list(read_ledger(RECORDS).values()))
-    figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
+    figure.savefig(PICTURE, dpi=160, metadata={"Software": None})
 
 
 if __name__ == "__main__":

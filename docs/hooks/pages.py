@@ -9,6 +9,8 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
+CLAIMS = RESULTS / "CLAIMS.md"
+GENERATED = ("command_line.md", "run_choices.md")  # by reference.py
 API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
 
 
@@ -19,13 +21,16 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     studies = {page.parent.name: f"results/{page.parent.name}/page.md" for page in _pages()}
     if studies:
         titles = {name.replace("_", " ").capitalize(): place for name, place in studies.items()}
+        if CLAIMS.is_file():
+            titles = {"The paper's claims": "results/CLAIMS.md", **titles}
         config.nav.append({"Results": [{title: place} for title, place in titles.items()]})
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Take what the studies and the scale benchmark have written from where it is."""
-    taken = [path for path in (RESULTS / "scale.json", RESULTS / "scale.png") if path.is_file()]
+    others = (RESULTS / "scale.json", RESULTS / "scale.png", CLAIMS)
+    taken = [path for path in others if path.is_file()]
     for page in _pages():
         taken += [page, *sorted((page.parent / "figures").glob("*.png"))]
     for path in taken:
@@ -42,6 +47,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     for page in _pages():
         place = page.relative_to(ROOT).as_posix()
         markdown = markdown.replace(f"`{place}`", f"[{page.parent.name}]({place})")
+    if CLAIMS.is_file():
+        markdown = markdown.replace("`results/CLAIMS.md`", "[claims](results/CLAIMS.md)")
     return markdown
 
 
@@ -55,6 +62,6 @@ def _existing(nav: list[Any], docs: Path) -> list[Any]:
         ((title, place),) = entry.items()
         if isinstance(place, list):
             kept.append({title: _existing(place, docs)})
-        elif (docs / place).is_file():
+        elif (docs / place).is_file() or place in GENERATED:
             kept.append(entry)
     return kept

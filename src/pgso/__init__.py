@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.objectives import OBJECTIVES as OBJECTIVES
+    from pgso.records import NUMERICS as NUMERICS
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
     from pgso.scale import NeighborLoader as NeighborLoader
@@ -54,6 +55,7 @@ _HOMES = {
     "GINConv": "pgso.convs.gin",
     "GNN": "pgso.models.gnn",
     "Graph": "pgso.graph",
+    "NUMERICS": "pgso.records",
     "NeighborLoader": "pgso.scale",
     "OBJECTIVES": "pgso.objectives",
     "PGSO": "pgso.gso.module",

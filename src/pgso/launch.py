@@ -1,4 +1,4 @@
-"""What torchrun says in the environment: which of how many processes this one is."""
+"""Which of how many processes this one is, as torchrun says in environment variables."""
 
 import os
 from typing import NamedTuple
@@ -10,7 +10,7 @@ ADVICE = "start several processes with torchrun, or unset RANK and WORLD_SIZE"
 
 
 class Launch(NamedTuple):
-    """A process among those of a run."""
+    """One of the processes of a run."""
 
     rank: int = 0
     num_ranks: int = 1
@@ -19,7 +19,7 @@ class Launch(NamedTuple):
 
 
 def launch() -> Launch:
-    """This process as torchrun has started it; alone where nothing is said.
+    """This process as torchrun has started it, or a single process without torchrun.
 
     Half of what torchrun sets is refused: a lone ``RANK=1`` would train and write nothing.
     """

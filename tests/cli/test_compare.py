@@ -10,7 +10,7 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
+    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra, **_: folder / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
@@ -20,17 +20,43 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
         assert word in shown.stdout
     text = (tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html").read_text()
     assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
-    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 6
+    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 8
+    assert "Against a stronger network: a fixed residual gcn of 4 layers with batch norm" in text
 
     no_report(monkeypatch)
     again = pgso("compare", *TOY, "--json")
-    assert "6 of 6 runs are there already" in again.stderr
+    assert "8 of 8 runs are there already" in again.stderr
     found = json.loads(again.stdout)  # nothing but JSON
     assert [entry["operator"] for entry in found["test"]["summaries"]] == ["fixed", "pgso", "mpgso"]
     assert found["verdict"] in shown.stdout.replace("\n", " ")
     assert {f"{key}.json" for key in found["records"]} == {
         path.name for path in (tmp_path / "runs" / "records").iterdir()
     }
+
+
+def test_a_stronger_fixed_network_is_trained_beside_unless_it_is_not_wanted(pgso, monkeypatch):
+    no_report(monkeypatch)
+    found = json.loads(pgso("compare", *TOY, "--json").stdout)
+    assert found["reference"]["changes"] == {
+        "operator": "fixed",
+        "num_layers": 4,
+        "norm": "batch",
+        "residual": True,
+    }
+    assert found["reference"]["test"]["n"] == 2
+    assert {entry["operator"] for entry in found["reference"]["differences"]} == {"pgso", "mpgso"}
+    without = json.loads(pgso("compare", *TOY, "--json", "--no-reference").stdout)
+    assert without["reference"] is None
+    strong = pgso("compare", *TOY, "--json", "--recipe", "strong")
+    assert json.loads(strong.stdout)["reference"] is None  # it is strong already
+
+
+def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
+    no_report(monkeypatch)
+    shown = pgso("compare", *TOY, "--terms", "self,gcn,mean", "--no-reference")
+    assert shown.exit_code == 0, shown.output
+    for name in ("PGSO, mean", "mPGSO, layer 1, gcn", "mPGSO, layer 2, mean"):
+        assert name in shown.stdout
 
 
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):

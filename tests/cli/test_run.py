@@ -1,5 +1,8 @@
 """``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
 
+from pgso.records import NUMERICS
+from pgso.records.ledger import read_ledger, write_ledger
+
 
 def test_a_study_fills_its_ledger_once_and_its_page_is_drawn_from_it(pgso, tmp_path):
     toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
@@ -19,6 +22,44 @@ def test_a_study_fills_its_ledger_once_and_its_page_is_drawn_from_it(pgso, tmp_p
     page = (ledger.parent / "page.md").read_text()
     assert page.startswith("# Convergence")
     assert (ledger.parent / "figures" / "convergence_karate.png").is_file()
+
+
+def test_a_study_of_older_numerics_still_has_its_page_and_is_run_again(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
+    assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    now = read_ledger(ledger)
+    first, *others = (r.model_copy(update={"numerics": NUMERICS - 1}) for r in now.values())
+
+    write_ledger(ledger, [first, *others])
+    assert pgso("report", "convergence").exit_code == 0  # old ones alone
+
+    write_ledger(ledger, [first, *list(now.values())[1:]])
+    refused = pgso("report", "convergence")
+    assert refused.exit_code == 2
+    assert "pgso run convergence makes those of older revisions again" in refused.output
+
+    again = pgso(*toy, "--out", "elsewhere")
+    assert again.exit_code == 0, again.output
+    assert len(list((tmp_path / "elsewhere" / "records").iterdir())) == 1
+    assert all(record.is_current for record in read_ledger(ledger).values())
+    assert list(read_ledger(ledger.with_name(f"records.{NUMERICS - 1}.jsonl"))) == [first.spec.key]
+    assert pgso("report", "convergence").exit_code == 0
+
+
+def test_claims_of_studies_of_different_numerics_stay_as_they_were(pgso, tmp_path):
+    for name in ("convergence", "spectral_support"):
+        toy = ("run", name, "--quick", "--workers", 1, "--results", "results")
+        assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    records = read_ledger(ledger).values()
+    write_ledger(ledger, [r.model_copy(update={"numerics": 1}) for r in records])
+    drawn = pgso("report", "spectral_support")
+    assert drawn.exit_code == 0, drawn.output
+    assert "CLAIMS.md stays as it was: records of different numerics" in " ".join(
+        drawn.stdout.split()
+    )
+    assert not (tmp_path / "results" / "CLAIMS.md").exists()
 
 
 def test_toy_runs_stay_apart_from_results(pgso, tmp_path):

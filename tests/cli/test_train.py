@@ -26,6 +26,25 @@ def test_json_is_the_record_and_nothing_else(pgso):
     assert (record.spec.operator, record.spec.seed, record.status) == ("fixed", 1, "done")
 
 
+def test_a_bank_and_a_filter_are_trained_saved_and_read_again(pgso, tmp_path):
+    for choice, conv in ((("--terms", "self,gcn@in,gcn@out"), "bank"), (("--degree", 3), "filter")):
+        shown = pgso("train", "karate", "--epochs", 2, *choice, "--save", "net.safetensors")
+        assert shown.exit_code == 0, shown.output
+        assert pgso("predict", "net.safetensors", "karate", "--to", "out.csv").exit_code == 0
+        record = RunRecord.model_validate_json(
+            max(
+                (tmp_path / "runs" / "records").glob("*.json"), key=lambda p: p.stat().st_mtime_ns
+            ).read_text()
+        )
+        assert record.spec.conv == conv
+        assert len(record.parameters) == len(record.nearest) == (2 if conv == "bank" else 1)
+    refused = pgso("train", "karate", "--terms", "self,gnc")
+    assert refused.exit_code == 2
+    assert "no preset is called 'gnc'" in refused.stderr
+    refused = pgso("train", "karate", "--conv", "gat", "--basis", "jacobi")
+    assert "basis is a choice of conv='filter'" in refused.stderr
+
+
 def test_saved_weights_predict_every_node(pgso, tmp_path):
     trained = pgso("train", "karate", "--epochs", 3, "--save", "best.safetensors")
     assert trained.exit_code == 0, trained.output

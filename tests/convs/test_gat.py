@@ -1,4 +1,4 @@
-"""GAT-PGSO (DESIGN decision 5) against its formula, written out."""
+"""GAT-PGSO (docs/conventions.md) against its formula, written out."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""GIN-PGSO (DESIGN decision 4): Equation (2) in full, then the perceptron."""
+"""GIN-PGSO (docs/conventions.md): Equation (2) in full, then the perceptron."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""SGC-PGSO (DESIGN decision 6): K hops, one operator for all or one for each."""
+"""SGC-PGSO (docs/conventions.md): K hops, one operator for all or one for each."""
 
 import pytest
 import torch

@@ -9,6 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from pgso.cli.main import app
+from pgso.records import RunSpec
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
@@ -23,6 +27,7 @@ def load(path):
 
 REST = load(ROOT / "docs" / "hooks" / "rest.py")
 FORMULAS = load(ROOT / "docs" / "hooks" / "formulas.py")
+REFERENCE = load(ROOT / "docs" / "hooks" / "reference.py")
 FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:)?//[^>]*>')
 
 
@@ -34,7 +39,7 @@ def project(tmp_path):
     (tmp_path / "src").symlink_to(ROOT / "src")
     for page in (ROOT / "results").glob("*/page.md"):
         shutil.copytree(page.parent, tmp_path / "results" / page.parent.name)
-    for written in ("scale.json", "scale.png"):
+    for written in ("scale.json", "scale.png", "CLAIMS.md"):
         shutil.copy(ROOT / "results" / written, tmp_path / "results")
     study = tmp_path / "results" / "operators"
     (study / "figures").mkdir(parents=True, exist_ok=True)
@@ -56,8 +61,11 @@ def test_the_site_builds_without_a_warning(project):
     assert "A study" in (site / "results" / "operators" / "page.html").read_text()
     assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
     assert 'href="results/operators/page.html"' in (site / "paper_map.html").read_text()
+    assert 'href="results/CLAIMS.html"' in (site / "paper_map.html").read_text()
     for page in site.rglob("*.html"):  # opened from a folder, offline
         assert FETCHED.findall(page.read_text()) == [], page
+    assert "<code>--seeds</code>" in (site / "command_line.html").read_text()
+    assert "<code>hidden_channels</code>" in (site / "run_choices.html").read_text()
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in api
     assert "\\[" not in api
 
@@ -76,3 +84,20 @@ def test_formulas_are_drawn_by_the_browser_itself():
 
 def test_examples_get_the_heading_that_is_rendered_as_code():
     assert REST.to_markdown("Example:\n    >>> 1") == "Examples:\n    >>> 1"
+
+
+def test_the_reference_has_every_command_with_its_options():
+    page = REFERENCE.command_line()
+    for name, command in get_command(app).commands.items():
+        section = page.split(f"## pgso {name}\n")[1].split("\n## ")[0]
+        for parameter in command.params:
+            assert all(f"`{option}`" in section for option in parameter.opts if option[0] == "-")
+
+
+def test_the_table_of_choices_has_every_field_with_its_values_and_what_it_means():
+    page = REFERENCE.run_choices()
+    for name in RunSpec.model_fields:
+        assert f"| `{name}` | " in page
+    assert "| `norm` | batch \\| layer \\| None | `None` |" in page
+    assert "| `hidden_channels` | int | `64` |" in page
+    assert "where weight decay pulls S" in page

@@ -2,9 +2,8 @@ from pgso.experiments.recipes import (
     EXPERIMENTS,
     FIXED_PRESETS,
     VARIANTS,
-    differences,
-    robust_scores,
-    tuned_scores,
+    robust_runs,
+    tuned_runs,
     variant_of,
 )
 from pgso.experiments.registry import Size
@@ -21,15 +20,15 @@ def test_every_variant_is_told_from_the_others():
     assert names == list(VARIANTS)
 
 
-def test_a_variant_is_compared_with_the_architectures_own_operator():
+def test_a_variant_is_compared_with_the_architectures_own_operator(tmp_path):
     records = [
         record(0.6, operator="fixed"),
         record(0.9, operator="fixed", preset="mean"),
         record(0.7, operator="pgso"),
         record(0.8, operator="pgso", **VARIANTS["validation"]),
     ]
-    assert [round(d) for d in differences(records, "paper", "pgso")] == [10]
-    assert [round(d) for d in differences(records, "validation", "pgso")] == [20]
+    page = EXPERIMENTS["recipes"].page(records, tmp_path)
+    assert "| karate | +10.0 / – | +20.0 / – | – / – |" in page
 
 
 def test_the_tuned_fixed_operator_is_the_best_on_validation_whatever_its_test_score():
@@ -37,18 +36,18 @@ def test_the_tuned_fixed_operator_is_the_best_on_validation_whatever_its_test_sc
         record(test, val, operator="fixed", preset=preset)
         for preset, val, test in zip(FIXED_PRESETS, (0.5, 0.7, 0.6), (0.9, 0.1, 0.8), strict=True)
     ]
-    assert tuned_scores(records) == {0: 0.1}
-    assert tuned_scores(records[:2]) == {}
+    assert [run.test for run in tuned_runs(records)] == [0.1]
+    assert tuned_runs(records[:2]) == []
 
 
-def test_robust_scores_are_those_of_the_recipe():
+def test_robust_runs_are_those_of_the_recipe():
     records = [
         record(0.2, operator="pgso", **VARIANTS["validation"]),
         record(0.3, operator="pgso", recipe="robust"),
         record(0.4, operator="auto", recipe="robust", seed=1),
     ]
-    assert robust_scores(records, "pgso") == {0: 0.3}
-    assert robust_scores(records, "auto") == {1: 0.4}
+    assert [run.test for run in robust_runs(records, "pgso")] == [0.3]
+    assert [run.test for run in robust_runs(records, "auto")] == [0.4]
 
 
 def test_every_graph_of_the_study_has_its_fixed_and_its_robust_runs():

@@ -82,3 +82,9 @@ def test_of_errors_lower_is_better():
     other = rung("mean, 2 hops", "presets", ("mean",), 0.5)
     text = verdict_of(best, best, [best, other], OBJECTIVES["rmse"])
     assert "mean, 2 hops: RMSE 0.500 lower, which is not significant" in text
+
+
+def test_a_difference_that_is_written_as_zero_is_none():
+    best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
+    other = rung("mean, 2 hops", "presets", ("mean",), 1e-5)
+    assert "No other" in verdict_of(best, best, [best, other], OBJECTIVES["accuracy"])

@@ -83,6 +83,8 @@ def test_random_expressions_are_their_dense_matrices_in_values_and_gradients(edg
     torch.testing.assert_close(op.T @ x, matrix.t() @ x, **close)
     torch.testing.assert_close(op.to_dense(), matrix, **close)
     torch.testing.assert_close(op.diagonal(), matrix.diagonal(), **close)
+    np.testing.assert_allclose(op.to_scipy().toarray(), matrix.detach(), **close)
+    torch.testing.assert_close(op.to_torch_sparse().to_dense().detach(), matrix.detach(), **close)
     leaves = (x, *vectors)
     found, wanted = (
         torch.autograd.grad((each @ x).sum(), leaves, allow_unused=True, retain_graph=True)

@@ -153,6 +153,16 @@ def test_S_changed_by_a_hook_between_two_layers_counts_from_the_next_pass_on():
     assert not torch.allclose(model(x, PATH), wanted)
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_an_operator_that_is_first_used_without_gradients_has_them_later(mode):
+    gso, x = PGSO("gcn"), torch.randn(3, 2)
+    op = gso.on(PATH)
+    with mode():
+        assert not (op @ x).requires_grad
+    (op @ x).square().sum().backward()
+    assert gso.m2.grad != 0
+
+
 def test_threads_share_an_operator():
     op, x = shift(PATH, "gcn"), torch.randn(3, 2)
     wanted = shift(PATH, "gcn") @ x

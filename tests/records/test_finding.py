@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgso import find
+from pgso import NUMERICS, find
 from pgso.errors import InputError
 from pgso.records.finding import read_finding
 
@@ -15,6 +15,14 @@ def record():
 def test_it_survives_a_file(record, tmp_path):
     record.write(tmp_path / "a" / "finding.json")
     assert read_finding(tmp_path / "a" / "finding.json") == record
+
+
+def test_it_knows_its_numerics_and_an_older_file_is_of_revision_1(record, tmp_path):
+    path = tmp_path / "finding.json"
+    record.write(path)
+    assert read_finding(path).numerics == NUMERICS
+    path.write_text(path.read_text().replace(f'"numerics": {NUMERICS},', ""))
+    assert read_finding(path).numerics == 1
 
 
 def test_a_rung_is_found_by_name(record):

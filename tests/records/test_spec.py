@@ -167,3 +167,33 @@ def test_links_bring_what_suits_them_unless_something_else_is_said():
     assert RunSpec(dataset="Cora", task="link", dropout=0.3).dropout == 0.3
     assert RunSpec(dataset="Cora").but(task="link") == spec
     assert spec.but(task=None) == RunSpec(dataset="Cora")
+
+
+def test_new_choices_leave_the_keys_of_old_specs_alone():
+    assert RunSpec(dataset="Cora", operator="mpgso", seed=3).key == "4eb3a4bd6ceb4426d3d5"
+    assert RunSpec(dataset="Cora", terms=None, basis=None, degree=None) == RunSpec(dataset="Cora")
+
+
+def test_terms_make_a_bank_and_a_basis_a_filter():
+    assert RunSpec(dataset="Cora", terms=("self", "gcn")).conv == "bank"
+    assert RunSpec(dataset="Cora", degree=3).conv == "filter"
+    bank = RunSpec(dataset="Cora").but(terms=["self", "gcn"])
+    assert bank == RunSpec(dataset="Cora", conv="bank", terms=("self", "gcn"))
+    assert bank.but(terms=None) == RunSpec(dataset="Cora")
+    with pytest.raises(InputError, match="terms is a choice of conv='bank', got conv='gcn'"):
+        RunSpec(dataset="Cora", conv="gcn", terms=("self", "gcn"))
+    with pytest.raises(InputError, match="basis is a choice of conv='filter', got conv='bank'"):
+        RunSpec(dataset="Cora", conv="bank", basis="jacobi")
+    with pytest.raises(InputError, match="basis cannot be 'fourier'"):
+        RunSpec(dataset="Cora", basis="fourier")
+
+
+def test_directed_terms_keep_the_direction_of_the_data():
+    directed = RunSpec(dataset="Chameleon", terms=("self", "quarter@in", "quarter@out"))
+    assert directed.data_options == {"undirected": False}
+    assert RunSpec(dataset="Chameleon", terms=("self", "gcn")).data_options == {"undirected": True}
+    assert RunSpec(dataset="Cora", terms=("gcn@in",)).data_options == {}
+    spec = RunSpec(dataset="Chameleon", terms=("gcn@in",), data_options={"undirected": True})
+    assert spec.data_options == {"undirected": True}
+    arxiv = RunSpec(dataset="ogbn-arxiv").but(terms=("gcn@in", "gcn@out"))
+    assert arxiv.data_options == {"undirected": False}

@@ -179,3 +179,45 @@ def test_an_interval_does_not_leave_the_bounds_of_its_objective():
     low, high = compare(make_runs(wild, metric="mae")).test.summaries[0].interval
     assert low == 0.0
     assert high > 1
+
+
+STRONGER = {"num_layers": 6, "norm": "batch", "residual": True}
+
+
+def reference(scores):
+    return [make_record("fixed", k, score, choices=STRONGER) for k, score in enumerate(scores)]
+
+
+def test_a_stronger_fixed_network_that_does_better_is_the_verdict():
+    comparison = compare(make_runs(THREE), reference([0.97, 0.98, 0.96, 0.97]))
+    assert comparison.verdict.startswith(
+        "take a stronger network with its own fixed operator: it has accuracy 97.0; "
+        "against a fixed residual gcn of 6 layers with batch norm mPGSO -10.5 points"
+    )
+    assert comparison.reference.changes == {"operator": "fixed", **STRONGER}
+    assert [entry.operator for entry in comparison.reference.differences] == ["pgso", "mpgso"]
+
+
+def test_a_gain_over_the_stronger_network_too_is_to_be_learned():
+    verdict = compare(make_runs(THREE), reference([0.60, 0.61, 0.62, 0.61])).verdict
+    assert verdict.startswith("learn it: mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)")
+    assert "; against a fixed residual gcn of 6 layers with batch norm mPGSO +25.5" in verdict
+
+
+def test_a_gain_that_the_stronger_network_may_have_as_well_leaves_the_choice():
+    verdict = compare(make_runs(THREE), reference([0.80, 0.95, 0.84, 0.89])).verdict
+    assert verdict.startswith("learn it, or take a stronger network: mPGSO +16.0 points")
+
+
+def test_without_a_gain_a_stronger_network_that_is_no_better_changes_nothing():
+    runs = make_runs({"fixed": [0.70, 0.72, 0.69], "pgso": [0.71, 0.70, 0.70]})
+    assert compare(runs, reference([0.7, 0.71, 0.7])).verdict == compare(runs).verdict
+
+
+def test_a_reference_is_paired_by_seed_and_of_one_setting():
+    found = compare(make_runs(THREE), reference([0.9, 0.9])).reference
+    assert found.difference("pgso").seeds == (0, 1)
+    assert compare(make_runs(THREE)).reference is None
+    mixed = [*reference([0.9]), make_record("fixed", 1, 0.9, choices={"num_layers": 5})]
+    with pytest.raises(InputError, match="different settings"):
+        compare(make_runs(THREE), mixed)

@@ -6,7 +6,15 @@ from html.parser import HTMLParser
 import pytest
 
 from pgso import find
-from pgso.report.finding import LEFT, RIGHT, ladder_marks, render_finding, write_finding
+from pgso.report.finding import (
+    LEFT,
+    RIGHT,
+    ladder_marks,
+    predictions_grid,
+    render_finding,
+    spectrum_curve,
+    write_finding,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +69,30 @@ def test_marks_stand_in_the_order_of_their_losses(record):
     assert all(LEFT <= mark.low <= mark.x <= mark.high <= RIGHT for mark in marks)
     assert [mark.kind for mark in marks].count("kept") == 1
     assert len(ticks) == 5
+
+
+def test_predictions_stand_beside_the_truth(record):
+    rows = predictions_grid(record).rows
+    assert len(rows) == len(record.predictions) > 0
+    right = sum(row[4] == "yes" for row in rows) / len(rows)
+    assert right == pytest.approx(record.rung(record.best).test)
+    assert rows[0][1] in ("Mr. Hi", "Officer")
+    numbers = find("diabetes").record
+    grid = predictions_grid(numbers)
+    assert grid.header == ("item", *(f"{numbers.targets[0]}{end}" for end in ("", ", truth")))
+    assert all(50 < float(row[1]) < 350 for row in grid.rows)
+
+
+def test_the_spectrum_is_drawn_inside_its_picture(record):
+    curve = spectrum_curve(record)
+    assert curve is not None
+    points = [
+        tuple(map(float, pair.split(","))) for pair in re.findall(r"[\d.]+,[\d.]+", curve.path)
+    ]
+    assert all(20 <= x <= 400 and 15 <= y <= 180 for x, y in points)
+    assert min(y for _, y in points) == 15
+    page = render_finding(record)
+    assert page.count('class="spectrum"') == 1
+    assert spectrum_curve(record.model_copy(update={"spectrum": None})) is None
+    without = render_finding(record.model_copy(update={"spectrum": None, "predictions": ()}))
+    assert 'class="spectrum"' not in without

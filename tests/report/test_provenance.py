@@ -1,4 +1,4 @@
-from pgso.records import RunSpec
+from pgso.records import NUMERICS, RunSpec
 from pgso.report.provenance import provenance_grids, python_code
 from tests.report.records import THREE, make_record, make_runs
 
@@ -25,3 +25,4 @@ def test_every_run_and_every_choice_is_listed():
     assert "auto (PGSO)" in [row[0] for row in runs.rows]
     assert len(choices.rows) == len(RunSpec.model_fields) - 2  # but operator and seed
     assert ("torch", "2.13.0") in versions.rows
+    assert ("numerics", f"revision {NUMERICS}") in versions.rows

@@ -5,7 +5,7 @@ from safetensors.torch import save
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
-from pgso.records import RunSpec
+from pgso.records import NUMERICS, RunSpec
 from pgso.training import checkpoint as checkpoint_module
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
 from pgso.training.prediction import predict_outputs
@@ -88,6 +88,16 @@ def test_the_checkpoint_of_files_that_changed_since_is_not_taken_up(tmp_path):
             with pytest.raises(StoppedError):
                 fit(spec, watch=stop_at(3), checkpoint=file, checkpoint_every=1)
     assert fit(spec, checkpoint=file).without_times() == fit(spec).without_times()
+
+
+def test_the_checkpoint_of_other_numerics_is_ignored(tmp_path, monkeypatch):
+    file, spec, epochs = tmp_path / "run.safetensors", karate(epochs=4), []
+    monkeypatch.setattr("pgso.training.checkpoint.NUMERICS", NUMERICS - 1)
+    with pytest.raises(StoppedError):
+        fit(spec, watch=stop_at(3), checkpoint=file, checkpoint_every=1)
+    monkeypatch.undo()
+    fit(spec, watch=lambda session: epochs.append(session.epoch), checkpoint=file)
+    assert epochs == [1, 2, 3, 4]
 
 
 def test_the_end_of_a_run_removes_its_own_checkpoints_and_nothing_else(tmp_path):

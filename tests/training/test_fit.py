@@ -9,7 +9,7 @@ import torch
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
-from pgso.records import RunRecord
+from pgso.records import RunRecord, RunSpec
 from pgso.training.fit import fit_task
 from tests.training.tasks import karate, minesweeper, shapes
 
@@ -162,3 +162,34 @@ def test_fits_in_two_threads_give_the_records_they_give_alone():
 def test_a_start_beyond_32_bits_is_one_sentence():
     with pytest.raises(InputError, match="S must start below 1e\\+38"):
         fit(karate(epochs=1, preset=(1e300,) * 7))
+
+
+def kinds_of_edges(folder):
+    folder.mkdir()
+    names = [f"n{k}" for k in range(12)]
+    rows = [f"{names[k]},{names[(k + 1) % 12]},near" for k in range(12)]
+    rows += [f"{names[k]},{names[(k + 5) % 12]},far" for k in range(12)]
+    (folder / "edges.csv").write_text("source,target,relation\n" + "\n".join(rows) + "\n")
+    labels = "".join(f"{name},{'xy'[k % 2]}\n" for k, name in enumerate(names))
+    (folder / "labels.csv").write_text(labels)
+    return str(folder)
+
+
+def test_terms_on_relations_are_trained_each_on_its_edges(tmp_path):
+    folder = kinds_of_edges(tmp_path / "kinds")
+    terms = ("self", "gcn@near", "mean@far", "gcn")
+    record = fit(RunSpec(dataset=folder, terms=terms, epochs=3))
+    assert record.status == "done"
+    assert len(record.parameters) == len(record.nearest) == 3
+    assert record.curves["interval"] == []  # they are not all of one matrix
+    with pytest.raises(InputError, match="no relation is called 'nera'"):
+        fit(RunSpec(dataset=folder, terms=("gcn@nera",), epochs=1))
+    with pytest.raises(InputError, match="the edges of karate have none"):
+        fit(RunSpec(dataset="karate", terms=("gcn@near",), epochs=1))
+    with pytest.raises(InputError, match="on its whole graph"):
+        fit(RunSpec(dataset=folder, terms=terms, sample=(2, 2), epochs=1))
+
+
+def test_a_network_without_a_term_on_the_graph_is_trained_too():
+    record = fit(RunSpec(dataset="karate", terms=("self",), epochs=2))
+    assert (record.status, record.parameters, record.nearest) == ("done", (), ())

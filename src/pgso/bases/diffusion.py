@@ -17,11 +17,11 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, Pattern, as_graph, product
 
 Kind = Literal["ppr", "heat"]
-AT_ONCE = 2**24  # entries of a block of rows: 64 MB that only what is reached is read of
-COLUMNS = 32  # of a block that is read whole: the cache should hold it
-ROUNDING = 1e-5  # well above that of sums with both signs in single precision
-SPARSE_STEPS = 3  # of a series, before a node has reached too many others
-LONGEST = 80.0  # time whose e^-t single precision has, with some digits to spare
+AT_ONCE = 2**24  # entries of a block of rows: 64 MB, most of which is never touched
+COLUMNS = 32  # columns of a dense block: few enough for the processor's cache
+ROUNDING = 1e-5  # well above the rounding errors of alternating sums in single precision
+SPARSE_STEPS = 3  # steps of a series with sparse rows; after them too many nodes are reached
+LONGEST = 80.0  # for longer times t, e^-t is too small for single precision
 MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat Taylor's series
 
 
@@ -85,21 +85,21 @@ def diffusion(
 
         def rows(first: int) -> Any:
             start = np.arange(first, min(first + size, n))
-            found = spread(T, start, root_d, eps / 2)
-            return _largest(_sparse(found, eps / 2, n), top_k)
+            mass = spread(T, start, root_d, eps / 2)
+            return _largest(_sparse(mass, eps / 2, n), top_k)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
             blocks = list(pool.map(rows, range(0, n, size)))
     if not blocks:
         return graph.to(device)
     P = sp.vstack(blocks, format="csr")
-    # What spreads is never counted too high, so that of an entry and its mirror image the larger is
-    # closer; where a row starts at a hub it is the mirror image that keeps the accuracy.
+    # Entries are never too high, so of an entry and its mirror image the larger one is closer. For
+    # rows that start at a hub, the mirror image is the accurate one.
     return Graph.from_scipy(P.maximum(P.T).tocsr()).to(device)
 
 
 def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
-    """Push what lies at a node, as far as it matters: Andersen, Chung and Lang (2006), in blocks.
+    """Push residuals above the tolerance to neighbours: Andersen, Chung and Lang (2006), in blocks.
 
     With a residual r below eps √(d_v / d_s), what is still to come at v is too: T √d = √d.
     """
@@ -118,7 +118,7 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
 
 
 def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, float]]) -> Any:
-    """Taylor's series term by term, each without what is too small to matter."""
+    """Taylor's series term by term; entries that are too small to matter are dropped."""
     n = T.shape[0]
     p = np.zeros(start.size * n, dtype=np.float32)
     term = _ones_at(start, n)
@@ -146,9 +146,9 @@ def _columns(pattern: Pattern, T: Any, start: Any, series: list[float], eps: flo
         b[start, range(start.size)] += factor
     out = product(pattern, values, b).sub_(before)
     out[start, range(start.size)] += series[0]
-    found = out.numpy(force=True)
-    node, row = np.divmod(np.flatnonzero(found >= eps), start.size)
-    return sp.csr_array((found[node, row], (row, node)), shape=ones.shape)
+    diffused = out.numpy(force=True)
+    node, row = np.divmod(np.flatnonzero(diffused >= eps), start.size)
+    return sp.csr_array((diffused[node, row], (row, node)), shape=ones.shape)
 
 
 def _dense(matrix: Any) -> Tensor:
@@ -196,7 +196,7 @@ def _places(matrix: Any) -> Any:
 
 
 def _limit(matrix: Any, start: Any, root_d: Any, eps: float) -> Any:
-    """What each stored entry must reach to matter: eps √(d_v / d_s)."""
+    """The smallest value that matters, for each stored entry: eps √(d_v / d_s)."""
     return eps * root_d[matrix.indices] / _repeat(root_d[start], matrix)
 
 
@@ -208,7 +208,7 @@ def _sparse(line: Any, eps: float, n: int) -> Any:
 
 
 def _largest(rows: Any, top_k: int | None) -> Any:
-    """Of each row the k largest entries."""
+    """The k largest entries of each row."""
     if top_k is None:
         return rows
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

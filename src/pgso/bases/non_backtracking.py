@@ -28,7 +28,7 @@ class NonBacktracking:
     num_nodes: int  # n
 
     def lift(self, x: Tensor) -> Tensor:  # (n, F) -> (2m, F)
-        """The signal of each edge: that of the node it comes from."""
+        """The signal of each edge: the signal of the node it comes from."""
         return x.index_select(0, self.source)
 
     def readout(self, signal: Tensor) -> Tensor:  # (2m, F) -> (n, F)

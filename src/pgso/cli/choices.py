@@ -51,7 +51,19 @@ DatasetName = Annotated[
         autocompletion=dataset_names,
     ),
 ]
-Conv = Annotated[str, typer.Option(help="Base architecture: pgso list convs.")]
+Conv = Annotated[
+    str | None,
+    typer.Option(help="Base architecture: pgso list convs.", show_default="gcn"),
+]
+Terms = Annotated[
+    str | None,
+    typer.Option(help="A bank: each term has weights of its own, e.g. self,gcn@in,gcn@out."),
+]
+Basis = Annotated[
+    str | None,
+    typer.Option(help="A polynomial filter: monomial | chebyshev | bernstein | jacobi."),
+]
+Degree = Annotated[int | None, typer.Option(help="The degree of a filter.", min=0)]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the training data.", min=1)]
 Layers = Annotated[int | None, typer.Option(help="Number of layers.", min=1)]
 Hidden = Annotated[int | None, typer.Option(help="Width of the hidden layers.", min=1)]
@@ -121,6 +133,8 @@ def make_spec(
 ) -> RunSpec:
     """What was asked for; the spec itself adds what suits the dataset, as it does in Python."""
     given = {name: value for name, value in choices.items() if value is not None}
+    if isinstance(given.get("terms"), str):
+        given["terms"] = [term.strip() for term in given["terms"].split(",")]
     given |= pairs(settings)
     for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
         if name in given:
@@ -135,6 +149,8 @@ def check_names(spec: RunSpec) -> None:
 
     start = CONVS[spec.conv].preset
     resolve(start if spec.preset is None else spec.preset)
+    if spec.terms is not None:
+        CONVS[spec.conv].check_terms(spec.terms)
 
 
 def check(

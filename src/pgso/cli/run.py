@@ -39,17 +39,21 @@ def run(
     ] = None,
     data: choices.Data = None,
 ) -> None:
-    """Run a study. What is in its ledger or in --out is not run again."""
+    """Run a study. What is in its ledger or in --out, with today's numerics, is not run again."""
     from pgso.experiments import EXPERIMENTS, Size, needed
-    from pgso.records.ledger import read_ledger, write_ledger
+    from pgso.records.ledger import read_ledger, write_current
     from pgso.training.engines import run_all
 
     study, console, store = EXPERIMENTS[experiment], Console(markup=False), Store(out)
     size = Size.QUICK if quick else Size.BUDGET if budget else Size.FULL
     folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
     ledger = folder / experiment / "records.jsonl"
-    done = read_ledger(ledger)
-    done |= {r.spec.key: r for r in store if r.spec.key not in done and r.status != "failed"}
+    done = {key: record for key, record in read_ledger(ledger).items() if record.is_current}
+    done |= {
+        record.spec.key: record
+        for record in store
+        if record.spec.key not in done and record.status != "failed" and record.is_current
+    }
     failures: list[RunRecord] = []
     while True:
         specs, missing = needed(study, size, done)
@@ -74,8 +78,10 @@ def run(
 
             run_all(missing, store, data, engine, workers, address, tell)
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
-    write_ledger(ledger, [*read_ledger(ledger).values(), *kept])
+    aside = write_current(ledger, kept)
     console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+    for file, count in aside.items():
+        console.print(f"{count} records of older numerics are now in {file}", soft_wrap=True)
     where = "" if folder == RESULTS else f" --results {folder}"
     console.print(f"next: pgso report {experiment}{where}", soft_wrap=True)
     for record in failures:
@@ -100,6 +106,7 @@ def report(
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
     from pgso.records.ledger import read_ledger
+    from pgso.records.numerics import check_one_revision
     from pgso.records.store import write_atomically
     from pgso.report.markdown import as_html
 
@@ -114,6 +121,7 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
+        check_one_revision(records, f"pgso run {name} makes those of older revisions again")
         try:
             text = study.page(records, results / name / "figures")
         except KeyError as error:
@@ -128,5 +136,10 @@ def report(
         name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
     }
     if any(ledgers.values()):
-        write_atomically(results / "CLAIMS.md", claims.page(ledgers))
+        try:
+            text = claims.page(ledgers)
+        except InputError as error:  # pages of single studies may be made all the same
+            console.print(f"claims: {results / 'CLAIMS.md'} stays as it was: {error}")
+            return
+        write_atomically(results / "CLAIMS.md", text)
         console.print(f"claims: {results / 'CLAIMS.md'}", soft_wrap=True)

@@ -20,12 +20,17 @@ from pgso.records import Store
         "pgso train Cora --operator mpgso --save best.safetensors",
         "pgso train karate --epochs 20 --json",
         "pgso train diabetes --conv gin --objective r2",
+        "pgso train Chameleon --terms self,quarter@in,quarter@out",
+        "pgso train Cora --basis chebyshev --degree 10",
         "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
     )
 )
 def train(
     dataset: choices.DatasetName,
-    conv: choices.Conv = "gcn",
+    conv: choices.Conv = None,
+    terms: choices.Terms = None,
+    basis: choices.Basis = None,
+    degree: choices.Degree = None,
     operator: Annotated[str, typer.Option(help="fixed | pgso | mpgso | auto")] = "pgso",
     seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
     epochs: choices.Epochs = None,
@@ -60,6 +65,9 @@ def train(
         settings,
         options,
         conv=conv,
+        terms=terms,
+        basis=basis,
+        degree=degree,
         operator=operator,
         seed=seed,
         epochs=epochs,

@@ -1,6 +1,6 @@
 """Banks: several operators in one layer, each with weights of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -41,10 +41,10 @@ class Term(NamedTuple):
             raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
         return cls(start, edges or None)
 
-    def operator(self, learn: Any, shape: Shape = "scalar") -> PGSO:
+    def operator(self, learn: Any = True, shape: Shape = "scalar", start: Any = None) -> PGSO:
         """A directed term takes the degrees of both ends of an edge, as Dir-GCN does."""
         degrees = "row" if self.edges is None else "both"
-        return PGSO(self.preset, learn, shape, degrees, self.edges)
+        return PGSO(self.preset if start is None else start, learn, shape, degrees, self.edges)
 
 
 def _start(text: str) -> str | tuple[float, ...]:
@@ -73,7 +73,8 @@ class BankConv(Conv):
     Args:
         in_channels: Features per node, or -1 to find out on first use.
         out_channels: Features per node of the result.
-        gso: One operator for each term but ``"self"``, in their order; by default learned ones.
+        gso: One operator for each term but ``"self"``, in their order; by default learned ones that
+            start where the terms say. A preset's name is where they start instead.
         terms: ``"self"``; a preset, or S as ``"0,1,0,0,-0.5,-0.5,1"``; ``preset@in`` and
             ``preset@out`` for incoming and outgoing edges, normalised by the degrees of both ends;
             ``preset@RELATION`` for one relation.
@@ -92,12 +93,12 @@ class BankConv(Conv):
         self,
         in_channels: int,
         out_channels: int,
-        gso: PGSO | Sequence[PGSO] | None = None,
+        gso: PGSO | Sequence[PGSO] | str | None = None,
         terms: Sequence[str] = TERMS,
         bias: bool = True,
     ) -> None:
         self.check_terms(terms)
-        made = self._operators(gso, [term for term in terms if term != SELF])
+        made = self._operators(gso, terms)
         super().__init__(in_channels, out_channels, made[0] if made else None)
         self.terms = tuple(terms)
         self.banks = nn.ModuleList(made)
@@ -122,22 +123,34 @@ class BankConv(Conv):
 
     @classmethod
     def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
-        """One operator per term; each term names where it starts."""
+        """One operator per term; all start elsewhere if a run says so."""
         terms: Sequence[str] = options.get("terms", TERMS)
-        if start is not None:
-            raise InputError("the terms of a bank name their presets: terms=('self', 'laplacian')")
         cls.check_terms(terms)
-        return [Term.of(term).operator(learn, shape) for term in terms if term != SELF]
-
-    @staticmethod
-    def _operators(gso: Any, on_graph: Sequence[str]) -> list[PGSO]:
-        if gso is None:
-            return [Term.of(term).operator(True) for term in on_graph]
-        given = [gso] if isinstance(gso, PGSO) else list(gso)
-        if len(given) != len(on_graph) or not all(isinstance(one, PGSO) for one in given):
+        on_graph = [Term.of(term) for term in terms if term != SELF]
+        if start is not None and len({term.preset for term in on_graph}) > 1:
             raise InputError(
-                f"a bank of the terms {', '.join(on_graph) or 'none'} takes as many operators, "
-                f"got {len(given)}"
+                f"the terms {', '.join(terms)} start at presets of their own; leave out the "
+                "preset, or name the same one in every term"
+            )
+        return [term.operator(learn, shape, start) for term in on_graph]
+
+    @classmethod
+    def _operators(cls, gso: Any, terms: Sequence[str]) -> list[PGSO]:
+        if gso is None or isinstance(gso, str):
+            return cls.make_operators(gso, True, "scalar", terms=terms)
+        given: list[Any] = (
+            [gso] if isinstance(gso, nn.Module) or not isinstance(gso, Iterable) else list(gso)
+        )
+        if not all(isinstance(one, PGSO) for one in given):
+            kinds = ", ".join(type(one).__name__ for one in given)
+            raise InputError(
+                f"gso must be a PGSO for each term, or the name of a preset, got {kinds}"
+            )
+        on_graph = [term for term in terms if term != SELF]
+        if len(given) != len(on_graph):
+            raise InputError(
+                f"the terms {', '.join(terms)} take one operator each but for self, "
+                f"{len(on_graph)} of them, got {len(given)}"
             )
         return given
 

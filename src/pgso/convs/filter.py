@@ -1,5 +1,6 @@
 """Polynomial filters of a learned operator: GPR-GNN, ChebNet, BernNet and JacobiConv in one."""
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from pgso.gso.operator import ShiftOperator
 from pgso.gso.shapes import Shape
 from pgso.spectrum.interval import gershgorin_interval
 
+FREE = ("e2", "a")  # what learns in P
 TELEPORT = 0.1  # of the personalised PageRank that every filter starts from
 
 
@@ -24,18 +26,26 @@ class NormalisedPGSO(PGSO):
     every α and every a ≥ 0: each basis fits without scaling.
 
     Args:
-        learn: Whether α (kept as -e2) and a learn.
+        learn: Whether α (kept as -e2) and a learn, or which of ``"e2"`` and ``"a"``.
+
+    Example:
+        >>> NormalisedPGSO(learn="a")
+        NormalisedPGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1, learn=a)
     """
 
-    def __init__(self, learn: bool = True) -> None:
-        super().__init__("gcn", ("e2", "a") if learn else False)
+    def __init__(self, learn: bool | Collection[str] = True) -> None:
+        super().__init__("gcn", FREE if learn is True else learn)
+        if not set(self.learned) <= set(FREE):
+            raise InputError(
+                f"on the line of P only e2 and a learn, got {', '.join(self.learned)}; start from "
+                "a preset to learn others"
+            )
 
     @property
     def S(self) -> Tensor:  # (7,)
-        """e3 = -1 - e2, and a ≥ 0."""
-        S = super().S
-        m1, m2, m3, e1, e2, _, a = S.unbind()
-        return torch.stack([m1, m2, m3, e1, e2, -1 - e2, a.clamp(min=0.0)])
+        """e3 = -1 - e2, and |a| for a: a bound at 0 would hold it there without a gradient."""
+        values = [self.m1, self.m2, self.m3, self.e1, self.e2, -1 - self.e2, self.a.abs()]
+        return torch.stack(values)
 
 
 @CONVS.register("filter")
@@ -78,7 +88,7 @@ class FilterConv(Conv):
     ) -> None:
         if basis not in BASES:
             raise UnknownNameError("basis", basis, BASES)
-        if not isinstance(K, int) or K < 0:
+        if not isinstance(K, int) or isinstance(K, bool) or K < 0:
             raise InputError(f"K, the degree of the filter, must be an integer from 0 on, got {K}")
         super().__init__(in_channels, out_channels, NormalisedPGSO() if gso is None else gso)
         self.K, self.basis = K, basis
@@ -93,7 +103,7 @@ class FilterConv(Conv):
         """The normalised line, unless a run starts elsewhere."""
         del options
         if start is None and shape == "scalar":
-            return [NormalisedPGSO(bool(learn))]
+            return [NormalisedPGSO(learn)]
         return super().make_operators(start, learn, shape)
 
     def reset_parameters(self) -> None:

@@ -1,4 +1,4 @@
-"""GAT-PGSO: attention modulates the edges of the operator (DESIGN decision 5)."""
+"""GAT-PGSO: attention modulates the edges of the operator (docs/conventions.md)."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.features import Features, Linear
 from pgso.convs.registry import CONVS, Conv, OnGraph, transform_and_propagate
 from pgso.gso.module import PGSO
 
@@ -50,6 +50,5 @@ class GCNConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Transform and propagate, on whichever side is narrower."""
-        x = as_features(x)
-        out = transform_and_propagate(x, self.on(x, edge_index, edge_weight), self, self.lin)
+        out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
         return out if self.bias is None else out + self.bias

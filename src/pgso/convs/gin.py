@@ -1,4 +1,4 @@
-"""GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (DESIGN decision 4)."""
+"""GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (docs/conventions.md)."""
 
 from torch import Tensor, nn
 
@@ -68,11 +68,11 @@ class GINConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Propagate, then the perceptron; its first linear map may come before."""
-        x = as_features(x)
-        operators = self.on(x, edge_index, edge_weight)
         if isinstance(self.nn, MLP):
-            hidden = transform_and_propagate(x, operators, self, self.nn.first)
+            first = self.nn.first
+            hidden = transform_and_propagate(x, edge_index, edge_weight, self.operators, first)
             return self.nn.after_first(hidden)
+        x = as_features(x)
         dense = x.to_dense() if isinstance(x, SparseFeatures) else x
-        out: Tensor = self.nn(self.gso(dense, *operators))
+        out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
         return out

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn.inits import reset
 
-from pgso.convs.features import Features, Linear
+from pgso.convs.features import Features, Linear, as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.explanation import EdgeMasking
@@ -70,14 +70,7 @@ class Conv(EdgeMasking):
         self, x: Features, graph: Any, edge_weight: Tensor | None = None
     ) -> tuple[ShiftOperator, ...]:
         """The operator of each hop: those that were handed over, or made now on this graph."""
-        if isinstance(graph, ShiftOperator):
-            return (graph,) * len(self.operators)
-        if isinstance(graph, tuple):
-            return graph
-        if torch.compiler.is_compiling() or self.explain:  # a mask is for the edges as given
-            return tuple(gso.on_nodes(x.size(0), graph, edge_weight) for gso in self.operators)
-        made = operators_on(self.operators, graph, edge_weight, x.size(0))
-        return tuple(made[gso] for gso in self.operators)
+        return shifts_on(self.operators, x, graph, edge_weight)
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
@@ -109,10 +102,26 @@ def check_channels(in_channels: int, out_channels: int) -> None:
         raise InputError(f"out_channels must be positive, got {out_channels}")
 
 
+def shifts_on(
+    gsos: Sequence[PGSO], x: Features, graph: Any, edge_weight: Tensor | None = None
+) -> tuple[ShiftOperator, ...]:
+    """The operator of each hop: those that were handed over, or made now on this graph."""
+    if isinstance(graph, ShiftOperator):
+        return (graph,) * len(gsos)
+    if isinstance(graph, tuple):
+        return graph
+    # While tracing nothing is shared; and an explainer's mask is for the edges as given.
+    if torch.compiler.is_compiling() or any(gso.explain for gso in gsos):
+        return tuple(gso.on_nodes(x.size(0), graph, edge_weight) for gso in gsos)
+    made = operators_on(gsos, graph, edge_weight, x.size(0))
+    return tuple(made[gso] for gso in gsos)
+
+
 def transform_and_propagate(
     x: Features,  # (n, in_channels)
-    operators: Sequence[ShiftOperator],
-    conv: Conv,
+    graph: OnGraph,
+    edge_weight: Tensor | None,
+    gsos: Sequence[PGSO],
     linear: Linear,
 ) -> Tensor:  # (n, out_channels)
     """γ_K … γ_1 X Wᵀ + b: products commute with W, so they are taken on the narrower side.
@@ -121,9 +130,10 @@ def transform_and_propagate(
     features need no product backwards. With an operator per channel they do not commute, and W
     comes first.
     """
+    x = as_features(x)
+    hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight), strict=True))
     narrower = 0 < linear.in_channels <= linear.out_channels
-    hops = list(zip(conv.operators, operators, strict=True))
-    if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in conv.operators):
+    if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in gsos):
         for gso, operator in hops:
             x = gso(x, operator)
         out: Tensor = linear(x)

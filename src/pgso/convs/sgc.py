@@ -1,10 +1,10 @@
-"""SGC-PGSO: simplified graph convolution (DESIGN decision 6)."""
+"""SGC-PGSO: simplified graph convolution (docs/conventions.md)."""
 
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.features import Features, Linear
 from pgso.convs.registry import CONVS, Conv, OnGraph, as_operator, transform_and_propagate
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
@@ -67,5 +67,4 @@ class SGConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """All hops on the narrower side of the linear map."""
-        x = as_features(x)
-        return transform_and_propagate(x, self.on(x, edge_index, edge_weight), self, self.lin)
+        return transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)

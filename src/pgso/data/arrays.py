@@ -1,5 +1,6 @@
 """What a source reads, as numpy arrays, and what is refused before it becomes a task."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Arrays:
     targets: tuple[str, ...] = ()  # the name of each number, where y holds numbers
     metric: str = "accuracy"  # the name of the objective
     edge_weight: Array | None = None  # (E,)
+    relations: Mapping[str, tuple[Array, Array | None]] | None = None  # edges, weights by name
     nodes_per_graph: Array | None = None  # (num_graphs,); None: one graph, a node task
     categories: tuple[int, ...] | None = None  # the number of values of each column of x
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph

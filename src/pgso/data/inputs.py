@@ -63,7 +63,9 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
     if isinstance(X, np.ndarray):
         return torch.from_numpy(np.ascontiguousarray(X))
     rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (X.indptr, X.indices))
-    return torch.sparse_csr_tensor(rowptr, col, torch.from_numpy(X.data), size=X.shape)
+    return torch.sparse_csr_tensor(
+        rowptr, col, torch.from_numpy(X.data), size=X.shape, check_invariants=False
+    )
 
 
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes

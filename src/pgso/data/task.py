@@ -12,7 +12,7 @@ from pgso.data.arrays import Array, Arrays, check_arrays, check_objective, is_on
 from pgso.data.batch import Batch, Slices
 from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
-from pgso.graph import Graph
+from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Task:
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
     targets: tuple[str, ...] = ()  # the names of y's columns, where they are numbers
+    relations: Relations | None = None  # the graph's edges by their kind, where they have kinds
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
     preparation: Preparation | None = None  # how x was made of the user's table
 
@@ -68,12 +69,12 @@ class Task:
         check_arrays(arrays, name)
         train, val, test = (_tensor(part) for part in arrays.split)
         sizes = arrays.nodes_per_graph
-        weight = arrays.edge_weight
-        graph = Graph.from_edge_index(
-            _tensor(arrays.edge_index),
-            None if weight is None else torch.from_numpy(weight.astype(np.float32)),
-            arrays.num_nodes,
-        )
+        n = arrays.num_nodes
+        graph = _graph(arrays.edge_index, arrays.edge_weight, n)
+        relations = None
+        if arrays.relations is not None:
+            parts = {name: _graph(*edges, n) for name, edges in arrays.relations.items()}
+            relations = Relations(parts, n)
         return cls(
             name=name,
             kind="node" if sizes is None else "graph",
@@ -91,6 +92,7 @@ class Task:
             columns=arrays.columns,
             targets=arrays.targets,
             preparation=arrays.preparation,
+            relations=relations,
         )
 
     @classmethod
@@ -131,6 +133,11 @@ class Task:
             return self
         check_objective(objective, self.answer, self.num_classes, self.name)
         return replace(self, metric=OBJECTIVES[objective].name)
+
+    @property
+    def edges(self) -> Graph | Relations:
+        """What a network is applied to: the graph, or its edges by their kind."""
+        return self.graph if self.relations is None else self.relations
 
     @property
     def num_graphs(self) -> int:
@@ -177,7 +184,7 @@ class Task:
         moved: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Tensor | Graph):
+            if isinstance(value, Tensor | Graph | Relations):
                 moved[field.name] = value.to(device)
         return replace(self, **moved)
 
@@ -197,6 +204,11 @@ class Task:
             f"Task({self.name}: {graphs}, {self.num_nodes} nodes, {self.num_edges} edges, "
             f"{self.num_features} features, {what}, {self.metric})"
         )
+
+
+def _graph(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
+    given = None if weight is None else torch.from_numpy(weight.astype(np.float32))
+    return Graph.from_edge_index(_tensor(edge_index), given, num_nodes)
 
 
 def _tensor(values: Array) -> Tensor:
@@ -236,4 +248,5 @@ def _csr(x: "Array | scipy.sparse.csr_array") -> Tensor:
         _tensor(matrix.indices),
         torch.from_numpy(matrix.data.astype(np.float32)),
         size=matrix.shape,
+        check_invariants=False,
     )

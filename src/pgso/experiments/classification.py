@@ -15,6 +15,7 @@ from pgso.experiments.summaries import (
 )
 from pgso.experiments.tuned import CONVS, OPERATORS
 from pgso.records import RunRecord
+from pgso.report.pairs import differences
 from pgso.report.statistics import t_interval
 
 
@@ -22,14 +23,8 @@ def paired_differences(
     records: Sequence[RunRecord], operator: str, part: str = "test"
 ) -> list[float]:
     """Learned minus fixed as the objective shows it, run by run of the same seed."""
-    named = {(r.spec.operator, r.spec.seed): getattr(r, part) for r in records}
-    shown = records[0].objective.shown if records else float
-    found = []
-    for (name, seed), value in named.items():
-        fixed = named.get(("fixed", seed))
-        if name == operator and value is not None and fixed is not None:
-            found.append(shown(value - fixed))
-    return found
+    by_operator = group(records, lambda record: str(record.spec.operator))
+    return differences(by_operator.get(operator, []), by_operator.get("fixed", []), part)
 
 
 def results(

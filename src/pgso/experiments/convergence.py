@@ -16,6 +16,7 @@ from pgso.experiments.summaries import (
     table,
 )
 from pgso.records import RunRecord, RunSpec
+from pgso.report.pairs import Pair, pairs
 
 
 class Convergence(Experiment):
@@ -71,21 +72,16 @@ class Convergence(Experiment):
         )
 
 
-def pairs(records: Sequence[RunRecord]) -> list[tuple[RunRecord, RunRecord]]:
-    """Fixed and learned runs of the same seed."""
-    by_seed = group(records, lambda record: record.spec.seed)
-    found = []
-    for runs in by_seed.values():
-        named = {record.spec.operator: record for record in runs}
-        if {"fixed", "pgso"} <= named.keys():
-            found.append((named["fixed"], named["pgso"]))
-    return found
+def learned_and_fixed(records: Sequence[RunRecord]) -> list[Pair]:
+    """Learned runs, each with the fixed run of the same seed."""
+    by_operator = group(records, lambda record: str(record.spec.operator))
+    return pairs(by_operator.get("pgso", []), by_operator.get("fixed", []))
 
 
 def epochs_ahead(records: Sequence[RunRecord]) -> list[float]:
     """How many epochs earlier the learned run reaches 95 % of the fixed run's best."""
     ahead = []
-    for fixed, learned in pairs(records):
+    for learned, fixed in learned_and_fixed(records):
         goal = 0.95 * max(fixed.curves["val"])
         needed = []
         for record in (fixed, learned):
@@ -99,7 +95,8 @@ def epochs_ahead(records: Sequence[RunRecord]) -> list[float]:
 def loss_difference(records: Sequence[RunRecord]) -> list[float]:
     """Final training loss of the learned run minus the fixed run's."""
     return [
-        learned.curves["loss"][-1] - fixed.curves["loss"][-1] for fixed, learned in pairs(records)
+        learned.curves["loss"][-1] - fixed.curves["loss"][-1]
+        for learned, fixed in learned_and_fixed(records)
     ]
 
 

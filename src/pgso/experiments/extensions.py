@@ -5,8 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
+from pgso.experiments.summaries import (
+    footer,
+    group,
+    mean_and_interval,
+    mean_and_spread,
+    scores,
+    table,
+)
 from pgso.records import RunRecord, RunSpec
+from pgso.report.pairs import differences
 
 DATASETS: dict[str, dict[str, Any]] = {
     "Cora": {},
@@ -62,7 +70,7 @@ class Extensions(Experiment):
         longest = max((record.spec.epochs for record in records), default=0)
         records = [record for record in records if record.spec.epochs == longest]
         tables = "\n\n".join(
-            f"## {conv.upper()}\n\n{differences(members, VARIANTS[conv])}"
+            f"## {conv.upper()}\n\n{variants_table(members, VARIANTS[conv])}"
             for conv, members in group(records, lambda record: record.spec.conv).items()
         )
         return (
@@ -73,27 +81,24 @@ class Extensions(Experiment):
         )
 
 
-def differences(records: Sequence[RunRecord], variants: Mapping[str, dict[str, Any]]) -> str:
+def variants_table(records: Sequence[RunRecord], variants: Mapping[str, dict[str, Any]]) -> str:
     """A row for each graph, a column for each variant."""
     rows = []
     for dataset, members in group(records, lambda record: record.spec.dataset).items():
-        plain, *others = (scores_by_seed(members, choices) for choices in variants.values())
-        row = [dataset, mean_and_spread(list(plain.values()))]
-        for own in others:
-            row.append(mean_and_interval([own[s] - plain[s] for s in own if s in plain]))
-        rows.append(row)
+        plain, *others = (runs_with(members, choices) for choices in variants.values())
+        above = [mean_and_interval(differences(runs, plain)) for runs in others]
+        rows.append([dataset, mean_and_spread(scores(plain)), *above])
     return table(["", "plain mPGSO, test", *list(variants)[1:]], rows)
 
 
-def scores_by_seed(records: Sequence[RunRecord], choices: Mapping[str, Any]) -> dict[int, float]:
-    """Test scores in points of the runs with these choices."""
+def runs_with(records: Sequence[RunRecord], choices: Mapping[str, Any]) -> list[RunRecord]:
+    """The runs with these choices."""
     choices = {"base": None, "shape": "scalar", **choices}
-    return {
-        record.spec.seed: 100 * record.test
+    return [
+        record
         for record in records
-        if record.test is not None
-        and all(getattr(record.spec, name) == value for name, value in choices.items())
-    }
+        if all(getattr(record.spec, name) == value for name, value in choices.items())
+    ]
 
 
 EXPERIMENTS.register("extensions")(Extensions())

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, table
+from pgso.experiments.summaries import footer, group, scores, table
 from pgso.records import RunRecord, RunSpec
 from pgso.report.labels import plain, signed
+from pgso.report.pairs import differences
 from pgso.report.statistics import spread, t_interval
 
 NO_GRAPH = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # the identity in γ's place: a perceptron
@@ -116,26 +117,20 @@ def _model(record: RunRecord) -> str:
 def _table(runs: Sequence[RunRecord]) -> str:
     objective = runs[0].objective
     by_model = group(runs, _model, MODELS)
-    tests = {name: _by_seed(members) for name, members in by_model.items()}
-    largest = max((abs(v) for scores in tests.values() for v in scores.values()), default=0.0)
-    digits = objective.digits(largest)
+    digits = objective.digits(max(map(abs, scores(runs)), default=0.0))
     rows = [
         (
             name,
-            _mean(list(scores.values()), digits),
+            _mean(scores(members), digits),
             *(
-                "" if other == name else _difference(scores, tests.get(other, {}), digits)
+                "" if other == name else _difference(members, by_model.get(other, []), digits)
                 for other in ("fixed", "no graph")
             ),
         )
-        for name, scores in tests.items()
+        for name, members in by_model.items()
     ]
     header = ["model", f"test {objective.heading}", "minus fixed [95 %]", "minus no graph [95 %]"]
     return table(header, rows)
-
-
-def _by_seed(runs: Sequence[RunRecord]) -> dict[int, float]:
-    return {r.spec.seed: r.objective.shown(r.test) for r in runs if r.test is not None}
 
 
 def _mean(values: Sequence[float], digits: int) -> str:
@@ -146,11 +141,11 @@ def _mean(values: Sequence[float], digits: int) -> str:
     return f"{plain(float(np.mean(values)), digits)}{around} ({len(values)})"
 
 
-def _difference(scores: Mapping[int, float], others: Mapping[int, float], digits: int) -> str:
-    found = [scores[seed] - others[seed] for seed in sorted(scores.keys() & others.keys())]
-    if not found:
+def _difference(runs: Sequence[RunRecord], others: Sequence[RunRecord], digits: int) -> str:
+    points = differences(runs, others)
+    if not points:
         return "–"
-    mean, ends = signed(float(np.mean(found)), digits), t_interval(found)
+    mean, ends = signed(float(np.mean(points)), digits), t_interval(points)
     return (
         mean if ends is None else f"{mean} [{plain(ends.low, digits)}, {plain(ends.high, digits)}]"
     )

@@ -5,9 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
+from pgso.experiments.summaries import (
+    footer,
+    group,
+    mean_and_interval,
+    mean_and_spread,
+    scores,
+    table,
+)
 from pgso.records import RunRecord, RunSpec
 from pgso.records.spec import RECIPES
+from pgso.report.pairs import differences
 from pgso.report.statistics import t_interval
 
 NODES: dict[str, dict[str, Any]] = {
@@ -136,26 +144,25 @@ class Recipes(Experiment):
 def _robust_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
     rows, harmless, gains = [], 0, 0
     for dataset, runs in by_dataset.items():
-        fixed = fixed_scores(runs)
-        auto = [r for r in runs if r.spec.operator == "auto"]
-        scores, tuned = robust_scores(runs, "auto"), tuned_scores(runs)
-        found = paired(scores, fixed)
-        kept = sum(record.chosen == "fixed" for record in auto)
-        guarded = [mean_and_interval(paired(robust_scores(runs, n), fixed)) for n in LEARNED]
+        fixed, tuned, auto = fixed_runs(runs), tuned_runs(runs), robust_runs(runs, "auto")
+        every_auto = [r for r in runs if r.spec.operator == "auto"]
+        kept_fixed = sum(record.chosen == "fixed" for record in every_auto)
+        points = differences(auto, fixed)
+        guarded = [mean_and_interval(differences(robust_runs(runs, n), fixed)) for n in LEARNED]
         rows.append(
             [
                 dataset,
-                mean_and_spread([100 * value for value in fixed.values()]),
-                mean_and_interval(paired(tuned, fixed)),
+                mean_and_spread(scores(fixed)),
+                mean_and_interval(differences(tuned, fixed)),
                 *guarded,
-                mean_and_interval(found),
-                mean_and_interval(paired(scores, tuned)),
-                f"{kept} of {len(auto)}",
+                mean_and_interval(points),
+                mean_and_interval(differences(auto, tuned)),
+                f"{kept_fixed} of {len(every_auto)}",
             ]
         )
-        if found:
-            interval = t_interval(found)
-            low = interval.low if interval is not None else min(found)
+        if points:
+            interval = t_interval(points)
+            low = interval.low if interval is not None else min(points)
             harmless, gains = harmless + (low > HARMLESS), gains + (low > 0)
     header = ["", "fixed, test", "tuned", "robust PGSO", "robust mPGSO", "robust auto"]
     header += ["robust auto - tuned", "auto kept a fixed one"]
@@ -168,10 +175,11 @@ def _robust_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
 def _variants_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
     rows = []
     for dataset, runs in by_dataset.items():
-        cells = [dataset]
+        cells, fixed = [dataset], fixed_runs(runs)
         for variant in VARIANTS:
-            found = [mean_and_interval(differences(runs, variant, name)) for name in LEARNED]
-            cells.append(" / ".join(found))
+            tried = [r for r in runs if variant_of(r.spec) == variant]
+            by_operator = ([r for r in tried if r.spec.operator == name] for name in LEARNED)
+            cells.append(" / ".join(mean_and_interval(differences(r, fixed)) for r in by_operator))
         rows.append(cells)
     return f"PGSO / mPGSO.\n\n{table(['', *VARIANTS], rows)}"
 
@@ -187,47 +195,25 @@ def variant_of(spec: RunSpec) -> str | None:
     return None
 
 
-def fixed_scores(records: Sequence[RunRecord]) -> dict[int, float]:
-    """Test scores of the architecture's own operator, by seed."""
-    found = (r for r in records if r.spec.operator == "fixed" and r.spec.preset is None)
-    return {record.spec.seed: record.test for record in found if record.test is not None}
+def fixed_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The runs of the architecture's own operator."""
+    return [r for r in records if r.spec.operator == "fixed" and r.spec.preset is None]
 
 
-def tuned_scores(records: Sequence[RunRecord]) -> dict[int, float | None]:
-    """Test scores of the fixed operator that is best on validation, by seed."""
+def tuned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Of each seed, the run of the fixed operator that is best on validation."""
     fixed = [r for r in records if r.spec.operator == "fixed" and r.val is not None]
     by_seed = group(fixed, lambda record: record.spec.seed)
-    return {
-        seed: max(runs, key=lambda r: r.val or 0.0).test
-        for seed, runs in by_seed.items()
+    return [
+        max(runs, key=lambda r: r.val or 0.0)
+        for runs in by_seed.values()
         if len(runs) == len(FIXED_PRESETS)
-    }
+    ]
 
 
-def robust_scores(records: Sequence[RunRecord], operator: str) -> dict[int, float | None]:
-    """Test scores of the robust recipe, by seed."""
-    found = (r for r in records if r.spec.operator == operator and r.spec.recipe == "robust")
-    return {record.spec.seed: record.test for record in found}
-
-
-def differences(records: Sequence[RunRecord], variant: str, operator: str) -> list[float]:
-    """Learned minus fixed, in test points, by seed."""
-    found = {
-        r.spec.seed: r.test
-        for r in records
-        if r.spec.operator == operator and variant_of(r.spec) == variant
-    }
-    return paired(found, fixed_scores(records))
-
-
-def paired(scores: Mapping[int, float | None], baseline: Mapping[int, float | None]) -> list[float]:
-    """Differences in points of the seeds that both have."""
-    found = []
-    for seed, score in scores.items():
-        other = baseline.get(seed)
-        if score is not None and other is not None:
-            found.append(100 * (score - other))
-    return found
+def robust_runs(records: Sequence[RunRecord], operator: str) -> list[RunRecord]:
+    """The runs of the robust recipe."""
+    return [r for r in records if r.spec.operator == operator and r.spec.recipe == "robust"]
 
 
 EXPERIMENTS.register("recipes")(Recipes())

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.colours import PARAMETERS
+from pgso.report.grid import table as table
 from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
@@ -99,12 +100,6 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
     return f"![{name}]({folder.name}/{name}.png)"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def footer(name: str, records: Sequence[RunRecord], options: str = "") -> str:

@@ -16,6 +16,7 @@ from pgso.data.memory import is_collection
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.head import Head
+from pgso.finding.illustration import some_predictions, spectrum_of
 from pgso.finding.inputs import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
@@ -201,6 +202,9 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
         code=code_of(kept, problem),
         command=command_of(kept, is_directed, wanted),
+        predictions=some_predictions(problem, ladder.predict(best)),
+        targets=problem.columns,
+        spectrum=spectrum_of(problem, kept.S),
         versions={"pgso": pgso.__version__, "torch": torch.__version__},
         seconds=perf_counter() - start,
     )

@@ -61,7 +61,8 @@ def unit_rows(x: Tensor) -> Tensor:
     rows = torch.repeat_interleave(torch.arange(x.size(0)), x.crow_indices().diff())
     squares = torch.zeros(x.size(0)).index_add_(0, rows, x.values().float().square())
     values = x.values().float() / squares.sqrt().clamp(min=1e-30)[rows]
-    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, size=x.shape)
+    index = x.crow_indices(), x.col_indices()
+    return torch.sparse_csr_tensor(*index, values, size=x.shape, check_invariants=False)
 
 
 def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)

@@ -46,6 +46,8 @@ class Problem:
     nodes_per_graph: Tensor
     num_features: int  # before x was prepared
     preparation: Preparation | None = None  # what was done to the features of nodes
+    ids: tuple[str, ...] | None = None  # what the user calls each node or graph
+    columns: tuple[str, ...] = ()  # the names of the numbers
     categories: tuple[int, ...] | None = None  # of integer features, which are one-hot here
 
     @classmethod
@@ -71,6 +73,8 @@ class Problem:
             nodes_per_graph=task.nodes_per_graph,
             num_features=task.num_features,
             categories=task.categories,
+            ids=task.ids,
+            columns=task.targets,
         )
 
     @classmethod

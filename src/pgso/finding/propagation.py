@@ -33,8 +33,7 @@ class Letter:
     @classmethod
     def of(cls, preset: str, direction: Direction = "any") -> "Letter":
         """The operator of a preset."""
-        m1, m2, m3, e1, e2, e3, a = (float(value) for value in resolve(preset))
-        return cls(preset, (m1, m2, m3, e1, e2, e3, a), direction)
+        return cls(preset, tuple(resolve(preset).as_floats()), direction)  # type: ignore[arg-type]
 
     @property
     def term(self) -> str:

@@ -26,7 +26,7 @@ def verdict_of(
     if others:
         next_best = max(others, key=lambda rung: rung.points or 0.0)
         most = next_best.points or 0.0
-        if most > 0:
+        if most > 0 and float(objective.written(most)) > 0:  # not what rounding hides
             surely = next_best.p is not None and next_best.p <= 0.025 and best.p is not None
             why = (
                 "but a simpler one is as good within chance"

@@ -1,4 +1,4 @@
-"""A raw ``edge_index`` passed again and again is prepared once, as long as it lives."""
+"""A cache: an ``edge_index`` that is passed again is not prepared again (docs/remembered.md)."""
 
 import weakref
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class _Weighted:
     state: tuple[Any, ...] | None = None
 
     def with_weight(self, edge_weight: Tensor | None) -> "_Weighted":
-        """This entry if these are its weights, or else the entry of these weights."""
+        """This entry if it has these weights; otherwise a new entry that has them."""
         if edge_weight is None:
             if self.graph is not None and self.weight is None:
                 return self
@@ -39,7 +39,7 @@ class _Weighted:
 
 
 class _Sizes:
-    """What was made of an edge_index, by the num_nodes it was asked with."""
+    """The graphs of one edge_index, by num_nodes."""
 
     def __init__(self) -> None:
         self.entries: dict[NumNodes | None, _Weighted] = {}
@@ -78,7 +78,7 @@ def as_graph(
     edge_weight: Tensor | None = None,
     num_nodes: NumNodes | None = None,
 ) -> Graph:
-    """The prepared graph of whatever stands for one: a ``Graph``, an ``edge_index``, a sparse A.
+    """The prepared graph of a ``Graph``, an ``edge_index``, a sparse A or PyG data.
 
     An ``edge_index`` or sparse A is recognised by identity and state (see
     :func:`pgso.graph.memo.state_of`), and forgotten with the tensor.

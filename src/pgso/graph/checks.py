@@ -1,4 +1,4 @@
-"""What is refused at the door: one sentence each, before torch would crash or answer wrongly."""
+"""Checks of input. Each refuses with one sentence what torch would crash on or compute wrongly."""
 
 from numbers import Integral
 
@@ -12,7 +12,7 @@ FEATURE_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
 def weight_type() -> torch.dtype:
-    """Torch's default, but of 32 bits at least: counts of many edges need the digits."""
+    """Torch's default type, or float32 if that is smaller: counts of many edges need the digits."""
     return torch.promote_types(torch.get_default_dtype(), torch.float32)
 
 

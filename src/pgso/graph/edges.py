@@ -1,4 +1,4 @@
-"""Values on edges: from nodes to their edges, and back by sums."""
+"""Values on edges: copied from nodes to their edges, and summed over edges to nodes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from pgso.graph.structure import Pattern
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """The edges as they come, followed by one diagonal entry per node: nothing sorted or merged.
+    """Edges in their given order, then one diagonal entry per node; nothing is sorted or merged.
 
     It needs no look at the data, so this is what ``torch.compile`` and ``torch.export`` see of a
     raw ``edge_index``. Sums over edges are scatters: a message per edge and feature. Between two
@@ -202,7 +202,7 @@ class _Softmax(torch.autograd.Function):
 
 
 class _Spread(torch.autograd.Function):
-    """Node values to entries; the gradient comes back as a sum, read in the order of the sums."""
+    """Copy node values to entries. The gradient is a sum over the entries of each node."""
 
     @staticmethod
     def forward(values: Tensor, graph: Graph, sources: bool) -> Tensor:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-MANY_NODES = 1024  # below this many, telling degrees apart costs more than it saves
+MANY_NODES = 1024  # with fewer nodes, grouping them by degree costs more than it saves
 NumNodes = int | tuple[int, int]
 
 
@@ -202,7 +202,7 @@ class Graph:
                 dtype=self.dtype,
             )
         reverse._memo["column_sums"] = self.row_sums
-        reverse._memo["T"] = weakref.ref(self)  # a circle would outlive both
+        reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
         if weight is None or not weight.requires_grad:
             self._memo["T"] = lambda: reverse
         return reverse
@@ -212,7 +212,7 @@ class Graph:
         """A's column sums in double precision: weighted out-degrees."""
         if self.is_undirected:
             return self.row_sums
-        if self.sample is not None:  # degrees are those of the whole graph
+        if self.sample is not None:  # its degrees are the whole graph's
             return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]
         return self.memo("column_sums", self._column_sums)
 
@@ -238,18 +238,24 @@ class Graph:
 
     @property
     def neighbour_weight(self) -> Tensor:  # (n,)
-        """Σ_{j≠i} |A_ij|: what a node gets from others, whatever the signs; in double precision."""
-        return self.memo("neighbour_weight", self._neighbour_weight)
+        """Σ_{j≠i} |A_ij|: what a node gets from others, signs aside; in double precision."""
+        return self.memo("neighbour_weight", lambda: self._sizes(self.pattern, self.pattern.row))
 
-    def _neighbour_weight(self) -> Tensor:
-        own = 0 if self.is_bipartite else 1
+    @property
+    def sent_weight(self) -> Tensor:  # (n,)
+        """Σ_{i≠j} |A_ij|: what others get from a node."""
+        if self.is_undirected:
+            return self.neighbour_weight
+        return self.memo("sent_weight", lambda: self._sizes(self.transposed, self.pattern.col))
+
+    def _sizes(self, pattern: Pattern, ends: Tensor) -> Tensor:
         if self.weight is None:
-            assert self.pattern.rowptr is not None
-            return (self.pattern.rowptr.diff() - own).double()
+            assert pattern.rowptr is not None
+            return (pattern.rowptr.diff() - (1 if pattern.is_square else 0)).double()
         size = self.weight.double().abs()
-        if self.pattern.is_square:
+        if pattern.is_square:
             size = size.index_fill(0, self.pattern.diagonal, 0)
-        return torch.zeros_like(self.row_sums).index_add(0, self.pattern.row, size)
+        return size.new_zeros(pattern.num_nodes).index_add(0, ends, size)
 
     @property
     def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
@@ -310,7 +316,7 @@ class Graph:
         """The same graph on another device or with weights of another type, as a tensor's ``to``.
 
         Weights are kept in 32 or 64 bits: sums of many weights need the digits. The features may
-        be of any floating-point type, whatever the graph's.
+        be of any floating-point type.
         """
         if isinstance(device, torch.dtype):
             device, dtype = None, device
@@ -355,9 +361,9 @@ class Graph:
         return other
 
     def memo(self, name: Hashable, make: Callable[[], V]) -> V:
-        """What is computed once for a graph and lives as long as it does.
+        """A value that is computed once and kept as long as the graph.
 
-        With learned weights the result has a history of its own, and nothing is kept.
+        Nothing is kept if weights are learned: the value then has an autograd history.
         """
         if self.weight is not None and self.weight.requires_grad:
             return make()
@@ -393,7 +399,7 @@ def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tens
 
 
 def _row_sums(pattern: Pattern, entries: Tensor) -> Tensor:  # (n,)
-    """In double precision: powers of degrees need the digits, and sums of many weights do."""
+    """In double precision: sums of many weights, and powers of the sums, need the digits."""
     sums = torch.zeros(pattern.num_nodes, dtype=torch.float64, device=entries.device)
     return sums.index_add(0, pattern.row, entries.double())
 

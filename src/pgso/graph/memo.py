@@ -1,4 +1,4 @@
-"""What was made of a tensor is kept while the tensor lives and does not change."""
+"""A cache by tensor: values are kept while their tensor lives and does not change."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,17 +21,17 @@ def for_any_mode() -> Iterator[None]:
 
 
 def version_of(x: Tensor) -> tuple[Any, ...]:
-    """What counts the changes that torch sees."""
+    """Torch's own count of in-place changes."""
     return (x._version,)
 
 
 def state_of(x: Tensor) -> tuple[Any, ...]:
-    """What tells whether a tensor has changed: its version, and on the CPU a checksum.
+    """A value that changes when the tensor does: its version, and on the CPU a checksum.
 
     The version counts changes that torch sees. A change through numpy's memory, ``.data``, DLPack
     or shared memory leaves it alone, and moves the checksum: it is read in one pass over the
-    data, a few percent of a product with the graph. Elsewhere reading it would make the device
-    wait, and the version has to do.
+    data, a few percent of a product with the graph. On another device reading the data would make
+    the device wait, so there the version alone decides.
     """
     if x.device.type != "cpu":
         return (x._version,)
@@ -57,12 +57,12 @@ def _parts(x: Tensor) -> tuple[Tensor, ...]:
 
 
 class Memo(Generic[T]):
-    """What was made of a tensor, for as long as that lives and is not changed.
+    """Values made of tensors, each kept as long as its tensor lives and is not changed.
 
     Entries are replaced, never changed, so that threads may share a memo.
 
     Args:
-        state: What tells whether a tensor has changed.
+        state: A function whose result changes when its tensor does.
 
     Example:
         >>> lengths, word = Memo(), torch.zeros(3)
@@ -75,10 +75,10 @@ class Memo(Generic[T]):
 
     def __init__(self, state: Callable[[Tensor], tuple[Any, ...]] = state_of) -> None:
         self._state = state
-        self._made = WeakIdKeyDictionary()  # by tensor: its state, and what was made of it
+        self._made = WeakIdKeyDictionary()  # by tensor: its state and its value
 
     def of(self, x: Tensor, make: Callable[[], T]) -> T:
-        """What was made of this state of x, made now if need be."""
+        """The value of x as it is now; ``make`` is called if there is none yet."""
         if x.is_inference():  # such a tensor has no version
             return make()
         state = self._state(x)

@@ -1,4 +1,4 @@
-"""A sparse matrix times features: the one place where edges are walked."""
+"""A sparse matrix times features: the only place with a loop over edges."""
 
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ def _multiply(rowptr: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
     return out
 
 
-# What a traced program calls. Eager code goes without: the call costs as much as a small product.
+# Traced programs call this operator. Eager code does not: a call costs as much as a small product.
 _product = torch.library.custom_op("pgso::product", _multiply, mutates_args=())
 
 
@@ -86,7 +86,7 @@ class _WeightedProduct(torch.autograd.Function):
             turned = turn(values, ctx.graph)
             if torch.is_grad_enabled():
                 grad_x = _WeightedProduct.apply(turned, g, ctx.graph.T)
-            else:  # no need for the reversed graph but its pattern
+            else:  # of the reversed graph only the pattern is needed
                 grad_x = _by_head(ctx.graph.transposed, turned, g)
         return grad_values, grad_x, None
 

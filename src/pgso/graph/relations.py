@@ -15,7 +15,7 @@ class Relations:
 
     Args:
         graphs: A graph, an ``edge_index`` or a sparse A by the name of the relation.
-        num_nodes: n; by default that of the largest part.
+        num_nodes: n; by default the largest n of the graphs.
 
     Example:
         >>> knows, likes = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[2], [0]])
@@ -49,7 +49,7 @@ class Relations:
 
     @property
     def union(self) -> Graph:
-        """All edges together; those of several relations are summed."""
+        """All edges together; an edge of several relations has the sum of its weights."""
         if self._union is None:
             parts = list(self.graphs.values())
             edges = torch.cat([graph.edge_index for graph in parts], dim=1)

@@ -15,12 +15,12 @@ class Sample:
     """The origin of a graph whose rows hold some of the neighbours only.
 
     The sampled graph's weights are A's times ``importance``, and its degrees are the whole
-    graph's, so that γ's rows are right on average. Whoever needs other degrees, or sums over
-    neighbours that are not products with A, finds here what it takes.
+    graph's, so that γ's rows are right on average. Code that needs other degrees, or sums over
+    neighbours that are not products with A (attention), uses these fields.
     """
 
     graph: "Graph"  # the whole graph
-    nodes: Tensor  # (n,) the node of the whole graph that each node is; on its device
+    nodes: Tensor  # (n,) the id of each node in the whole graph; on its device
     importance: Tensor  # (nnz,) how many edges an entry stands for; 1 on the diagonal
 
     def to(self, device: torch.device | str | None) -> "Sample":

@@ -5,6 +5,7 @@ from functools import reduce
 from typing import Any
 
 import torch
+from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
@@ -37,6 +38,10 @@ class Scaled(ShiftOperator):
         """The matrix."""
         out: Tensor = self.factor * self.of.to_dense()
         return out
+
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision."""
+        return csr_array(float(self.factor) * self.of.to_scipy())
 
     def diagonal(self) -> Tensor:
         """The diagonal entries."""
@@ -73,6 +78,10 @@ class Identity(ShiftOperator):
     def to_dense(self) -> Tensor:
         """The matrix."""
         return torch.eye(self.shape[0], device=self.device)
+
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision."""
+        return eye_array(self.shape[0], format="csr")
 
     def diagonal(self) -> Tensor:
         """Ones."""
@@ -114,6 +123,10 @@ class Sum(ShiftOperator):
     def to_dense(self) -> Tensor:
         """The matrix."""
         return self.left.to_dense() + self.right.to_dense()
+
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision."""
+        return csr_array(self.left.to_scipy() + self.right.to_scipy())
 
     def diagonal(self) -> Tensor:
         """The diagonal entries."""
@@ -160,6 +173,10 @@ class Product(ShiftOperator):
         """The matrix."""
         return self.left.to_dense() @ self.right.to_dense()
 
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision: the product is formed."""
+        return csr_array(self.left.to_scipy() @ self.right.to_scipy())
+
     def diagonal(self) -> Tensor:
         """The diagonal entries, from the dense matrices: O(n²) memory."""
         return (self.left.to_dense() * self.right.to_dense().t()).sum(1)
@@ -191,6 +208,17 @@ class Polynomial(ShiftOperator):
         identity = torch.eye(self.shape[0], dtype=matrix.dtype, device=self.device)
         times = lambda x: matrix @ x  # noqa: E731
         return evaluate(times, identity, self.coefficients, self.basis, **self.options)
+
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision: its powers are formed."""
+        matrix, c = self.of.to_scipy(), self.coefficients.double().detach().cpu()
+        if c.dim() > 1:
+            raise InputError("with coefficients per channel there is no one matrix")
+        if self.basis == "bernstein":
+            c = from_bernstein(c)
+        identity = eye_array(self.shape[0], format="csr")
+        terms = BASES[self.basis](lambda x: matrix @ x, identity, len(c) - 1, **self.options)
+        return csr_array(sum(value * term for value, term in zip(c.tolist(), terms, strict=True)))
 
     def diagonal(self) -> Tensor:
         """The diagonal entries, from the dense matrix: O(n²) memory."""

@@ -95,7 +95,7 @@ class PGSO(EdgeMasking):
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
-        return torch.stack([self.m1, self.m2, self.m3, self.e1, self.e2, self.e3, self.a])
+        return torch.stack([getattr(self, name) for name in NAMES])
 
     def S_on(self, graph: Graph | EdgeList) -> Tensor:
         """The S of this graph: other than ``S`` only where a network finds it."""
@@ -114,6 +114,7 @@ class PGSO(EdgeMasking):
         graph: Graph | EdgeList | Tensor,
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
         masked: bool = True,
+        num_nodes: int | tuple[int, int] | None = None,
     ) -> ShiftOperator:
         """γ(A, S) on this graph, as a value.
 
@@ -124,19 +125,14 @@ class PGSO(EdgeMasking):
             graph: A :class:`pgso.Graph`, an ``edge_index`` or a sparse A.
             edge_weight: Weights of the edges of an ``edge_index``.
             masked: Whether an explainer's mask, if there is one, is on its edges.
+            num_nodes: n of an ``edge_index``; by default one more than its largest id.
         """
         if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
             part: ShiftOperator = graph.operator_of(self)
             return part
-        if isinstance(graph, Relations):
-            graph = graph.part(None if self.edges in ("in", "out") else self.edges)
-        elif self.edges not in (None, "in", "out"):
-            raise InputError(
-                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
-            )
-        given = graph
+        graph = given = self._part(graph)
         if not isinstance(graph, EdgeList):
-            graph = as_graph(graph, edge_weight)
+            graph = as_graph(graph, edge_weight, num_nodes)
         if self.edges == "out":
             graph = graph.T
             if isinstance(given, Tensor) and given.layout == torch.strided:
@@ -144,17 +140,32 @@ class PGSO(EdgeMasking):
             elif isinstance(given, Graph):
                 given = given.T
         S = self.S_on(graph)
-        operator = unchecked_shift(graph, S, self.degrees, per_head=self.kind == "head")
+        per_head, fixed = self.kind == "head", not self.learned
+        operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
         return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
+
+    def graph_of(self, graph: Graph | Relations) -> Graph:
+        """The graph that it acts on: all edges, all reversed, or those of its relation."""
+        part: Graph = self._part(graph)
+        return part.T if self.edges == "out" else part
+
+    def _part(self, graph: Any) -> Any:
+        if isinstance(graph, Relations):
+            return graph.part(None if self.edges in ("in", "out") else self.edges)
+        if self.edges not in (None, "in", "out"):
+            raise InputError(
+                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
+            )
+        return graph
 
     def on_nodes(
         self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
     ) -> ShiftOperator:
         """As ``on``, where the number of nodes is that of the features."""
         if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
-            return self.on(graph, edge_weight)
+            return self.on(graph, edge_weight, num_nodes=num_nodes)
         return self.on(graph_for(num_nodes, graph, edge_weight))
 
     def forward(

@@ -13,7 +13,7 @@ from pgso.gso.shift import shift
 
 
 def nearest_preset(
-    graph: Graph, S: str | Sequence[Scalar] | Tensor
+    graph: Graph, S: str | Sequence[Scalar] | Tensor, degrees: str = "row"
 ) -> tuple[str, float]:  # name, distance in [0, 1]
     r"""The preset that is closest to γ(A, S) as a matrix, up to a factor.
 
@@ -29,11 +29,11 @@ def nearest_preset(
         >>> nearest_preset(path, (2, -2, 0, 1, 0, 0, 0))  # twice the Laplacian
         ('laplacian', 0.0)
     """
-    own = _entries(graph, S)
+    own = _entries(graph, S, degrees)
     size = own.norm()
     best = ("zeros", 0.0 if float(size) == 0 else 1.0)
     for name, preset in PRESETS.items():
-        other = _entries(graph, preset)
+        other = _entries(graph, preset, degrees)
         norms = float(size * other.norm())
         if norms == 0:
             continue
@@ -44,7 +44,7 @@ def nearest_preset(
     return best
 
 
-def _entries(graph: Graph, S: str | Sequence[Scalar] | Tensor) -> Tensor:
-    operator = shift(graph, resolve(S).as_floats())
+def _entries(graph: Graph, S: str | Sequence[Scalar] | Tensor, degrees: str) -> Tensor:
+    operator = shift(graph, resolve(S).as_floats(), degrees=degrees)
     assert isinstance(operator, OnPattern)
     return operator.entries(torch.float64)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 Features = Tensor | tuple[Tensor, Tensor | None]
-MOST_OWN = 4.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
+MOST_OWN = 2.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
 MOST_OF_ONE = 64.0  # the same for a single node
 
 
@@ -69,6 +70,16 @@ class ShiftOperator(ABC):
     @abstractmethod
     def diagonal(self) -> Tensor:  # (n,)
         """The diagonal entries."""
+
+    @abstractmethod
+    def to_scipy(self) -> "scipy.sparse.csr_array":
+        """The matrix for scipy, in double precision; of an expression, its products are formed."""
+
+    def to_torch_sparse(self) -> Tensor:
+        """The matrix as a torch.sparse COO tensor; of an expression, a constant."""
+        entries = self.to_scipy().tocoo()
+        index = torch.from_numpy(np.stack([entries.row, entries.col]).astype("int64"))
+        return sparse_matrix(index, torch.from_numpy(entries.data), self.shape).to(self.device)
 
     @property
     def is_symmetric(self) -> bool:
@@ -140,12 +151,14 @@ class ShiftOperator(ABC):
     def _once(self, name: str, make: Callable[[], V]) -> V:
         """What is computed when first asked for, and then held.
 
-        Two threads may both compute it: they get equal values.
+        It has its history whoever asks first: also under ``no_grad``. Two threads may both compute
+        it: they get equal values.
         """
         if torch.compiler.is_compiling():
             return make()
         if name not in self.__dict__:
-            object.__setattr__(self, name, make())
+            with torch.inference_mode(False), torch.enable_grad():
+                object.__setattr__(self, name, make())
         value: V = self.__dict__[name]
         return value
 
@@ -254,11 +267,13 @@ class NodeShift(OnPattern):
             class of nodes.
         index: The class of each node, if the tables are by class.
         S: Where the tables come from, if one S is the same for all nodes.
+        fixed: Whether S never learns: then no digits of its gradient can be lost.
     """
 
     tables: Factors
     index: Tensor | None
     S: Tensor | None
+    fixed: bool
 
     def __init__(
         self,
@@ -266,9 +281,10 @@ class NodeShift(OnPattern):
         tables: Factors,
         index: Tensor | None = None,
         S: Tensor | None = None,
+        fixed: bool = False,
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(tables=tables, index=index, S=S)
+        self._set(tables=tables, index=index, S=S, fixed=fixed)
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
@@ -302,7 +318,7 @@ class NodeShift(OnPattern):
             entries = entries_of(graph, *self._vectors(x.dtype))
             return weighted_product(graph, entries.to(x.dtype), x)
         own, left, right = self._vectors(x.dtype)
-        if not self.mixes(x.dtype):
+        if not self.fixed and not self.mixes(x.dtype):
             return self._apart(x, x, own)
         return propagated(x, own, left, right, self._held(x.dtype), graph)
 
@@ -354,12 +370,13 @@ class NodeShift(OnPattern):
         graph = self._graph()
         with torch.no_grad():
             tables = Factors(*(part.detach() for part in self.tables))
-            received, count = graph.neighbour_weight, torch.ones_like(graph.neighbour_weight)
-            if self.index is not None:
+            received, sent = graph.neighbour_weight, graph.sent_weight
+            count = torch.ones_like(received)
+            if self.index is not None:  # all nodes of a degree at once
                 assert graph.degree_classes is not None
                 received, _, count = graph.degree_classes
-            weight = received * count
-            typical = (weight @ tables.right) / weight.sum().clamp(min=1e-300)
+                sent = received * count
+            typical = (sent @ tables.right) / sent.sum().clamp(min=1e-300)
             # Nodes without edges or without a power have no gradient to lose.
             coupled = (received > 0) & (tables.left != 0)
             own = torch.where(coupled, tables.own.abs(), 0.0)
@@ -385,7 +402,7 @@ class NodeShift(OnPattern):
         if graph.is_bipartite or by_node.m2.dim():
             return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
         swapped = by_node._replace(left=by_node.right, right=by_node.left)
-        return NodeShift(graph.T, swapped)
+        return NodeShift(graph.T, swapped, fixed=self.fixed)
 
     @property
     def is_certifiable(self) -> bool:
@@ -417,7 +434,7 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "shape", "device", "tables", "index", "S")
+        names = ("graph", "shape", "device", "tables", "index", "S", "fixed")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -49,11 +49,15 @@ def shift(
         _check_vector(S, prepared.num_nodes)
     elif not torch.compiler.is_compiling() and not _transformed(S):
         S = resolve(S)
-    return unchecked_shift(prepared, S, degrees)
+    return unchecked_shift(prepared, S, degrees, fixed=not _learns(S))
 
 
 def unchecked_shift(
-    graph: Graph | EdgeList, S: Sequence[Any] | Tensor, degrees: str, per_head: bool = False
+    graph: Graph | EdgeList,
+    S: Sequence[Any] | Tensor,
+    degrees: str,
+    per_head: bool = False,
+    fixed: bool = False,
 ) -> ShiftOperator:
     """As :func:`shift`, for a prepared graph and an S that is known to be right."""
     columns = _columns(graph, degrees)
@@ -62,15 +66,16 @@ def unchecked_shift(
         if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
             return ChannelShift(graph, S, columns, per_head=per_head)
         by_node = S.double().squeeze(-1).unbind()
-        return NodeShift(graph, factors(by_node, graph.row_sums, columns))
+        return NodeShift(graph, factors(by_node, graph.row_sums, columns), fixed=fixed)
     S = as_tensor(S, graph.device)
     classes = None
     if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
-        classes = graph.degree_classes
+        classes = graph.degree_classes if graph.is_undirected else None
     if classes is None:
-        return NodeShift(graph, factors(S.unbind(), graph.row_sums, columns), S=S)
+        tables = factors(S.unbind(), graph.row_sums, columns)
+        return NodeShift(graph, tables, S=S, fixed=fixed)
     degree, index, _ = classes  # powers are taken once for each degree that occurs
-    return NodeShift(graph, factors(S.unbind(), degree), index, S)
+    return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed)
 
 
 def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
@@ -79,6 +84,13 @@ def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
         return graph.column_sums
     undirected = isinstance(graph, Graph) and graph.is_undirected
     return None if degrees == "row" or undirected else graph.column_sums
+
+
+def _learns(S: Any) -> bool:
+    """Whether a gradient of S may be asked for."""
+    if isinstance(S, Tensor):
+        return S.requires_grad or _transformed(S)
+    return any(isinstance(value, Tensor) for value in S)
 
 
 def _transformed(S: Any) -> bool:

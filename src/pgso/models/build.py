@@ -3,7 +3,6 @@
 from typing import Any, Protocol
 
 from pgso.convs import CONVS
-from pgso.errors import InputError
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
@@ -40,9 +39,11 @@ def build_model(spec: RunSpec, task: Shape) -> GNN | LinkModel:
     if CONVS[spec.conv].attends:
         options = {"heads": spec.heads, "attention_dropout": spec.dropout}
     if spec.terms is not None:
-        if not CONVS[spec.conv].takes_terms:
-            raise InputError(f"terms are for conv bank, not for {spec.conv}; leave them out")
         options["terms"] = spec.terms
+    if spec.basis is not None:
+        options["basis"] = spec.basis
+    if spec.degree is not None:
+        options["K"] = spec.degree
     links = task.kind == "link"
     model = GNN(
         spec.conv,

@@ -1,13 +1,14 @@
 """What ``find`` leaves behind: every rung, the one that is kept, and why."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgso.errors import InputError
+from pgso.records.numerics import Revised
 from pgso.records.spec import SevenNumbers
-from pgso.records.store import write_atomically
 
 
 class RungRecord(BaseModel):
@@ -56,7 +57,27 @@ class GraphStatistics(BaseModel):
     classes: tuple[float, ...]  # the share of each among the training labels
 
 
-class FindingRecord(BaseModel):
+class Prediction(BaseModel):
+    """One item as the page shows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    item: str  # what the user calls it, or its number
+    predicted: tuple[str, ...]  # a class, or numbers
+    probability: float | None  # of the class
+    truth: tuple[str, ...]  # empty where it is unknown
+
+
+class Spectrum(BaseModel):
+    """The density of the eigenvalues of an operator."""
+
+    model_config = ConfigDict(frozen=True)
+
+    grid: tuple[float, ...]
+    density: tuple[float, ...]
+
+
+class FindingRecord(Revised, BaseModel):
     """A finding, as JSON."""
 
     model_config = ConfigDict(frozen=True)
@@ -78,6 +99,9 @@ class FindingRecord(BaseModel):
     spec: dict[str, object]
     code: str
     command: str
+    predictions: tuple[Prediction, ...] = ()  # some of the test set, or of the unlabelled
+    targets: tuple[str, ...] = ()  # the names of the numbers that are predicted
+    spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
     versions: dict[str, str] = {}
     seconds: float
 
@@ -88,7 +112,8 @@ class FindingRecord(BaseModel):
     def write(self, path: Path) -> None:
         """Save as JSON, whole or not at all."""
         text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        write_atomically(path, text + "\n")
+        # The store keeps records of runs, which may hold findings: it lies above this file.
+        import_module("pgso.records.store").write_atomically(path, text + "\n")
 
 
 def read_finding(path: str | Path) -> FindingRecord:

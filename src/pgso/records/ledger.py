@@ -16,8 +16,11 @@ DIGITS = 5
 def thinned(record: RunRecord) -> RunRecord:
     """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left.
+    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
     """
+    if record.finding is not None:
+        small = {"predictions": (), "spectrum": None, "code": ""}
+        record = record.model_copy(update={"finding": record.finding.model_copy(update=small)})
     length = len(record.curves.get("loss", []))
     if "epoch" in record.curves or length == 0:
         return record
@@ -47,13 +50,34 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
 
 def write_ledger(path: Path, records: Iterable[RunRecord]) -> None:
     """Write records, thinned, sorted by key so that a change shows as a small difference."""
-    lines = {
-        record.spec.key: json.dumps(
-            thinned(record).model_dump(mode="json", exclude_defaults=True), separators=(",", ":")
-        )
-        for record in records
-    }
+    lines = {record.spec.key: _line(record) for record in records}
     write_atomically(path, "".join(f"{lines[key]}\n" for key in sorted(lines)))
+
+
+def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+    """Add records of today's numerics to a ledger, and keep older ones beside it.
+
+    A page is made of one revision, so records of another one move to ``records.1.jsonl``, where no
+    page looks for them. Nothing is deleted.
+
+    Returns:
+        The files with older records, and how many each received.
+    """
+    before = read_ledger(path).values()
+    aside = {}
+    for revision in sorted({record.numerics for record in before if not record.is_current}):
+        file = path.with_suffix(f".{revision}{path.suffix}")
+        moved = [record for record in before if record.numerics == revision]
+        write_ledger(file, [*read_ledger(file).values(), *moved])
+        aside[file] = len(moved)
+    write_ledger(path, [*(record for record in before if record.is_current), *records])
+    return aside
+
+
+def _line(record: RunRecord) -> str:
+    """What is not the default, and the revision always: a file without one is of revision 1."""
+    fields = thinned(record).model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({"numerics": record.numerics, **fields}, separators=(",", ":"))
 
 
 def _rounded(value: Any) -> Any:

@@ -5,10 +5,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
+from pgso.records.finding import FindingRecord
+from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec, SevenNumbers
 
 
-class RunRecord(BaseModel):
+class RunRecord(Revised, BaseModel):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
@@ -25,6 +27,7 @@ class RunRecord(BaseModel):
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is
+    finding: FindingRecord | None = None  # of a closed-form head
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py
     versions: dict[str, str] = {}
@@ -48,4 +51,5 @@ class RunRecord(BaseModel):
 
     def without_times(self) -> dict[str, Any]:
         """Everything that must be the same when the same spec is run again on one machine."""
-        return self.model_dump(mode="json", exclude={"timing"})
+        times: Any = {"seconds": True, "rungs": {"__all__": {"seconds"}}}
+        return self.model_dump(mode="json", exclude={"timing": True, "finding": times})

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.records.suggestions import suggested
+from pgso.records.strong import STRONG, deeper, strong
+from pgso.records.suggestions import has_direction, suggested
 
 Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
@@ -30,7 +31,10 @@ RECIPES: dict[str, dict[str, Any]] = {
         "evidence": 0.9,
         "presets": ("mean", "symmetric_laplacian"),
     },
+    "strong": {},  # by dataset: pgso.records.strong
 }
+CONV_OF = {"terms": "bank", "basis": "filter", "degree": "filter"}  # what a choice implies
+STRONG_DROPOUT = ("dropout", "input_dropout")
 SAMPLED_NODES = 1024  # the batch size of sampled training
 # Links are learned as by Kipf & Welling (2016): embeddings have nothing to spare for dropout.
 LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
@@ -60,12 +64,16 @@ class RunSpec(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     task: Literal["node", "graph", "link"] | None = None  # None: what the dataset is for
     objective: str | None = None  # a name of pgso.objectives; None: the dataset's own
+    reorder: bool = True  # whether a large graph's nodes are put into an order that is faster
     log_targets: bool = False  # whether the logarithm of the targets is learned
     class_weights: Literal["balanced"] | None = None  # None: every example counts the same
 
     # the model
-    conv: str = "gcn"
-    terms: tuple[str, ...] | None = None  # of a bank; None: its own
+    head: Literal["trained", "closed_form"] = "trained"  # a network, or what pgso.find keeps
+    conv: str = "gcn"  # with terms "bank", with a basis or a degree "filter"
+    terms: tuple[str, ...] | None = None  # of a bank: "self", a preset, preset@in, @out, @RELATION
+    basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = None  # of a filter
+    degree: Annotated[int, Field(ge=0, le=256)] | None = None  # of a filter's polynomial
     operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
@@ -83,7 +91,7 @@ class RunSpec(BaseModel):
     decoder: Literal["dot", "bilinear", "mlp"] = "dot"  # of links, from the nodes' embeddings
 
     # how it is trained
-    recipe: Literal["paper", "robust"] = "paper"
+    recipe: Literal["paper", "robust", "strong"] = "paper"
     s_loss: Literal["train", "val"] = "train"  # which labels S is learned on
     s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
     s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
@@ -116,6 +124,7 @@ class RunSpec(BaseModel):
                     choices["dataset"], _ = suggested(choices["dataset"])
                 choices = {**filled, **choices}
             super().__init__(**choices)
+            self._check_conv()
             self.dataset.encode()  # a record is UTF-8, and could not be read again
         except UnicodeEncodeError:
             raise InputError(
@@ -123,6 +132,14 @@ class RunSpec(BaseModel):
             ) from None
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
+
+    def _check_conv(self) -> None:
+        """Refuse what another conv would ignore."""
+        for name, conv in CONV_OF.items():
+            if getattr(self, name) is not None and self.conv != conv:
+                raise InputError(
+                    f"{name} is a choice of conv={conv!r}, got conv={self.conv!r}; leave one out"
+                )
 
     @property
     def key(self) -> str:
@@ -138,6 +155,29 @@ class RunSpec(BaseModel):
             return None
         challengers = 2 + len(self.presets) if self.operator == "auto" else 1
         return 1 - (1 - self.evidence) / challengers
+
+    @property
+    def stronger(self) -> "RunSpec | None":
+        """A fixed network with more structure, within as many epochs: what a gain is held against.
+
+        It is twice as deep, with residual maps and a norm, and drops out as the dataset's strong
+        network does where one is published. None if this network has residual maps already.
+
+        Example:
+            >>> spec = RunSpec(dataset="karate").stronger
+            >>> spec.operator, spec.num_layers, spec.norm, spec.residual
+            ('fixed', 4, 'batch', True)
+        """
+        if self.residual or self.recipe == "strong":
+            return None
+        changes = deeper(self.num_layers, self.norm)
+        published = STRONG.get(self.dataset.lower(), {})
+        changes |= {name: published[name] for name in STRONG_DROPOUT if name in published}
+        if "self" in (self.terms or ()):
+            changes["residual"] = False  # the term is the residual map
+        if self.conv == "sgc":
+            changes["conv"] = "gcn"  # hops without layers between them have nothing to add to
+        return self.but(operator="fixed", recipe="paper", **changes)
 
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.
@@ -161,9 +201,22 @@ def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
     dataset = choices.get("dataset")
     filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
     filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("recipe") == "strong" and isinstance(dataset, str):
+        filled |= strong(dataset, filled)
+    for name, conv in CONV_OF.items():
+        if choices.get(name) is not None:
+            filled["conv"] = conv
+    if isinstance(dataset, str) and _is_directed(choices.get("terms")) and has_direction(dataset):
+        filled["data_options"] = {**filled.get("data_options", {}), "undirected": False}
     if choices.get("sample"):
         filled["batch_size"] = SAMPLED_NODES
     return {**filled, **LINKS} if choices.get("task") == "link" else filled
+
+
+def _is_directed(terms: Any) -> bool:
+    """Whether a term tells incoming from outgoing edges: then the data keep their direction."""
+    texts = terms if isinstance(terms, (tuple, list)) else ()
+    return any(str(text).endswith(("@in", "@out")) for text in texts)
 
 
 def _plain(value: Any) -> Any:

@@ -104,7 +104,8 @@ class Store:
     def get(self, spec: RunSpec) -> RunRecord | None:
         """The record of this spec if its run has ended; a damaged one counts as missing.
 
-        So does one of a user's own files that have changed since.
+        So does one of a user's own files that have changed since, and one of another revision of
+        the numerics. Such a file stays where it is until a new run replaces it.
         """
         return self._get(spec, fingerprint)
 
@@ -113,8 +114,9 @@ class Store:
             record = read_record(self.path(spec))
         except InputError:
             return None
-        is_current = record.data is None or record.data == state_of(spec.dataset)
-        return record if record.spec == spec and is_current else None
+        is_same_data = record.data is None or record.data == state_of(spec.dataset)
+        is_done = record.spec == spec and record.is_current and is_same_data
+        return record if is_done else None
 
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""

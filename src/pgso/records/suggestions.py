@@ -7,9 +7,14 @@ from typing import Any
 _SUGGESTIONS: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
 
-def suggest(name: str, choices: Mapping[str, Any]) -> None:
-    """Make a dataset's proper name and its suggestions known."""
+_DIRECTED: set[str] = set()
+
+
+def suggest(name: str, choices: Mapping[str, Any], directed: bool = False) -> None:
+    """Make a dataset's proper name and its suggestions known, and if its edges have a direction."""
     _SUGGESTIONS[name.lower()] = name, choices
+    if directed:
+        _DIRECTED.add(name.lower())
 
 
 def suggested(dataset: str) -> tuple[str, Mapping[str, Any]]:
@@ -27,3 +32,14 @@ def suggested(dataset: str) -> tuple[str, Mapping[str, Any]]:
     """
     import_module("pgso.data")
     return _SUGGESTIONS.get(dataset.lower(), (dataset, {}))
+
+
+def has_direction(dataset: str) -> bool:
+    """Whether a dataset can be loaded with directed edges, by its option ``undirected=False``.
+
+    Example:
+        >>> has_direction("Chameleon"), has_direction("Cora")
+        (True, False)
+    """
+    import_module("pgso.data")
+    return dataset.lower() in _DIRECTED

@@ -4,103 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
-from pgso.report.labels import LABELS, plain, signed
+from pgso.records.numerics import check_one_revision
+from pgso.report.differences import Difference, Scores, differences, summary
+from pgso.report.labels import LABELS, plain
 from pgso.report.notes import notes_on
-from pgso.report.statistics import (
-    Interval,
-    holm,
-    holm_levels,
-    spread,
-    t_interval,
-    t_test,
-    wilcoxon_test,
-)
+from pgso.report.reference import Reference, changes, describe, scored
 
-
-@dataclass(frozen=True)
-class Summary:
-    """The scores of one operator over its seeds, as the objective shows them (mostly 100 x)."""
-
-    operator: str
-    n: int
-    mean: float
-    sd: float | None  # none for one seed
-    interval: Interval | None  # 95 % of the mean
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A learned operator minus the fixed one, seed by seed, as the objective shows scores."""
-
-    operator: str
-    metric: str
-    seeds: tuple[int, ...]
-    points: tuple[float, ...]
-    mean: float
-    interval: Interval | None  # 95 %, this comparison alone
-    holm_interval: Interval | None  # leaves out 0 if and only if p_holm is at most 0.05
-    p: float | None  # paired t-test
-    p_holm: float | None
-    p_wilcoxon: float | None
-    p_wilcoxon_holm: float | None
-
-    def describe(self) -> str:
-        """The difference in words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``."""
-        n = len(self.points)
-        seeds = "1 seed" if n == 1 else f"{n} seeds"
-        if self.holm_interval is None:
-            return f"{self.amount()} ({seeds})"
-        low, high = self.holm_interval
-        digits = self.digits
-        return (
-            f"{self.amount()} "
-            f"(95 % interval {plain(low, digits)} to {plain(high, digits)}, {seeds})"
-        )
-
-    def amount(self) -> str:
-        """The mean difference in words: ``PGSO +8.6 points``, ``PGSO -0.12 in RMSE``."""
-        unit = OBJECTIVES[self.metric].unit
-        return f"{LABELS[self.operator]} {signed(self.mean, self.digits)} {unit}"
-
-    @property
-    def digits(self) -> int:
-        """Decimals that tell the ends of the interval apart."""
-        objective = OBJECTIVES[self.metric]
-        if self.holm_interval is None:
-            return objective.digits(self.mean)
-        low, high = self.holm_interval
-        if objective.in_percent:
-            return 1 if high - low >= 0.5 else 2
-        return objective.digits(max(abs(low), abs(high)))
-
-    @property
-    def gain(self) -> float:
-        """The mean difference, turned so that larger is better."""
-        return OBJECTIVES[self.metric].merit(self.mean)
-
-    @property
-    def surely(self) -> Literal["better", "worse"] | None:
-        """What Holm's interval says, if it leaves out 0."""
-        if self.holm_interval is None or self.holm_interval.low <= 0 <= self.holm_interval.high:
-            return None
-        return "better" if self.gain > 0 else "worse"
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Everything about one part of the data, test or validation."""
-
-    summaries: tuple[Summary, ...]
-    differences: tuple[Difference, ...]
-
-    def difference(self, operator: str) -> Difference | None:
-        """The comparison of one learned operator with the fixed one, if there is one."""
-        return next((entry for entry in self.differences if entry.operator == operator), None)
+STRONGER = "take a stronger network with its own fixed operator"
 
 
 @dataclass(frozen=True)
@@ -114,6 +27,7 @@ class Comparison:
     test: Scores
     val: Scores
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
+    reference: Reference | None = None  # a stronger fixed network beside
 
     @property
     def objective(self) -> Objective:
@@ -139,10 +53,24 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One sentence, from the candidate's Holm-corrected interval on test."""
+        """One sentence, from the candidate's Holm-corrected intervals on test.
+
+        It speaks about the best fixed network: gains over a weak one are no reason to learn S.
+        """
         found = self.test.difference(self.candidate) if self.candidate else None
         if found is None:
             return f"nothing to compare: {self._missing()}"
+        reference = self.reference
+        against = reference.difference(self.candidate) if reference else None
+        if reference is not None and against is not None:
+            beside = f"against {reference.description} {against.describe()}"
+            if against.surely == "worse":
+                score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
+                return f"{STRONGER}: it has {score}; {beside}"
+            if found.surely == "better" and against.surely != "better":
+                return f"learn it, or take a stronger network: {found.describe()}; {beside}"
+            if found.surely == "better":
+                return f"learn it: {found.describe()}; {beside}"
         if found.holm_interval is None:
             return _verdict_without_interval(found)
         if found.surely == "better":
@@ -159,7 +87,7 @@ class Comparison:
         return "no seed was scored both with the fixed and with a learned operator"
 
 
-def compare(records: Iterable[RunRecord]) -> Comparison:
+def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -> Comparison:
     """Pair the runs of one dataset and one base architecture by seed.
 
     Every run that has a score counts, also one that diverged later: leaving those out would
@@ -167,11 +95,13 @@ def compare(records: Iterable[RunRecord]) -> Comparison:
 
     Args:
         records: Runs that differ in operator and seed only; see :func:`groups`.
+        reference: Runs of a stronger fixed network on the same seeds, if there are any.
 
     Returns:
         The comparison, in points (100 x the score) or in the unit of the targets.
     """
     runs = list(records)
+    check_one_revision(runs, "run pgso compare again: it makes the old ones anew")
     found = groups(runs)
     if not found:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")
@@ -196,6 +126,7 @@ def compare(records: Iterable[RunRecord]) -> Comparison:
         test=_scores(runs, "test"),
         val=_scores(runs, "val"),
         notes=tuple(notes_on(runs)),
+        reference=_reference(runs, list(reference)),
     )
 
 
@@ -211,62 +142,45 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
     by_operator: dict[str, dict[int, float]] = {name: {} for name in LABELS}
     objective = OBJECTIVES[_metric(records)]
-    for record in records:
+    for record in sorted(records, key=lambda record: record.spec.seed):
         score = getattr(record, part)
         if score is not None:
             by_operator[record.spec.operator][record.spec.seed] = objective.shown(score)
     summaries = tuple(
-        Summary(
-            name,
-            len(seeds),
-            float(np.mean(values)),
-            spread(values),
-            _score_interval(values, objective),
-        )
+        summary(name, list(seeds.values()), objective)
         for name, seeds in by_operator.items()
-        if (values := list(seeds.values()))
+        if seeds
     )
     fixed = by_operator.pop("fixed")
-    pairs = {
-        name: {seed: seeds[seed] - fixed[seed] for seed in sorted(seeds.keys() & fixed.keys())}
-        for name, seeds in by_operator.items()
-    }
-    paired = {name: pair for name, pair in pairs.items() if pair}
-    return Scores(summaries, _differences(paired, objective.name))
+    return Scores(summaries, differences(by_operator, fixed, objective.name))
+
+
+def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Reference | None:
+    """The learned operators against another fixed network, on the seeds that both have."""
+    found = scored(reference)
+    if not found:
+        return None
+    if len({record.spec.but(seed=0).key for record in reference}) > 1:
+        raise InputError("the records of the reference come from different settings; give one")
+    objective = OBJECTIVES[_metric(runs)]
+    learned: dict[str, dict[int, float]] = {name: {} for name in LABELS if name != "fixed"}
+    for run in runs:
+        if run.test is not None and run.spec.operator in learned:
+            learned[run.spec.operator][run.spec.seed] = objective.shown(run.test)
+    test = {run.spec.seed: objective.shown(run.test) for run in found if run.test is not None}
+    val = [objective.shown(run.val) for run in found if run.val is not None]
+    return Reference(
+        description=describe(found[0].spec),
+        changes=changes(runs[0].spec, found[0].spec),
+        test=summary("fixed", list(test.values()), objective),
+        val=summary("fixed", val, objective) if val else None,
+        differences=differences(learned, test, objective.name),
+    )
 
 
 def _metric(records: Sequence[RunRecord]) -> str:
     """The objective of the runs; a run that failed does not know it."""
     return next((run.metric for run in records if run.status != "failed"), records[0].metric)
-
-
-def _differences(pairs: dict[str, dict[int, float]], metric: str) -> tuple[Difference, ...]:
-    points = [tuple(pair.values()) for pair in pairs.values()]
-    p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
-    p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
-    return tuple(
-        Difference(
-            operator=name,
-            metric=metric,
-            seeds=tuple(pair),
-            points=points[k],
-            mean=float(np.mean(points[k])),
-            interval=t_interval(points[k]),
-            holm_interval=t_interval(points[k], levels[k]),
-            p=p[k],
-            p_holm=p_holm[k],
-            p_wilcoxon=wilcoxon[k],
-            p_wilcoxon_holm=wilcoxon_holm[k],
-        )
-        for k, (name, pair) in enumerate(pairs.items())
-    )
-
-
-def _score_interval(values: Sequence[float], objective: Objective) -> Interval | None:
-    """No score is outside the objective's bounds, and neither is their mean."""
-    found = t_interval(values)
-    low, high = map(objective.shown, objective.bounds)
-    return found and Interval(max(found.low, low), min(found.high, high))
 
 
 def _verdict_without_interval(found: Difference) -> str:

@@ -11,7 +11,7 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.report.colours import OPERATORS, PARAMETERS
 from pgso.report.comparison import Comparison
-from pgso.report.labels import LABELS
+from pgso.report.labels import LABELS, places
 from pgso.report.series import (
     Band,
     by_operator,
@@ -197,9 +197,10 @@ def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord],
     found = []
     for name, group in by_operator(records, learned).items():
         runs = [run for run in group if run.curves.get("parameters")]
-        count = len(runs[0].parameters) if runs else 0
-        for layer in range(count):
-            label = LABELS[name] if count == 1 else f"{LABELS[name]}, layer {layer + 1}"
+        if not runs:
+            continue
+        for layer, place in enumerate(places(runs[0].spec, len(runs[0].parameters))):
+            label = f"{LABELS[name]}, {place}" if place else LABELS[name]
             found.append((label, runs, layer))
     return found
 

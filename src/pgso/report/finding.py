@@ -55,7 +55,8 @@ def render_finding(record: FindingRecord) -> str:
         height=ROW * len(marks) + 48,
         left=LEFT,
         right=RIGHT,
-        grids=[rungs_grid(record), graph_grid(record)],
+        spectrum=spectrum_curve(record),
+        grids=[rungs_grid(record), predictions_grid(record), graph_grid(record)],
         operator=operator_grid(record),
     )
 
@@ -134,6 +135,56 @@ def operator_grid(record: FindingRecord) -> Grid | None:
         return None
     names = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
     return Grid("S", ("", *names), (("S", *(f"{value:.4g}" for value in S)),))
+
+
+def predictions_grid(record: FindingRecord) -> Grid:
+    """Some predictions of the kept rung, beside the truth where it is known."""
+    rows: list[tuple[str, ...]] = []
+    for one in record.predictions:
+        truth = one.truth or ("",) * len(one.predicted)
+        if one.probability is None:
+            pairs = zip(one.predicted, truth, strict=True)
+            rows.append((one.item, *(cell for pair in pairs for cell in pair)))
+        else:
+            right = "" if not one.truth else "yes" if one.truth == one.predicted else "no"
+            rows.append((one.item, *one.predicted, f"{one.probability:.2f}", *truth, right))
+    if any(one.probability is not None for one in record.predictions):
+        header: tuple[str, ...] = ("item", "prediction", "probability", "truth", "right")
+    else:
+        count = len(record.predictions[0].predicted) if record.predictions else 1
+        names = record.targets or tuple(f"target {k}" for k in range(count))
+        header = ("item", *(cell for name in names for cell in (name, f"{name}, truth")))
+    what = "Some of the test set, or of what has no label, in their order; all: found.predict()"
+    return Grid("Predictions", header, tuple(rows), what if rows else "Every item has a label.")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The density of eigenvalues, in the picture's coordinates."""
+
+    path: str
+    ticks: list[tuple[float, str]]
+    text: str  # what is read out
+
+
+def spectrum_curve(record: FindingRecord) -> Curve | None:
+    """The spectrum of the kept operator, 420 x 200; None without one."""
+    spectrum = record.spectrum
+    if spectrum is None:
+        return None
+    low, high = spectrum.grid[0], spectrum.grid[-1]
+    span, top = (high - low) or 1.0, max(spectrum.density) or 1.0
+
+    def across(value: float) -> float:
+        return round(20 + 380 * (value - low) / span, 1)
+
+    points = [
+        f"{across(x)},{round(180 - 165 * max(y, 0) / top, 1)}"
+        for x, y in zip(spectrum.grid, spectrum.density, strict=True)
+    ]
+    path = f"M{across(low)},180 L{' L'.join(points)} L{across(high)},180 Z"
+    ticks = [(across(low + span * k / 4), f"{low + span * k / 4:.3g}") for k in range(5)]
+    return Curve(path, ticks, f"eigenvalues between {low:.3g} and {high:.3g}")
 
 
 def _degrees(record: FindingRecord) -> str:

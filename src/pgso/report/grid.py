@@ -1,6 +1,7 @@
 """A table as words in rows, shown alike in the terminal, in markdown and on the page."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -19,7 +20,7 @@ class Grid:
 
     def to_rich(self) -> Table:
         """For the terminal; names of the user's own are never taken for markup."""
-        table = Table(
+        shown = Table(
             title=Text(self.title, style="bold"),
             caption=Text(self.caption) if self.caption else None,
             box=box.SIMPLE_HEAD,
@@ -30,25 +31,20 @@ class Grid:
         )
         for place, name in enumerate(self.header):
             words = [word for row in (self.header, *self.rows) for word in row[place].split()]
-            table.add_column(
+            shown.add_column(
                 Text(name),
                 justify="right" if place else "left",
                 no_wrap=place == 0,
                 min_width=max(map(len, words), default=0),  # names may wrap, but are not cut
             )
         for row in self.rows:
-            table.add_row(*(Text(cell) for cell in row))
-        return table
+            shown.add_row(*(Text(cell) for cell in row))
+        return shown
 
     def to_markdown(self) -> str:
         """A GitHub table under its title."""
-        lines = [
-            f"### {markdown_text(self.title)}",
-            "",
-            _markdown_row(self.header),
-            _markdown_row(["---"] + ["---:"] * (len(self.header) - 1), escape=False),
-            *(_markdown_row(row) for row in self.rows),
-        ]
+        header, *rows = ([markdown_text(cell) for cell in row] for row in (self.header, *self.rows))
+        lines = [f"### {markdown_text(self.title)}", "", table(header, rows, numbers=True)]
         if self.caption:
             lines += ["", markdown_text(self.caption)]
         return "\n".join(lines) + "\n"
@@ -66,6 +62,17 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_\[\]|#!~])", r"\\\1", tags_off)
 
 
-def _markdown_row(cells: tuple[str, ...] | list[str], escape: bool = True) -> str:
-    shown = [markdown_text(cell) if escape else cell for cell in cells]
-    return f"| {' | '.join(shown)} |"
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    """A Markdown table of cells that are Markdown already; every table of a page is made here.
+
+    Args:
+        header: The names of the columns.
+        rows: Cells, as many as the header has.
+        numbers: Whether all columns but the first stand on the right.
+    """
+    places = "|---" * len(header) + "|"
+    if numbers:
+        places = " ".join(["| --- |", *["---: |"] * (len(header) - 1)])
+    lines = [header, *rows]
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([written[0], places, *written[1:]])

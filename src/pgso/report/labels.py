@@ -1,6 +1,25 @@
 """How operators and numbers are written, the same in every table, figure and page."""
 
+from pgso.records import RunSpec
+
 LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "auto": "auto"}
+
+
+def places(spec: RunSpec, count: int) -> list[str]:
+    """Where each of a model's operators stands: its layer, and in a bank its term.
+
+    Example:
+        >>> places(RunSpec(dataset="Cora"), 2)
+        ['layer 1', 'layer 2']
+        >>> places(RunSpec(dataset="Cora", terms=("self", "gcn@in", "gcn@out")), 2)
+        ['gcn@in', 'gcn@out']
+    """
+    terms = [term for term in spec.terms or () if term != "self"]
+    if len(terms) < 2 or count % len(terms):
+        return [""] if count == 1 else [f"layer {k + 1}" for k in range(count)]
+    if count == len(terms):
+        return terms
+    return [f"layer {k // len(terms) + 1}, {terms[k % len(terms)]}" for k in range(count)]
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgso.records import RunRecord
-from pgso.report.labels import LABELS
+from pgso.report.labels import LABELS, places
 from pgso.report.series import is_number, points_of
 from pgso.report.statistics import Interval
 
@@ -16,11 +16,11 @@ _ORDER = {name: place for place, name in enumerate(LABELS)}
 
 @dataclass(frozen=True)
 class LearnedOperator:
-    """One operator of a model, over its seeds; ``layer`` is none where all layers share it."""
+    """One operator of a model, over its seeds; ``place`` is empty where it is the only one."""
 
     operator: str
     chosen: str | None  # under auto, the operator that validation chose on these seeds
-    layer: int | None  # counted from 1
+    place: str  # its layer, counted from 1, and in a bank its term
     n: int
     start: tuple[float, ...]  # (7,) mean over the seeds
     mean: tuple[float, ...]  # (7,)
@@ -33,11 +33,11 @@ class LearnedOperator:
 
     @property
     def name(self) -> str:
-        """The operator as a reader knows it, with its layer."""
+        """The operator as a reader knows it, with its place."""
         label = LABELS[self.operator]
         if self.chosen is not None:
             label = f"{label} ({LABELS[self.chosen]})"
-        return label if self.layer is None else f"{label}, layer {self.layer}"
+        return f"{label}, {self.place}" if self.place else label
 
 
 def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
@@ -64,7 +64,7 @@ def _over_seeds(
     return LearnedOperator(
         operator=group[0].spec.operator,
         chosen=group[0].chosen,
-        layer=layer + 1 if len(group[0].parameters) > 1 else None,
+        place=places(group[0].spec, len(group[0].parameters))[layer],
         n=len(group),
         start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
         mean=tuple(S.mean(axis=0).tolist()),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.store import write_atomically
-from pgso.report.comparison import Comparison, compare
+from pgso.report.comparison import STRONGER, Comparison, compare
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
@@ -26,6 +26,7 @@ from pgso.report.tables import (
     learned_grid,
     likeness_grid,
     markdown_tables,
+    reference_grid,
     scores_grid,
 )
 
@@ -38,6 +39,7 @@ def write_report(
     spectra: Mapping[str, Spectra] | None = None,
     title: str | None = None,
     command: str | None = None,
+    reference: Sequence[RunRecord] = (),
     figures: bool = False,
 ) -> Path:
     """Write ``report.html`` and ``report.md`` from the records of one setting.
@@ -48,13 +50,14 @@ def write_report(
         spectra: Spectral densities and a sub-graph by ``spec.key``, where they are known.
         title: The page's heading; dataset and base architecture unless given.
         command: What the user typed, to be shown as the way to have the same again.
+        reference: Runs of a stronger fixed network on the same seeds, if there are any.
         figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
 
     Returns:
         The path of ``report.html``.
     """
     folder, known = Path(out_dir), spectra or {}
-    comparison = compare(records)
+    comparison = compare(records, reference)
     heading = title or f"{comparison.dataset}, {comparison.conv}"
     drawn: list[Path] = []
     if figures:
@@ -94,7 +97,11 @@ def render_page(
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         data=Markup(embedded(payload(records, comparison, spectra))),  # noqa: S704
-        scores=[scores_grid(comparison, "test"), scores_grid(comparison, "val")],
+        scores=[
+            scores_grid(comparison, "test"),
+            scores_grid(comparison, "val"),
+            reference_grid(comparison),
+        ],
         differences=differences_grid(comparison),
         learned=[grid for grid in (learned_grid(records), likeness_grid(records)) if grid.rows],
         curves=_curve_grids(records, comparison.objective),
@@ -165,7 +172,8 @@ def _markdown(
 
 
 def _tone(verdict: str) -> str:
-    return {"learn it": "good", "keep the fixed one": "bad"}.get(verdict, "open")
+    tones = {"learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
+    return tones.get(verdict, "open")
 
 
 def _asset(name: str) -> str:

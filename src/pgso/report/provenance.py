@@ -71,12 +71,17 @@ def _versions(records: Sequence[RunRecord]) -> Grid:
     return Grid(
         title="The software",
         header=("part", "version"),
-        rows=tuple(
-            (
-                name,
-                ", ".join(sorted({run.versions[name] for run in records if name in run.versions})),
-            )
-            for name in names
+        rows=(
+            *(
+                (
+                    name,
+                    ", ".join(
+                        sorted({run.versions[name] for run in records if name in run.versions})
+                    ),
+                )
+                for name in names
+            ),
+            ("numerics", ", ".join(sorted({f"revision {run.numerics}" for run in records}))),
         ),
     )
 

@@ -1,12 +1,12 @@
-"""``python -m pgso.report.readme``: the tables of the README, from the ledgers and benchmarks.
+"""``python -m pgso.report.readme``: tables of README and docs, from ledgers and benchmarks.
 
 A table stands between ``<!-- results:start -->`` and ``<!-- results:end -->``; what is between the
 marks is replaced, the rest of the page is left alone.
 """
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,154 +15,111 @@ import numpy as np
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
 from pgso.records.ledger import read_ledger
-from pgso.records.spec import RECIPES
+from pgso.records.numerics import check_one_revision
 from pgso.records.store import write_atomically
-from pgso.report.labels import LABELS, plain, signed
+from pgso.report.grid import table
+from pgso.report.labels import plain, signed
+from pgso.report.pairs import differences, pairs
 from pgso.report.statistics import t_interval
 
-README, RESULTS = Path("README.md"), Path("results")
-TUNING_FROM = 100  # seeds from here on chose hyper-parameters; they are not results
-LEARNED = ("pgso", "mpgso", "auto")
-Cell = tuple[str, str, str]  # dataset, conv, data options
-# Of a dataset and a conv: the fixed operator's scores, and the differences of each column.
-Rows = dict[tuple[str, str], tuple[list[float], list[list[float]]]]
+RESULTS = Path("results")
+# The datasets of the README: what neighbours have to do with each other differs between them.
+SHOWN = ("Cora", "CiteSeer", "digits", "MUTAG", "PTC_MR", "Texas", "Chameleon", "minesweeper")
+LEARNING = ("s_loss", "s_decay", "s_rate", "s_delay", "evidence", "preset")  # how S is learned
 
 
-def filled(page: str, results: Path) -> str:
-    """The page with its tables as the records are now."""
-    for name, table in (("results", results_tables(results)), ("speed", speed_table(results))):
+def filled(page: str, tables: Mapping[str, str]) -> str:
+    """The page with these tables between their marks."""
+    for name, text in tables.items():
         start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
         if page.count(start) != 1 or page.count(end) != 1:
             raise InputError(f"the page needs one {start} and one {end}")
         before, _, rest = page.partition(start)
-        page = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+        page = f"{before}{start}\n{text}\n{end}{rest.partition(end)[2]}"
     return page
 
 
-def results_tables(results: Path) -> str:
-    """One table a study that compares learned operators with the fixed one, and a list of all."""
-    parts, links = [], []
-    for ledger in sorted(results.glob("*/records.jsonl")):
-        study, records = ledger.parent.name, list(read_ledger(ledger).values())
-        if not records:
+def results_table(results: Path) -> str:
+    """A row a dataset: the fixed operator, the paper's recipe minus it, and what ``find`` kept."""
+    records = _ledger(results, "recipes")
+    findings = {row["dataset"].lower(): row for row in _measured(results, "find")}
+    rows = []
+    for dataset in SHOWN:
+        runs = [r for r in records if r.spec.dataset == dataset and not r.spec.residual]
+        fixed = [r for r in runs if r.spec.operator == "fixed" and r.spec.preset is None]
+        learned = [r for r in runs if r.spec.operator == "pgso" and _is_the_papers(r.spec)]
+        points = differences(learned, fixed)
+        if not points:
             continue
-        table = study_table(records)
-        page = f"[{study}]({results.name}/{study}/page.md)"
-        if table:
-            parts.append(f"**{page}**\n\n{table}\n")
-        links.append(f"{page} ({len(records)} runs)")
-    if not links:
+        both = pairs(learned, fixed)
+        scores = [p.baseline.objective.shown(p.baseline.test) for p in both if p.baseline.test]
+        rows.append(
+            [
+                f"{dataset}, {fixed[0].spec.conv.upper()}",
+                _score(scores),
+                _difference(points),
+                *_found(findings.get(dataset.lower())),
+            ]
+        )
+    if not rows:
         return "No study has been run yet: `pgso run recipes --budget`, then `make readme`."
-    return "\n".join([*parts, f"All studies: {', '.join(links)}."])
+    header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`", "it kept, mostly"]
+    return _table(header, rows)
 
 
-def study_table(records: Sequence[RunRecord]) -> str:
-    """Fixed scores and paired differences, a row for each dataset; empty if nothing is paired."""
-    cells: dict[Cell, list[RunRecord]] = {}
-    for record in records:
-        if record.spec.seed < TUNING_FROM and record.test is not None and not record.spec.residual:
-            cells.setdefault(_cell(record.spec), []).append(record)
-    columns = [
-        (operator, recipe)
-        for recipe in RECIPES
-        for operator in LEARNED
-        if any(differences(runs, operator, recipe) for runs in cells.values())
-    ]
-    if not columns:
-        return ""
-    labels = [
-        f"{LABELS[operator]}, {recipe}" if len({r for _, r in columns}) > 1 else LABELS[operator]
-        for operator, recipe in columns
-    ]
-    rows: Rows = {}
-    for (dataset, conv, options), runs in sorted(cells.items()):
-        fixed = [
-            r.objective.shown(r.test) for r in runs if _is_baseline(r.spec) and r.test is not None
-        ]
-        found = [differences(runs, operator, recipe) for operator, recipe in columns]
-        if fixed and any(found):
-            alike = [cell for cell in cells if cell[:2] == (dataset, conv)]
-            name = f"{dataset} ({options})" if len(alike) > 1 else dataset
-            rows[name, conv] = fixed, found
-    several = len(rows) > len({name for name, _ in rows})
-    return _by_architecture(rows, labels) if several else _one_a_row(rows, labels)
-
-
-def _one_a_row(rows: Rows, labels: Sequence[str]) -> str:
-    lines = [
-        [f"{name}, {conv}", _score(fixed), *map(_difference, found)]
-        for (name, conv), (fixed, found) in rows.items()
-    ]
-    return _markdown(["test, 100 ×", "fixed", *labels], lines)
-
-
-def _by_architecture(rows: Rows, labels: Sequence[str]) -> str:
-    """A column for each architecture: shorter, and the intervals are on the study's page."""
-    names, convs = (dict.fromkeys(part) for part in zip(*rows, strict=True))
-
-    def cell(name: str, conv: str) -> str:
-        if (name, conv) not in rows:
-            return "–"
-        fixed, found = rows[name, conv]
-        differences = " / ".join(_difference(points, interval=False) for points in found)
-        return f"{plain(float(np.mean(fixed)))}: {differences}"
-
-    lines = [[name, *(cell(name, conv) for conv in convs)] for name in names]
-    return _markdown([f"fixed: {' / '.join(labels)}", *convs], lines)
-
-
-def differences(records: Sequence[RunRecord], operator: str, recipe: str) -> list[float]:
-    """Learned minus fixed in test points, seed by seed."""
-    fixed = {r.spec.seed: r.test for r in records if _is_baseline(r.spec)}
-    return [
-        record.objective.shown(record.test - baseline)
-        for record in records
-        if record.spec.operator == operator and _recipe(record.spec) == recipe
-        if (baseline := fixed.get(record.spec.seed)) is not None and record.test is not None
-    ]
+def starts_table(results: Path) -> str:
+    """A row a start: the test score of GCN-PGSO that learns from there."""
+    by_start: dict[str, list[float]] = {}
+    for record in _ledger(results, "initialisations"):
+        if record.test is not None:
+            shown = record.objective.shown(record.test)
+            by_start.setdefault(str(record.spec.preset), []).append(shown)
+    if not by_start:
+        return "Not run yet: `pgso run initialisations`, then `make readme`."
+    ordered = sorted(by_start.items(), key=lambda item: -float(np.mean(item[1])))
+    return _table(["start", "test"], [[f"`{name}`", _score(scores)] for name, scores in ordered])
 
 
 def speed_table(results: Path) -> str:
-    """Every ratio that ``make bench`` has measured, beside what was asked for."""
+    """Every ratio that ``make bench`` has measured."""
     rows, machine = [], ""
     for path in sorted((results / "benchmarks").glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        on: Mapping[str, Any] = found["machine"]
+        ratios = [row for row in _measured(results, path.stem) if "ratio" in row]
+        if not ratios:  # find has a table of its own
+            continue
+        on = json.loads(path.read_text(encoding="utf-8"))["machine"]
         machine = f"{on['threads']} threads, torch {on['torch']}"
-        rows += [
-            [
-                row["name"],
-                f"{row['ratio']:.2f}",
-                str(row["target"]),
-                f"{row['at_best']:.2f}" if "at_best" in row else "",
-            ]
-            for row in found["rows"]
-        ]
+        for row in ratios:
+            limit = row["target"].replace("<=", "≤") if "<=" in row["target"] else ""
+            rows.append([row["name"], f"{row['ratio']:.2f}", limit])
     if not rows:
         return "Nothing has been measured yet: `make bench`, then `make readme`."
-    table = _markdown(["", "ratio", "asked for", "at best"], rows)
-    return f"{table}\n\nMeasured with {machine}: `make bench`."
+    return f"{_table(['', 'ratio', 'limit'], rows)}\n\nMeasured with {machine}: `make bench`."
 
 
-def _cell(spec: RunSpec) -> Cell:
-    options = ", ".join(f"{k}={v}" for k, v in sorted(spec.data_options.items()))
-    return spec.dataset, spec.conv, options or "as it is"
+def _ledger(results: Path, study: str) -> list[RunRecord]:
+    records = list(read_ledger(results / study / "records.jsonl").values())
+    check_one_revision(records, f"pgso run {study} makes those of older revisions again")
+    return records
 
 
-def _is_baseline(spec: RunSpec) -> bool:
-    """Whether the operator is the architecture's own."""
-    return spec.operator == "fixed" and spec.preset is None
+def _measured(results: Path, name: str) -> list[dict[str, Any]]:
+    path = results / "benchmarks" / f"{name}.json"
+    measured = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return list(measured.get("rows", [])) if isinstance(measured, dict) else []
 
 
-def _recipe(spec: RunSpec) -> str | None:
-    """The recipe whose choices a spec has, whether or not it says so."""
-    default = RunSpec(dataset=spec.dataset)
-    for name, chosen in RECIPES.items():
-        # Not s_rate: it is relative to the weights' rate, which is an architecture's own.
-        names = ("s_loss", "s_decay", "s_delay", "evidence", "preset")
-        if all(getattr(spec, f) == chosen.get(f, getattr(default, f)) for f in names):
-            return name
-    return None
+def _is_the_papers(spec: RunSpec) -> bool:
+    """Whether S is learned as in Appendix B.2.2."""
+    return all(getattr(spec, f) == RunSpec.model_fields[f].default for f in LEARNING)
+
+
+def _found(row: Mapping[str, Any] | None) -> tuple[str, str]:
+    if row is None:
+        return "–", "–"
+    scores = [100 * run["test"] for run in row["runs"]]
+    ((name, count),) = Counter(run["kept"] for run in row["runs"]).most_common(1)
+    return _score(scores), f"{name} ({count} of {len(scores)})"
 
 
 def _score(points: Sequence[float]) -> str:
@@ -170,26 +127,34 @@ def _score(points: Sequence[float]) -> str:
     return f"{plain(float(np.mean(points)))}{sd} ({len(points)})"
 
 
-def _difference(points: Sequence[float], interval: bool = True) -> str:
-    """The mean, with its 95 % interval or without, in bold where the interval leaves out 0."""
-    if not points:
-        return "–"
+def _difference(points: Sequence[float]) -> str:
+    """The mean with its 95 % interval, in bold where the interval leaves out 0."""
     text, ends = signed(float(np.mean(points))), t_interval(points)
     if ends is None:
         return text
-    if interval:
-        text = f"{text} [{plain(ends.low)}, {plain(ends.high)}]"
+    text = f"{text} [{plain(ends.low)}, {plain(ends.high)}]"
     return f"**{text}**" if ends.low > 0 or ends.high < 0 else text
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(re.sub('[|]', '/', cell) for cell in row)} |" for row in lines)
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Names in the first column, numbers in the others; no name may end a cell."""
+    return table(header, [[cell.replace("|", "/") for cell in row] for row in rows], numbers=True)
+
+
+# Which tables stand on which page.
+PAGES: dict[str, dict[str, Callable[[Path], str]]] = {
+    "README.md": {"results": results_table},
+    "docs/choose_a_start.md": {"starts": starts_table},
+    "docs/speed.md": {"speed": speed_table},
+}
 
 
 def main() -> None:
-    """Write the tables into README.md of the folder this is run in."""
-    write_atomically(README, filled(README.read_text(encoding="utf-8"), RESULTS))
+    """Write the tables into the pages of the folder this is run in."""
+    for page, tables in PAGES.items():
+        text = Path(page).read_text(encoding="utf-8")
+        made = {name: make(RESULTS) for name, make in tables.items()}
+        write_atomically(Path(page), filled(text, made))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
-from pgso.report.comparison import Comparison, Difference, Scores
+from pgso.report.comparison import Comparison
+from pgso.report.differences import Difference, Scores
 from pgso.report.grid import Grid
 from pgso.report.labels import LABELS, plain, signed
 from pgso.report.learned import learned_operators
@@ -22,6 +23,7 @@ NONE = "–"
 def comparison_table(comparison: Comparison) -> Group:
     """The paired comparison on test for the terminal: scores, differences by seed, notes."""
     grids = [scores_grid(comparison, "test"), differences_grid(comparison)]
+    grids.append(reference_grid(comparison))
     notes = [Text(f"Note: {note}.") for note in comparison.notes]
     return Group(*(grid.to_rich() for grid in grids if grid.rows), *notes)
 
@@ -41,6 +43,7 @@ def markdown_tables(records: Sequence[RunRecord], comparison: Comparison) -> str
         scores_grid(comparison, "test"),
         scores_grid(comparison, "val"),
         differences_grid(comparison),
+        reference_grid(comparison),
         learned_grid(records),
         likeness_grid(records),
     ]
@@ -70,6 +73,36 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
         header=(*header, *more) if count else header,
         rows=tuple(row if count else row[: len(header)] for row in rows),
         caption=caption if count else "",
+    )
+
+
+def reference_grid(comparison: Comparison) -> Grid:
+    """The stronger fixed network, and each learned operator minus it on test; empty without."""
+    reference, digits = comparison.reference, comparison.digits
+    if reference is None:
+        return Grid("A stronger network", (), ())
+    own = reference.test
+    sd = "" if own.sd is None else f" ± {own.sd:.{digits}f}"
+    rows = [
+        (
+            "stronger, fixed",
+            str(own.n),
+            f"{plain(own.mean, digits)}{sd}",
+            interval(own.interval, digits),
+            *[""] * 3,
+        )
+    ]
+    for summary in comparison.test.summaries:
+        difference = reference.difference(summary.operator)
+        if difference is not None:
+            cells = _difference_cells(difference, False, digits)
+            scores = (plain(summary.mean, digits), interval(summary.interval, digits))
+            rows.append((LABELS[summary.operator], str(len(difference.points)), *scores, *cells))
+    return Grid(
+        title=f"Against a stronger network: {reference.description}",
+        header=("", "seeds", "test", "95 % interval", "minus it", "95 % interval", "p (t)"),
+        rows=tuple(rows),
+        caption=f"It is {reference.code}: the same seeds, splits and epochs.",
     )
 
 

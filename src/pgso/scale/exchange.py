@@ -19,9 +19,10 @@ M = TypeVar("M", bound=nn.Module)
 def distribute(model: M) -> M:
     """Let a model take a :class:`Partition` in the place of a graph: the same model, changed.
 
-    Before an operator applies, the rows of the halo come from their owners; its gradient sends
-    theirs back, so that loss and gradients, summed over the processes, are those of one process.
-    Batch norm takes the statistics of all rows. On an ordinary graph nothing changes.
+    Before an operator applies, the rows of the halo come from their owners. Their gradients go back
+    to the owners. So loss and gradients, summed over the processes, equal the loss and gradients of
+    a single process. Batch norm takes the statistics of all rows. On an ordinary graph nothing
+    changes.
 
     Args:
         model: A :class:`pgso.GNN`, or any model of pgso's layers.
@@ -84,10 +85,14 @@ class BlockShift(ShiftOperator):
 
     @property
     def T(self) -> ShiftOperator:
-        """Not to be had: a process has rows of γ, not columns."""
+        """Refused: a process has rows of γ, not columns."""
         raise InputError("a block of rows has no transpose; use the whole graph")
 
     def to_dense(self) -> Tensor:
+        """Refused: the columns belong to several processes."""
+        raise InputError("a block of rows is no square matrix; use the whole graph")
+
+    def to_scipy(self) -> Any:
         """Not to be had: the columns belong to several processes."""
         raise InputError("a block of rows is no square matrix; use the whole graph")
 
@@ -100,10 +105,10 @@ def with_halo(
     x: Tensor,  # (own, F)
     partition: Partition,
 ) -> Tensor:  # (own + halo, F)
-    """The block's own rows and those of its halo, by one all-to-all; differentiable.
+    """The block's own rows, and the rows of its halo by one all-to-all; differentiable.
 
-    Those of constant features are fetched once, as long as these are not changed in place: all
-    processes have to keep theirs, or none.
+    Rows of constant features are fetched once, and again only after the features were changed in
+    place. All processes have to do the same: either all change their features, or none.
     """
     if not x.requires_grad:
         return partition.fetched.of(x, lambda: _WithHalo.forward(x, partition))
@@ -112,7 +117,7 @@ def with_halo(
 
 
 class _WithHalo(torch.autograd.Function):
-    """Backward, what the halo's rows have gathered goes to their owners, and is added there."""
+    """The backward pass sends the gradients of the halo's rows to their owners, who add them."""
 
     @staticmethod
     def forward(x: Tensor, partition: Partition) -> Tensor:
@@ -144,7 +149,7 @@ def own_rows(out: Tensor, num_own: int) -> Tensor:  # (own + halo, F) -> (own, F
 
 
 class _OwnRows(torch.autograd.Function):
-    """As ``out[:num_own]``, whose backward pass writes the block's rows twice: zeros first."""
+    """``out[:num_own]``. The backward pass of the slice itself would write every row twice."""
 
     @staticmethod
     def forward(out: Tensor, num_own: int) -> Tensor:
@@ -189,7 +194,7 @@ class SharedBatchNorm(nn.BatchNorm1d):
 
 
 class _Sum(torch.autograd.Function):
-    """A sum over processes; each one's gradient is the sum of those of all results."""
+    """A sum over processes. Its gradient is the sum of the gradients of all processes."""
 
     @staticmethod
     def forward(values: Tensor) -> Tensor:

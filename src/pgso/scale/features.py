@@ -37,7 +37,7 @@ class FeatureRows:
             return self.x.index_select(0, nodes)
         rows = self.matrix[nodes.numpy()]
         rowptr, col, values = map(torch.from_numpy, (rows.indptr, rows.indices, rows.data))
-        return torch.sparse_csr_tensor(rowptr, col, values, size=rows.shape)
+        return torch.sparse_csr_tensor(rowptr, col, values, size=rows.shape, check_invariants=False)
 
 
 def mapped_features(path: str | Path) -> Tensor:  # (n, F)

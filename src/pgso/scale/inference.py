@@ -20,7 +20,7 @@ from pgso.scale.features import FeatureRows
 from pgso.scale.sampler import ALL, NeighborSampler
 
 Rows = Callable[[Tensor], Any]  # nodes (b,) -> their features (b, F)
-Shelf = Callable[[Iterator[Tensor]], Tensor]  # batches of rows -> all rows, kept somewhere
+Shelf = Callable[[Iterator[Tensor]], Tensor]  # batches of rows -> all rows, in memory or in a file
 
 
 def predict_by_layer(
@@ -67,7 +67,7 @@ def predict_by_layer(
 
 
 class _Walk:
-    """The nodes of a graph, a batch at a time; of several processes each takes a run of them."""
+    """The nodes of a graph, a batch at a time. Each process takes a contiguous part of them."""
 
     def __init__(self, graph: Graph, batch_size: int, blocks: int, device: torch.device) -> None:
         self.sampler = NeighborSampler(graph)
@@ -77,12 +77,12 @@ class _Walk:
         self.batches = runs[ranks.rank() if blocks > 1 else 0].split(batch_size)
 
     def nodes(self, step: Rows) -> Iterator[Tensor]:
-        """What a step that needs no neighbours gives for each batch."""
+        """The outputs of a step that needs no neighbours, batch by batch."""
         for batch in self.batches:
             yield step(batch).cpu()
 
     def hop(self, step: Callable[[Any, Graph], Tensor], rows: Rows) -> Iterator[Tensor]:
-        """What a step that needs all neighbours gives for each batch."""
+        """The outputs of a step that needs all neighbours, batch by batch."""
         rng = np.random.default_rng(0)  # nothing is drawn
         for batch in self.batches:
             part = self.sampler.sample(batch, [ALL], rng)
@@ -111,7 +111,7 @@ def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator
 
 
 def _looked_up(values: Tensor, device: torch.device) -> Rows:
-    """Rows that are there already, brought to where they are needed."""
+    """A function that looks up computed rows, and moves them to the device."""
     return lambda nodes: values[nodes].to(device)
 
 

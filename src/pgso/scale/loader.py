@@ -17,7 +17,7 @@ from pgso.scale.sampler import ALL, NeighborSampler
 
 @dataclass(frozen=True, eq=False)
 class SampledBatch:
-    """Some nodes, which come first, with what a network needs to compute their outputs."""
+    """Some nodes, which come first, and the neighbours that their outputs depend on."""
 
     x: Tensor  # (n, F) features of the batch's nodes, dense or sparse
     graph: Graph  # sampled edges among them, degrees of the whole graph
@@ -84,12 +84,12 @@ class NeighborLoader:
         if self.nodes.dtype == torch.bool:
             self.nodes = self.nodes.nonzero().flatten()
         self.shuffle, self.rank, self.num_ranks = shuffle, rank, num_ranks
-        self.epoch = 0  # set it to go on from there
+        self.epoch = 0  # set it to resume there
         self.sampler = NeighborSampler(task.graph)
         self.rows = FeatureRows(task.x)
 
     def __len__(self) -> int:
-        """The number of batches of an epoch; the last one may be small, but has a node for all."""
+        """The number of batches of an epoch. The last may be small: at least a node per process."""
         whole, rest = divmod(self.nodes.numel(), self.batch_size)
         return whole + (rest >= self.num_ranks)
 

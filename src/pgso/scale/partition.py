@@ -1,4 +1,4 @@
-"""A graph in blocks of rows: what one process owns, and whose features it needs from others."""
+"""A graph in blocks of rows: the nodes that a process owns, and those it needs from others."""
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -20,7 +20,7 @@ class Partition:
     """A block of rows of A, with the halo: the nodes of other blocks that it has edges from.
 
     Operators take it in the place of a graph once :func:`pgso.scale.exchange.distribute` has
-    prepared their model. Features, labels and outputs are then those of the block's own nodes.
+    prepared their model. Features, labels and outputs then belong to the block's own nodes.
     """
 
     graph: Graph  # own nodes, then the halo, whose rows hold the diagonal alone
@@ -57,7 +57,7 @@ class Partition:
         return [end - start for start, end in pairwise(self.bounds)]
 
     def own(self, nodes: Tensor) -> Tensor:
-        """Those of these nodes that are in the block, counted from its first."""
+        """The given nodes that are in the block, counted from its first node."""
         mine = (nodes >= self.start) & (nodes < self.bounds[self.rank + 1])
         return nodes[mine] - self.start
 
@@ -67,7 +67,7 @@ class Partition:
 
     @classmethod
     def of(cls, graph: Graph, rank: int, num_ranks: int) -> "Partition":
-        """The block of one process, of about as many edges as any other's.
+        """The block of one process; all blocks have about as many edges.
 
         What others need from it follows from the graph, so that no process has to ask.
         """

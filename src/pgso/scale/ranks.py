@@ -39,7 +39,7 @@ def device() -> torch.device:
 
 
 def data_parallel(model: nn.Module) -> nn.Module:
-    """The model whose gradients are averaged over all processes; itself where it is alone."""
+    """The model with gradients averaged over all processes. A single process gets it unchanged."""
     learns = any(parameter.requires_grad for parameter in model.parameters())
     return DistributedDataParallel(model) if num_ranks() > 1 and learns else model
 
@@ -69,8 +69,8 @@ def joined() -> Iterator[None]:
     try:
         with reporting_losses():
             yield
-            # While we wait here, gloo's threads let go of the last tensors, for which they need
-            # Python's lock: ending the group with that in hand waits for ever (pytorch#56297).
+            # gloo's threads free the last tensors, and need Python's lock for it. Ending the group
+            # holds that lock and would wait for them forever (pytorch#56297). Here they have time.
             dist.barrier()
     finally:
         dist.destroy_process_group()
@@ -78,8 +78,8 @@ def joined() -> Iterator[None]:
 
 def _meet(me: Launch, seconds: float) -> Store:
     """The store that all processes share, once all of them are there."""
-    # torchrun keeps the store itself, and keeps it when it starts all processes again.
-    kept = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    # torchrun serves the store itself, also after it has started all processes again.
+    served = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     limit = timedelta(seconds=seconds)
     try:
@@ -87,7 +87,7 @@ def _meet(me: Launch, seconds: float) -> Store:
             me.host,
             me.port,
             me.num_ranks,
-            is_master=me.rank == 0 and not kept,
+            is_master=me.rank == 0 and not served,
             timeout=limit,
             wait_for_workers=False,
         )
@@ -128,7 +128,7 @@ def reporting_losses() -> Iterator[None]:
 
 
 def _silent_ranks() -> list[int]:
-    """Who does not report the loss too: it was killed, or it is stopped."""
+    """The processes that do not report the loss: they were killed, or are stopped."""
     store = dist.distributed_c10d._get_default_store()
     store.set_timeout(ROLL_CALL)
     keys = [f"lost/{place}" for place in range(num_ranks())]
@@ -147,7 +147,7 @@ def shares(indices: Tensor) -> list[Tensor]:
 
 
 def of_first(values: Tensor) -> Tensor:
-    """What the first process has, in every process."""
+    """The values of the first process, in every process."""
     if num_ranks() > 1:
         values = values.to(device())
         dist.broadcast(values, src=0)
@@ -155,12 +155,12 @@ def of_first(values: Tensor) -> Tensor:
 
 
 def text_of_first(text: str | None) -> str | None:
-    """What the first process has, in every process."""
+    """The text of the first process, in every process."""
     if num_ranks() == 1:
         return text
-    known = [text]
-    dist.broadcast_object_list(known, src=0, device=device())
-    return known[0]
+    texts = [text]
+    dist.broadcast_object_list(texts, src=0, device=device())
+    return texts[0]
 
 
 def average(tensors: Iterable[Tensor | None]) -> None:

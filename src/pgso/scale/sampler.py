@@ -17,12 +17,12 @@ ALL = -1
 
 
 class _Hop(NamedTuple):
-    """What the nodes of one hop hear."""
+    """The edges drawn for the nodes of one hop."""
 
     taken: Array  # (nodes,) from how many neighbours
     share: NDArray[np.floating]  # (nodes,) how many edges each of them stands for
     entries: Array  # (sum of taken,) where these stand in the whole graph's pattern
-    found: Array  # (sum of taken,) which nodes they come from
+    sources: Array  # (sum of taken,) which nodes they come from
 
 
 class NeighborSampler:
@@ -64,7 +64,7 @@ class NeighborSampler:
         num_neighbors: Iterable[int],  # of each hop; -1 for all
         rng: np.random.Generator,
     ) -> Graph:
-        """The seeds, which come first, and those they hear from, hop by hop.
+        """The seeds, which come first, and their sampled neighbours, hop by hop.
 
         Nodes of the last hop have no neighbours in the result: with as many layers as hops, only
         what is computed for the seeds is meant to be used.
@@ -77,7 +77,7 @@ class NeighborSampler:
             hops = []
             for size in num_neighbors:
                 hops.append(self._draw(nodes[-1], size, rng))
-                nodes.append(self._fresh(hops[-1].found))
+                nodes.append(self._fresh(hops[-1].sources))
                 count = self._enter(nodes[-1], count)
             nothing = np.empty(0, dtype=np.int32)
             silent = np.zeros(nodes[-1].size, dtype=np.int32)
@@ -111,9 +111,9 @@ class NeighborSampler:
         entries += entries >= diagonal.repeat(taken)  # the diagonal is no neighbour
         return _Hop(taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries))
 
-    def _fresh(self, found: Array) -> Array:
-        """Those that are not in the batch yet, each once, in the order in which they are stored."""
-        unseen = found[np.flatnonzero(_take(self.place, found) < 0)]
+    def _fresh(self, nodes: Array) -> Array:
+        """The nodes that are not in the batch yet, each once, in ascending order."""
+        unseen = nodes[np.flatnonzero(_take(self.place, nodes) < 0)]
         fresh: Array = torch.unique(torch.from_numpy(unseen)).numpy()  # sorts by counting
         return fresh
 
@@ -128,7 +128,7 @@ class NeighborSampler:
         first, others = begin[:-1], nodes.repeat(drawn.taken)
         others += np.arange(1, others.size + 1, dtype=np.int32)
         col = np.empty(row.size, dtype=np.int32)
-        col[first], col[others] = nodes, _take(self.place, drawn.found)
+        col[first], col[others] = nodes, _take(self.place, drawn.sources)
 
         # Two conversions sort by counting: by column, then by row with ascending columns.
         slots = np.arange(col.size)
@@ -143,8 +143,8 @@ class NeighborSampler:
         importance[pattern.diagonal] = 1
         loops = None if whole.loops is None else whole.loops.index_select(0, ids)
         if whole.weight is None:
-            own = torch.zeros(n, dtype=whole.dtype) if loops is None else loops
-            weight = importance.index_copy(0, pattern.diagonal, own)
+            diagonal = torch.zeros(n, dtype=whole.dtype) if loops is None else loops
+            weight = importance.index_copy(0, pattern.diagonal, diagonal)
         else:
             origin = np.empty(col.size, dtype=np.int64)
             origin[first], origin[others] = whole.pattern.diagonal[ids], drawn.entries

@@ -1,4 +1,4 @@
-"""The operators that Section 4 speaks of: their spectrum is real, and bounds on it are proved."""
+"""The operators of Section 4: Theorem 1 proves that their spectrum is real, Theorem 2 bounds it."""
 
 from collections.abc import Sequence
 
@@ -86,7 +86,7 @@ def twin(op: ShiftOperator) -> ShiftOperator:
 
 def node_shift(op: OnGraph, S: Parameters = None) -> NodeShift:
     """A certified operator that is γ itself, not an expression of such."""
-    found = certified(op, S)
-    if not isinstance(found, NodeShift):
-        raise InputError(f"this takes γ on a graph, not a {type(found).__name__} of such")
-    return found
+    operator = certified(op, S)
+    if not isinstance(operator, NodeShift):
+        raise InputError(f"this takes γ on a graph, not a {type(operator).__name__} of such")
+    return operator

@@ -143,7 +143,7 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
 
 
 def _graph_of(X: Any) -> Graph:
-    """The graph of whatever a user of scikit-learn may pass."""
+    """The graph in any form that scikit-learn's users pass."""
     if issparse(X):
         return Graph.from_scipy(X)
     dense = isinstance(X, (np.ndarray, list)) or (

@@ -1,4 +1,4 @@
-"""Certified intervals of expressions, from those of the operators in them."""
+"""Certified intervals of expressions, from the intervals of the operators in them."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Ends = tuple[Tensor, Tensor]
 
 
 def expression_interval(op: ShiftOperator, of: Callable[[ShiftOperator], Ends]) -> Ends:
-    """An interval for a certifiable expression; ``of`` finds those of its parts.
+    """An interval for a certifiable expression; ``of`` finds the intervals of its parts.
 
     A multiple scales the ends. A sum of symmetric operators lies in the sum of their intervals
     (Weyl). The eigenvalues of p(γ) are p(λ), see :func:`range_of_polynomial`.

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pgso.graph import Graph
 from pgso.spectrum.summary import Summary
 
-# Okabe and Ito's colours, told apart by every kind of eye.
+# Okabe and Ito's colours: colour-blind readers can tell them apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
 
@@ -53,17 +53,17 @@ def _draw_degrees(ax: Axes, graph: Graph) -> None:
 
 
 def _draw_operator(ax: Axes, summary: Summary) -> None:
-    found = summary.density
+    estimate = summary.density
     ax.fill_between(
-        found.grid,
-        np.maximum(found.density - 2 * found.error, 0),
-        found.density + 2 * found.error,
+        estimate.grid,
+        np.maximum(estimate.density - 2 * estimate.error, 0),
+        estimate.density + 2 * estimate.error,
         color=BLUE,
         alpha=0.3,
         linewidth=0,
         label="± 2 standard errors",
     )
-    ax.plot(found.grid, found.density, color=BLUE, linewidth=1.3, label="density")
+    ax.plot(estimate.grid, estimate.density, color=BLUE, linewidth=1.3, label="density")
     top = _ceiling(summary)
     ax.set_ylim(-0.22 * top, top)
     for ends, height, colour, label in (

@@ -18,7 +18,7 @@ ATTEMPTS = 3  # with other starts and larger spaces, where ARPACK fails
 
 
 class NotConvergedError(PGSOError, ArithmeticError):
-    """The eigenvalues that were asked for were not reached; the message says what to try."""
+    """Lanczos did not converge to the eigenvalues asked for; the message says what to try."""
 
 
 def extreme_pairs(
@@ -28,7 +28,7 @@ def extreme_pairs(
     tol: float,
     max_iterations: int,
 ) -> tuple[Array, Array]:  # (k,), (n, k)
-    """One search for both ends, then each by itself for what such a search misses.
+    """One search for both ends, then one for each end, since the first can miss eigenvalues.
 
     The smallest eigenvalues are the largest ones of 4 - matrix. What the lower end has found is
     taken out before the upper one is searched. One eigenvalue may be most of the spectrum, and
@@ -42,8 +42,8 @@ def extreme_pairs(
         (values, upper), (w, u) = np.split(values, [low]), np.split(w, [low], axis=1)
     if low:
         reflected = csr_array(4 * eye_array(matrix.shape[0], format="csr") - matrix)
-        found = (4 - values)[::-1], w[:, ::-1]
-        values, w = _largest(reflected, low, tol, max_iterations, random, *found)
+        reflected_pairs = (4 - values)[::-1], w[:, ::-1]
+        values, w = _largest(reflected, low, tol, max_iterations, random, *reflected_pairs)
         values, w = (4 - values)[::-1], w[:, ::-1]
         rest = _deflated(matrix, values, w)
         if u.size and np.abs(w.T @ u).max() > SAME:
@@ -79,7 +79,7 @@ def _largest(
                 return values, w
             if accuracy <= tol:
                 break
-            # Perhaps: look more closely, from there, before searching once more.
+            # There may be more: search again from there, with more accuracy.
             accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
         more, u = _search(rest, k, tol, max_iterations, random)
         order = np.argsort(np.r_[values, more])[-k:]
@@ -114,7 +114,7 @@ def _search(
                 tol=tol,
                 maxiter=max_iterations,
                 ncv=min(n, (1 + attempt) * max(32, 2 * count + 1)),
-                # Always something new: what a start has of an eigenspace is found and taken out.
+                # A new start each time: what it shares with an eigenspace is found and removed.
                 v0=start + random.standard_normal(n) * n**-0.5,
             )
         except ArpackNoConvergence as error:

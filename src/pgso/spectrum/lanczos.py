@@ -10,14 +10,13 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso import algebra
-from pgso.gso.algebra import Identity, Polynomial, Scaled, Sum
+from pgso.gso.algebra import Polynomial, Scaled, Sum, is_multiple_of_identity
 from pgso.gso.operator import NodeShift, ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
 from pgso.spectrum.krylov import extreme_pairs
-from pgso.spectrum.similarity import symmetriser
+from pgso.spectrum.similarity import roots
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
@@ -90,8 +89,7 @@ def eigenpairs(
     values, w = _symmetric_pairs(op, k, which, tol, max_iterations)
     v = _symmetriser(op).numpy(force=True)[:, None] * w
     v /= np.linalg.norm(v, axis=0)
-    times = op.to_scipy() if isinstance(op, NodeShift) else op.to_linear_operator()
-    return Eigenpairs(values, v, np.linalg.norm(times @ v - v * values, axis=0))
+    return Eigenpairs(values, v, np.linalg.norm(op.to_scipy() @ v - v * values, axis=0))
 
 
 def _symmetric_pairs(
@@ -112,7 +110,7 @@ def _symmetric_pairs(
     if k < 1:
         raise InputError(f"k must be at least 1, for a graph of at least one node, got {k}")
     symmetric = twin(op)
-    matrix = _formed(symmetric)
+    matrix = symmetric.to_scipy()
     diagonal = matrix.diagonal()
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
         return _diagonal_pairs(diagonal, k, which)  # nothing for Lanczos to iterate on
@@ -131,34 +129,14 @@ def _symmetric_pairs(
     return values[chosen], w[:, chosen]
 
 
-def _formed(op: ShiftOperator) -> csr_array:
-    """An expression as a sparse matrix: its products are formed, which only small degrees allow."""
-    if isinstance(op, NodeShift):
-        return op.to_scipy()
-    if isinstance(op, Scaled):
-        return float(op.factor) * _formed(op.of)
-    if isinstance(op, Sum):
-        return (_formed(op.left) + _formed(op.right)).tocsr()
-    if isinstance(op, Identity):
-        return eye_array(op.shape[0], format="csr")
-    assert isinstance(op, Polynomial), type(op)
-    matrix, identity = _formed(op.of), eye_array(op.shape[0], format="csr")
-    coefficients, basis = op.coefficients.double(), algebra.BASES[op.basis]
-    if op.basis == "bernstein":
-        coefficients = algebra.from_bernstein(coefficients)
-    terms = basis(lambda x: matrix @ x, identity, len(coefficients) - 1, **op.options)
-    total = sum(c * term for c, term in zip(coefficients.tolist(), terms, strict=True))
-    return csr_array(total)
-
-
 def _symmetriser(op: ShiftOperator) -> Tensor:
     """T of Theorem 1: a polynomial of γ has γ's eigenvectors."""
     if isinstance(op, NodeShift):
-        return symmetriser(op).double()
+        return roots(op)
     if isinstance(op, (Scaled, Polynomial)):
         return _symmetriser(op.of)
     if isinstance(op, Sum) and not op.is_symmetric:
-        return _symmetriser(op.right if algebra.is_multiple_of_identity(op.left) else op.left)
+        return _symmetriser(op.right if is_multiple_of_identity(op.left) else op.left)
     return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
 
 

@@ -23,7 +23,7 @@ class SpectralWarning(UserWarning):
 
 
 class ScalarWriter(Protocol):
-    """What is used of ``torch.utils.tensorboard.SummaryWriter``."""
+    """The part of ``torch.utils.tensorboard.SummaryWriter`` that is used."""
 
     def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> Any:
         """Log one number."""
@@ -66,17 +66,17 @@ class Observation:
 
 
 class SpectralMonitor:
-    """Logs where the operators' spectra go, in our trainer or in anybody's loop.
+    """Logs the spectra of operators during training, in our trainer or in your own loop.
 
     Args:
-        writer: A TensorBoard ``SummaryWriter``, or whatever has its ``add_scalar``.
+        writer: A TensorBoard ``SummaryWriter``, or any object with an ``add_scalar`` like its.
         growth_limit: Warn, once an operator, when its radius is this many times the first one.
 
     Example:
         >>> model = nn.Sequential(PGSO("gcn"))
         >>> monitor = SpectralMonitor()
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> monitor.observe(model, path).operators["0"].radius
+        >>> round(monitor.observe(model, path).operators["0"].radius, 6)
         1.0
     """
 
@@ -142,7 +142,7 @@ class SpectralMonitor:
         return observation
 
     def _uses_of(self, model: nn.Module) -> dict[str, int]:
-        """How often each map is applied: as counted in the last pass, else one a layer."""
+        """How often each map is applied: counted in the last pass, or once a layer before it."""
         if self._calls:
             return dict(self._calls)
         uses = dict.fromkeys(_operators(model), 0)
@@ -196,7 +196,7 @@ class SpectralMonitor:
 
 
 def _reading(operator: PGSO, graph: Graph) -> "OperatorReading":
-    """What holds for all channels; nothing where the theory does not reach."""
+    """An interval that holds for all channels; infinite where the theorems do not apply."""
     try:
         low, high = gershgorin_interval(operator.on(graph))
     except InputError:

@@ -15,7 +15,7 @@ from pgso.spectrum.expressions import expression_interval
 from pgso.spectrum.interval import discs, ends, gershgorin_interval
 
 METHODS = ("theorem2", "optimal")
-REACH = 4.0  # how far past the symmetric and the printed member the search goes
+REACH = 4.0  # how far beyond s = 0 and s = e2 + e3 the search goes
 
 
 def interval(
@@ -79,9 +79,9 @@ class _Radii:
 
     def __init__(self, op: NodeShift) -> None:
         graph: Graph = op.graph  # type: ignore[assignment]
-        found = op.factors()
+        vectors = op.factors()
         assert op.S is not None
-        self.graph, self.scale = graph, (found.outer * found.right).abs()
+        self.graph, self.scale = graph, (vectors.outer * vectors.right).abs()
         self.exponent = float((op.S[4] + op.S[5]).detach())
         d_a = graph.row_sums.detach() + op.S[6]
         self.positive, self.d_a = d_a > 0, torch.where(d_a > 0, d_a, 1.0)
@@ -98,12 +98,12 @@ class _Radii:
 
     @torch.no_grad()
     def best(self, C: Tensor, side: float) -> float:
-        """The s that pulls the end on this side (+1: high, -1: low) in the furthest."""
+        """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
         p = self.exponent
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),
             bounds=(min(0.0, p) - REACH, max(0.0, p) + REACH),
             method="bounded",
             options={"xatol": 1e-3},
         )
-        return float(found.x)
+        return float(minimum.x)

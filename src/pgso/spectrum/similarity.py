@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from pgso.errors import InputError
 from pgso.gso.operator import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, node_shift, twin
 
@@ -23,6 +24,7 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
 
     Example:
+        >>> from pgso import Graph
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> symmetrised(path, "random_walk_laplacian").to_dense()
         tensor([[ 1.0000, -0.7071,  0.0000],
@@ -37,8 +39,20 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
 def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
     """The diagonal of T in :func:`symmetrised`; 1 where γ has no power: T has an inverse."""
     shift = node_shift(graph, S)
+    return roots(shift).to(shift.graph.dtype)
+
+
+def roots(shift: NodeShift) -> Tensor:  # (n,)
+    """T in double precision."""
     found = shift.factors()
     left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
     coupled = (left > 0) & (right > 0)
-    T = (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()
-    return T.to(shift.graph.dtype)
+    one_way = ((left > 0) != (right > 0)) & (shift.graph.neighbour_weight > 0)  # type: ignore[union-attr]
+    if bool(one_way.any()):
+        node = int(one_way.to(torch.int8).argmax())
+        raise InputError(
+            f"node {node} has d + a ≤ 0 and one of e2, e3 is exactly 0: γ is then no scaled "
+            "symmetric matrix, and its eigenvectors do not follow from one (its eigenvalues do); "
+            "move the exponent off 0, or a up"
+        )
+    return (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()

@@ -1,4 +1,4 @@
-"""What there is to say about one operator on one graph: bounds, extremes, density."""
+"""A summary of one operator on one graph: bounds, extreme eigenvalues, density."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pgso.spectrum.lanczos import NotConvergedError, eigenvalues
 from pgso.spectrum.optimal_interval import interval
 from pgso.spectrum.undirected import undirected
 
-LARGEST = 1e150  # of an operator whose spectrum can be shown
+LARGEST = 1e150  # entries and degrees beyond it overflow when they are squared
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     degree = float(graph.degree.abs().max()) if graph.num_nodes else 0.0
     if not max(*map(abs, theorem2), degree) < LARGEST:
         raise InputError(
-            f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}, whose "
-            "squares do not fit into double precision; scale S or the weights"
+            f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}: too "
+            "large to be squared in double precision; scale S or the weights"
         )
     optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
     try:

@@ -10,4 +10,4 @@ def on_base(task: Task, base: str | None) -> Task:
     """The task with its graph, or its graphs side by side, turned into this base."""
     if base is None:
         return task
-    return replace(task, graph=BASES[base](task.graph))
+    return replace(task, graph=BASES[base](task.graph), relations=None)

@@ -18,6 +18,7 @@ from pgso.models.build import build_model
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
+from pgso.records.numerics import NUMERICS, UNSAID
 from pgso.records.store import write_atomically
 from pgso.training.residuals import residual_quantiles
 from pgso.training.session import Session, assign, tensors_of
@@ -31,7 +32,7 @@ Model = GNN | LinkModel
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint file. A checkpoint of different data is ignored."""
+    """A checkpoint file. A checkpoint of different data, or of other numerics, is ignored."""
 
     path: Path
     every: int  # epochs
@@ -55,7 +56,7 @@ class Checkpoint:
     def save(self, session: Session) -> None:
         """Save a run: weights, best weights, optimiser, random state, curves, in one file."""
         tensors, plain = session.state()
-        _write(self.path, tensors, {**plain, "data": self.data})
+        _write(self.path, tensors, {**plain, "data": self.data, "numerics": NUMERICS})
 
     def load(self, session: Session) -> bool:
         """Resume a run where it was saved; False if there is nothing to resume."""
@@ -66,6 +67,9 @@ class Checkpoint:
             spec = RunSpec(complete=True, **header["spec"])
         if spec.dataset == session.spec.dataset and header.get("data") != self.data:
             return False  # the user's files have changed since
+        is_model = "classes" in header  # refused below, not ignored and written over
+        if not is_model and header.get("numerics", UNSAID) != NUMERICS:
+            return False  # one half of the run would be of other numerics
         if spec != session.spec:
             raise InputError(
                 f"{self.path} belongs to another run; choose another file, or remove it"

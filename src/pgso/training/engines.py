@@ -52,7 +52,7 @@ def run_all(
     if workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
     if address is not None and engine != "ray":
-        raise InputError(f"an address is that of a Ray cluster; choose engine ray, not {engine}")
+        raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)
     job: RunOne = run_one if device is None else partial(run_one, device=device)
     finished: Records
@@ -62,7 +62,7 @@ def run_all(
         finished = _in_turn(job, missing, root)
     else:
         finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
-    with closing(finished):  # whatever interrupts us, workers end before we do
+    with closing(finished):  # workers end before this process does, also on Ctrl-C
         for record in finished:
             store.put(record)
             if on_record is not None:
@@ -79,7 +79,7 @@ def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> 
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
-    """One run, whatever happens: an error becomes a failed record."""
+    """One run. An error becomes a failed record, so that it does not stop the others."""
     from pgso.training.fit import fit, state_of, versions
 
     try:
@@ -99,20 +99,23 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
     if started_here:
         _start_ray(ray, address)
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
-    # Workers elsewhere may know their own $PGSO_DATA, and else not even ours.
-    where, else_where = map(_absolute, (root, os.environ.get("PGSO_DATA")))
+    # Workers on other machines use their own $PGSO_DATA, or ours if they have none.
+    folder, fallback = map(_absolute, (root, os.environ.get("PGSO_DATA")))
     pending: dict[Any, RunSpec] = {}
     try:
         pending = {
-            task.remote(spec.model_dump(mode="json"), where, else_where): spec for spec in specs
+            task.remote(spec.model_dump(mode="json"), folder, fallback): spec for spec in specs
         }
         while pending:
             ready, _ = ray.wait(list(pending), num_returns=1)
             for reference in ready:
                 spec = pending.pop(reference)
                 try:
-                    yield RunRecord.model_validate(ray.get(reference))
-                except (ray.exceptions.RayError, ValueError) as error:  # or another pgso over there
+                    yield RunRecord.model_validate_json(ray.get(reference))
+                except (
+                    ray.exceptions.RayError,
+                    ValueError,
+                ) as error:  # or a record of another version of pgso
                     yield RunRecord(spec=spec, status="failed", error=str(error).splitlines()[0])
     finally:
         for reference in pending:
@@ -122,16 +125,19 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
 
 
 def _start_ray(ray: Any, address: str | None) -> None:
-    """Join a cluster, or start one here; Ray alone would look for a wrong address for minutes."""
-    found = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
-    if address is not None and found is None and address not in ("auto", "local"):
+    """Join a cluster, or start one here.
+
+    A wrong address is refused after ten seconds; Ray alone would try for minutes.
+    """
+    host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
+    if address is not None and host is None and address not in ("auto", "local"):
         raise InputError(
             f"{address!r:.80} is no address of a Ray cluster; give host:port, ray://host:port, "
             "auto or local"
         )
     try:
-        if found is not None:
-            with socket.create_connection((found[1].strip("[]"), int(found[2])), RAY_PATIENCE):
+        if host is not None:
+            with socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE):
                 pass
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (OSError, RuntimeError, ValueError, OverflowError) as error:
@@ -146,10 +152,10 @@ def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).expanduser().absolute())
 
 
-def _run_on_ray(spec: dict[str, Any], root: str | None, else_where: str | None) -> dict[str, Any]:
-    """What a cluster's worker runs; plain data both ways, so that no class has to be shipped."""
-    if else_where is not None:
-        os.environ.setdefault("PGSO_DATA", else_where)
+def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) -> str:
+    """What a cluster's worker runs. Specs and records travel as plain data, not as classes."""
+    if fallback is not None:
+        os.environ.setdefault("PGSO_DATA", fallback)
     keep_freed_memory()
     with one_thread():
-        return run_one(RunSpec(complete=True, **spec), root).model_dump(mode="json")
+        return run_one(RunSpec(complete=True, **spec), root).model_dump_json()

@@ -13,9 +13,11 @@ import torch
 import torch_geometric
 
 import pgso
+from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.load import task_of
-from pgso.errors import InputError
+from pgso.data.ordering import in_fast_order
+from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
@@ -23,6 +25,7 @@ from pgso.scale import ranks
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.closed_form import find_operator
 from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, wants_threads
@@ -49,6 +52,7 @@ def fit(
         spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
             is best on validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
+            ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
@@ -68,6 +72,10 @@ def fit(
         ('done', 5)
     """
     state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
+    if spec.head == "closed_form":
+        if save is not None:
+            raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
+        return find_operator(spec, root, versions()).model_copy(update={"data": state})
     with _ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
@@ -103,6 +111,8 @@ def fit_task(
     place = device_of(device)
     with _ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
+        if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
+            task = in_fast_order(task)
     with (
         _ONE_AT_A_TIME,
         nullcontext() if wants_threads(task) else one_thread(),
@@ -169,7 +179,10 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         epoch=at,
         start=start,
         parameters=learned,
-        nearest=tuple(nearest_preset(task.graph, S) for S in learned),
+        nearest=tuple(
+            nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
+            for gso, S in zip(session.model.operators, learned, strict=True)
+        ),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
@@ -194,12 +207,30 @@ def check_task(spec: RunSpec, task: Task) -> None:
         raise InputError(f"{task.name} needs labelled training and validation examples")
     if spec.sample and task.kind == "link":
         raise InputError("links are learned on the whole graph: leave out sample")
+    _check_relations(spec, task)
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
         )
+
+
+def _check_relations(spec: RunSpec, task: Task) -> None:
+    """Refuse terms on kinds of edges that the data have not, or that a loop does not keep apart."""
+    terms = [Term.of(term) for term in spec.terms or () if term != SELF]
+    wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
+    known = () if task.relations is None else tuple(task.relations.graphs)
+    for name in wanted:
+        if not known:
+            raise InputError(
+                f"a term acts on the relation {name!r}, but the edges of {task.name} have none; "
+                "name it in a column 'relation' of edges.csv, or write @in or @out"
+            )
+        if name not in known:
+            raise UnknownNameError("relation", name, known)
+    if wanted and (spec.sample or spec.base or task.kind != "node"):
+        raise InputError("terms on relations need a node task on its whole graph, without a base")
 
 
 def _check_together(session: Session, checkpoint: Path) -> None:

@@ -22,7 +22,7 @@ class OperatorLearning:
         self.groups = param_groups(model, spec.lr, spec.exponent_lr, spec.weight_decay)
         self.scalars: list[Tensor] = []
         for group in self.groups:
-            if group["name"] != "weights":
+            if group["name"] in ("scalars", "exponents"):  # a filter's coefficients are weights
                 group["lr"] *= spec.s_rate
                 if spec.s_decay != "zero":
                     group["weight_decay"] = 0.0

@@ -22,7 +22,7 @@ def predict_outputs(
         batches = graph_batches(task, torch.arange(task.num_graphs))
         return predict_batches(model, batches, device)
     model.eval()
-    x, graph = task.x.to(device), task.graph.to(device)
+    x, graph = task.x.to(device), task.edges.to(device)
     with torch.no_grad():
         if task.kind == "link":
             assert task.pairs is not None

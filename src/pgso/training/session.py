@@ -169,7 +169,10 @@ class Session:
         operators = tuple(map(seven_numbers, values))
         self._check_finite("operator", *(number for S in operators for number in S))
         # With an S per node eigenvalues need not be real: nothing is certified then.
-        certifiable = all(gso.kind not in ("node", "structural") for gso in gsos)
+        certifiable = all(
+            gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
+            for gso in gsos
+        )
         scores = self.scoring.scores(out)
         self._curves.add(values, certifiable, loss=loss, **scores, parameters=operators)
 

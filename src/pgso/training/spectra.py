@@ -39,7 +39,10 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     graph = task.graph
     shown = [record for record in finished if record.spec.seed == first]
     subgraph = surroundings(graph)
-    if not graph.is_undirected or graph.num_nodes > LARGEST:
+    directed = not graph.is_undirected
+    if directed and any("@" in term for term in spec.terms or ()):
+        return {}  # the page's entries are of one direction, normalised by its degrees
+    if directed or graph.num_nodes > LARGEST:
         return {record.spec.key: {"subgraph": subgraph} for record in shown}
     known: dict[SevenNumbers, dict[str, list[float]]] = {}
 

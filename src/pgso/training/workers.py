@@ -22,13 +22,15 @@ PRELOADED = ["pgso.training.preload"]  # seconds of imports, torch's first of al
 
 
 def start_loading() -> bool:
-    """Have a process load in the background what all workers need: they are forked from it.
+    """Start a server process that imports torch and pgso once; workers are forked from it.
 
-    Who calls it before importing torch waits for one of the two imports only. Pools made later
-    find it ready: the many short ones of a search as well. False where there can be no such
-    process, so that workers have to load for themselves.
+    It imports in the background: a caller that has not imported torch yet does so at the same
+    time. Pools made later, such as the many short ones of a search, find the server ready.
+
+    Returns:
+        False where no such server can run. Each worker then imports for itself.
     """
-    if sys.platform != "linux":  # elsewhere it is absent, or forks of what has loaded torch crash
+    if sys.platform != "linux":  # Windows has no fork; on macOS forks of a loaded torch crash
         return False
     from multiprocessing import forkserver
 
@@ -36,7 +38,7 @@ def start_loading() -> bool:
     try:
         with _inherited():
             forkserver.ensure_running()
-    except OSError:  # its socket may have no place, as where the path of $TMPDIR is long
+    except OSError:  # the path of its socket may be too long, under a long $TMPDIR
         return False
     return True
 
@@ -48,10 +50,14 @@ def run_in_workers(
     workers: int,
     store: Store,
 ) -> Records:
-    """In a pool; when a worker dies, those that may have been its last runs go again, alone."""
+    """Run all specs in a pool of workers, and yield records as they come.
+
+    When a worker dies, the runs that it may have been working on are repeated, each in a process
+    of its own. A run that kills its process again is recorded as failed.
+    """
     while specs:
         lost = yield from _in_pool(run_one, specs, root, workers, store)
-        started = 2 * workers + 1  # in a worker each, or in the queue to them
+        started = 2 * workers + 1  # runs in a worker, and runs in the queue to the workers
         for spec in lost[:started]:
             if (yield from _in_pool(run_one, [spec], root, 1, store)):
                 why = "the process of this run was killed; it may have needed too much memory"
@@ -66,7 +72,7 @@ def _in_pool(
     workers: int,
     store: Store,
 ) -> Generator[RunRecord, None, list[RunSpec]]:
-    """Records as they come; returns the specs that have none because a worker died."""
+    """Yield records as they come; return the specs that have none because a worker died."""
     forked = start_loading()
     context = multiprocessing.get_context("forkserver" if forked else "spawn")
     variables = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -88,7 +94,7 @@ def _in_pool(
                 except Exception as error:  # such as a record that cannot be sent back
                     yield RunRecord(spec=spec, status="failed", error=repr(error))
     finally:
-        processes = list(pool._processes.values())  # which a pool forgets when it is shut down
+        processes = list(pool._processes.values())  # a pool forgets them when it shuts down
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
@@ -102,22 +108,25 @@ def _run_and_put(
 ) -> RunRecord:
     with one_thread():
         record = run_one(spec, root)
-    Store(folder).put(record)  # here too: the parent may have been killed meanwhile
+    Store(folder).put(record)  # the parent saves it too, unless it was killed
     return record
 
 
 def _start(variables: dict[str, str]) -> None:
-    """A worker may have been forked from a process that someone else started long ago."""
+    """Set up a worker: the caller's environment variables, one thread, no SIGINT.
+
+    The server that it was forked from may have been started earlier, with other variables.
+    """
     for name in os.environ.keys() - variables.keys():
         del os.environ[name]
     os.environ.update(variables, OMP_NUM_THREADS="1")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent stops its workers
     keep_freed_memory()
     _end_with_parent()
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers, which would wait for it for ever."""
+    """End this worker when its parent ends: a parent that is killed cannot stop its workers."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -130,8 +139,13 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _inherited() -> Iterator[None]:
-    """What processes started meanwhile have: one thread, no ears for Ctrl-C, no path to here."""
-    ours = {"OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}  # before they load torch, not a torch.py
+    """Processes that are started within this block inherit three things.
+
+    They compute with one thread, which has to be said before they import torch. They ignore
+    SIGINT: the parent stops them. They do not have the current folder in ``sys.path``, so that a
+    user's own ``torch.py`` is not imported.
+    """
+    ours = {"OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in ours}
     in_main_thread = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main_thread else None
@@ -143,5 +157,5 @@ def _inherited() -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        if in_main_thread:  # Python allows handlers in no other
+        if in_main_thread:  # Python sets handlers in the main thread only
             signal.signal(signal.SIGINT, handler)

@@ -260,3 +260,46 @@ def test_an_objective_that_does_not_fit_is_refused_with_those_that_do(write):
 def test_numbers_are_not_scored_as_classes(write):
     with pytest.raises(InputError, match="choose one of mae, r2, rmse"):
         load_task(write(labels=None, targets=TARGETS), objective="accuracy")
+
+
+KINDS = "source,target,relation\na,b,knows\nb,c,likes\na,b,likes\nc,d,knows\n"
+
+
+def write_kinds(folder, edges=KINDS):
+    folder.mkdir(exist_ok=True)
+    (folder / "edges.csv").write_text(edges)
+    (folder / "labels.csv").write_text("a,x\nb,y\nc,x\nd,y\n")
+    return folder
+
+
+def test_a_relation_column_tells_kinds_of_edges_apart(tmp_path):
+    task = load_task(write_kinds(tmp_path / "kinds"))
+    assert list(task.relations.graphs) == ["knows", "likes"]
+    assert task.edges is task.relations
+    assert task.relations.part("knows").edge_index.t().tolist() == [[1, 0], [0, 1], [3, 2], [2, 3]]
+    # The graph of all edges has the sum: a and b know and like each other.
+    dense = task.graph.to_torch_sparse().to_dense()
+    assert dense[0].tolist() == [0.0, 2.0, 0.0, 0.0]
+    assert dense[1].tolist() == [2.0, 0.0, 1.0, 0.0]
+    directed = load_task(tmp_path / "kinds", undirected=False)
+    assert directed.relations.part("likes").edge_index.t().tolist() == [[0, 1], [1, 2]]
+
+
+def test_relations_may_have_weights(tmp_path):
+    edges = "source,target,weight,relation\na,b,0.5,knows\na,b,2,likes\nc,d,1,likes\n"
+    task = load_task(write_kinds(tmp_path / "kinds", edges))
+    assert task.relations.part("knows").edge_weight.tolist() == [0.5, 0.5]
+    assert task.relations.part("likes").edge_weight.tolist() == [2.0, 2.0, 1.0, 1.0]
+
+
+def test_without_a_relation_column_there_are_none(tmp_path):
+    task = load_task(write_kinds(tmp_path / "plain", "source,target\na,b\nb,c\nc,d\n"))
+    assert task.relations is None
+    assert task.edges is task.graph
+
+
+@pytest.mark.parametrize("name", ["in", "out", "self", ""])
+def test_a_relation_that_is_a_word_of_terms_is_refused(tmp_path, name):
+    edges = f"source,target,relation\na,b,{name}\nb,c,likes\nc,d,likes\n"
+    with pytest.raises(InputError, match="line 2: a relation cannot be called"):
+        load_task(write_kinds(tmp_path / "kinds", edges))

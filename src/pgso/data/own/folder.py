@@ -1,6 +1,7 @@
 """A user's folder: edges.csv, labels.csv or targets.csv, maybe features.csv or .npy, splits.csv."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from pgso.data.own.targets import NODE, read_targets
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
+RESERVED = ("in", "out", "self")  # words of terms
 HEADERS = {  # how the first cell of a header is recognised
     "edges.csv": ("source", "src", "from"),
     "labels.csv": ("node", "id", "node_id", "label", "class"),
@@ -39,7 +41,8 @@ def load_folder(
 
     Cells are separated by commas, tabs or semicolons.
 
-    ``edges.csv``: source, target and, if edges are weighted, weight. ``labels.csv``: node and label
+    ``edges.csv``: source, target and, if edges are weighted, weight; a last column ``relation``
+    under a header says of which kind an edge is. ``labels.csv``: node and label
     (empty: unknown); with labels alone, the nodes are called 0, 1, ... In its place,
     ``targets.csv``: node and numbers (empty: missing) under a header. ``features.csv``: node and
     numbers, words, dates, yes or no, or nothing, under a header; or without the nodes' names, in
@@ -80,7 +83,7 @@ def load_folder(
         names, labels = _labels(path / "labels.csv", ends)
     nodes = {name: i for i, name in enumerate(names)}
     array, table = _features(path, nodes, ends)  # may add nodes without a label
-    edges = _edges(path / "edges.csv", nodes)
+    edges, kinds = _edges(path / "edges.csv", nodes)
     if array is None and table is None:
         for name in (name for row in edges for name in row.cells[:2]):
             nodes.setdefault(name, len(nodes))
@@ -108,10 +111,22 @@ def load_folder(
     if table is not None:
         array, fitted = table.prepare(split[0], preparation)
         columns = (fitted.outputs or table.names) if table.has_header else None
-    edge_index, weight = merged(pairs.reshape(2, -1), weight, n, undirected, path / "edges.csv")
+    pairs, source = pairs.reshape(2, -1), path / "edges.csv"
+    relations = None
+    if kinds is None:
+        edge_index, total = merged(pairs, weight, n, undirected, source)
+    else:
+        relations = {}
+        for kind in dict.fromkeys(kinds):
+            own = np.array([other == kind for other in kinds])
+            of_kind = None if weight is None else weight[own]
+            relations[kind] = merged(pairs[:, own], of_kind, n, undirected, source)
+        # Together they are the sum of their parts, in which an edge may be of several kinds.
+        edge_index, total = _summed(relations.values(), n)
     return Arrays(
         edge_index=edge_index,
-        edge_weight=weight,
+        edge_weight=total,
+        relations=relations,
         x=identity(n) if array is None else array,
         y=y,
         split=split,
@@ -124,22 +139,35 @@ def load_folder(
     )
 
 
-def _edges(path: Path, ends_elsewhere: Collection[str] = ()) -> list[Row]:
-    """The lines below the header; column names may be any words that name no node."""
+def _edges(path: Path, ends_elsewhere: Collection[str] = ()) -> tuple[list[Row], list[str] | None]:
+    """The edges with their weights, if any, and the relation of each, if the header has one.
+
+    Column names may be any words that name no node.
+    """
     rows = read_rows(path)
+    header, body = (rows[0].cells, rows[1:]) if _has_header(rows, ends_elsewhere) else ([""], rows)
+    if header[-1].lower() != "relation":
+        check_widths(body, 2, 3)
+        return body, None
+    check_widths(body, 3, 4)
+    for row in body:
+        if row.cells[-1] in ("", *RESERVED):
+            raise row.error(f"a relation cannot be called {row.cells[-1]!r}; choose another word")
+    return [replace(row, cells=row.cells[:-1]) for row in body], [row.cells[-1] for row in body]
+
+
+def _has_header(rows: list[Row], ends_elsewhere: Collection[str]) -> bool:
     first, others = rows[0].cells, rows[1:]
     if first[0].lower() in HEADERS["edges.csv"]:
-        check_widths(others, 2, 3)
-        return others
-    check_widths(rows, 2, 3)
-    if not others:
-        return rows
+        return True
+    if not others or len(first) < 2:
+        return False
     has_weight = len(first) == 3 and len(others[0].cells) == 3
     if has_weight and not is_number(first[2]) and is_number(others[0].cells[2]):
-        return others
+        return True
     ends = {name for row in others for name in row.cells[:2]}
     strange = all(name[:1].isalpha() and name not in ends for name in first[:2])
-    return others if strange and not set(first[:2]) & set(ends_elsewhere) else rows
+    return strange and bool(ends_elsewhere) and not set(first[:2]) & set(ends_elsewhere)
 
 
 def _body(path: Path, nodes: Collection[str]) -> list[Row]:
@@ -153,6 +181,19 @@ def _body(path: Path, nodes: Collection[str]) -> list[Row]:
         answers = {row.cells[-1] for row in others} | (set(PARTS) & {first[-1].lower()})
         return rows if first[-1] in answers else others
     return rows
+
+
+def _summed(
+    parts: Iterable[tuple[Array, Array | None]], num_nodes: int
+) -> tuple[Array, Array | None]:
+    """All edges of several graphs; those that several have are summed."""
+    given = list(parts)
+    edges = np.concatenate([index for index, _ in given], axis=1)
+    weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
+    n = max(num_nodes, 1)
+    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
+    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
+    return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 
 def _labels(path: Path, ends: Collection[str]) -> tuple[list[str], list[str]]:

@@ -169,7 +169,9 @@ class _Attention(_Weighed):
             return out
         if isinstance(graph, Tensor) and graph.layout != torch.strided:  # as PyG: a matrix
             size = (num_nodes[0], num_nodes[1], alpha.size(1))
-            return out, torch.sparse_coo_tensor(pairs.flip(0), alpha, size).coalesce()
+            return out, torch.sparse_coo_tensor(
+                pairs.flip(0), alpha, size, check_invariants=False
+            ).coalesce()
         return out, (pairs, alpha)
 
 

@@ -64,7 +64,7 @@ class SGPGSO(_Normalised, pyg.SGConv):
 
     @staticmethod
     def num_hops(layer: Any) -> int:
-        """One operator per hop (DESIGN decision 6)."""
+        """One operator per hop (docs/conventions.md)."""
         return int(layer.K)
 
     def adopt(self, operators: list[PGSO]) -> None:

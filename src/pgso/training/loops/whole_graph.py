@@ -15,7 +15,7 @@ class WholeGraph:
     def __init__(self, run: Run) -> None:
         self.criterion = run.criterion
         task = run.task.to(run.device)
-        self.x, self.graph = task.x, task.graph
+        self.x, self.graph = task.x, task.edges
         self.train, self.val, self.scored = task.train, task.val, run.scored.to(run.device)
         self.train_y, self.val_y = task.y[task.train], task.y[task.val]
         self.out: Tensor | None = None  # of the training pass, which both losses are taken from

@@ -1,0 +1,138 @@
+"""Pages that are generated from the code: the command line, and every choice of a run."""
+
+import inspect
+import re
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+# Of choices that have no comment in the source.
+MEANINGS = {
+    "dataset": "a name out of `pgso list datasets`, or a path of your own",
+    "data_options": "options of the dataset, such as `rows=50`",
+    "seed": "of the split (where it is drawn), the first weights and dropout",
+    "conv": "the base architecture: `pgso list convs`",
+    "operator": "the mode: S fixed, one S, one S a layer, or what validation chooses",
+    "preset": "where S starts; None: the base architecture's own",
+    "learn": "all seven scalars, none, or those named",
+    "hidden_channels": "the width of hidden layers",
+    "num_layers": "how many layers; hops of `sgc`",
+    "dropout": "the share of values that is dropped before a layer",
+    "input_dropout": "the same for the features; None: as `dropout`",
+    "norm": "what normalises between layers",
+    "residual": "whether a layer's input is added to its output",
+    "jk": "how the outputs of all layers are joined (jumping knowledge)",
+    "pooling": "how the nodes of a graph become one vector",
+    "heads": "of `gat`",
+    "recipe": "how S is learned; see below",
+    "epochs": "passes over the training data",
+    "lr": "the learning rate of weights, m1, m2, m3 and a",
+    "exponent_lr": "the learning rate of e1, e2 and e3",
+    "weight_decay": "of all parameters",
+    "lr_decay": "what rates are multiplied with every `lr_step` epochs",
+    "lr_step": "epochs between two decays",
+    "max_radius": "a bound on the certified interval, kept by scaling S",
+}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages."""
+    for place, make in PAGES.items():
+        files.append(File.generated(config, place, content=make()))
+    return files
+
+
+def command_line() -> str:
+    """Every command with its arguments and options, as typer knows them."""
+    from typer.main import get_command
+
+    from pgso.cli.main import app
+
+    parts = [
+        "# Command line\n\nMade from the commands themselves; "
+        "`pgso COMMAND --help` shows the same.\n"
+    ]
+    for name, command in sorted(get_command(app).commands.items()):
+        shown = [each for each in command.params if not getattr(each, "hidden", False)]
+        words = [
+            each.name.upper() if each.required else f"[{each.name.upper()}]"
+            for each in shown
+            if each.param_type_name == "argument"
+        ]
+        parts.append(f"## pgso {name}\n\n{(command.help or '').strip()}\n")
+        parts.append(f"    pgso {' '.join([name, *words, '[OPTIONS]'])}\n")
+        if shown:
+            parts.append("| | | default |\n|---|---|---|")
+            parts += [_parameter_row(parameter) for parameter in shown]
+            parts.append("")
+        lines = [line.strip() for line in (command.epilog or "").splitlines()]
+        examples = [line for line in lines if line.startswith("pgso ")]
+        if examples:
+            parts.append("\n".join(["```bash", *examples, "```", ""]))
+    return "\n".join(parts)
+
+
+def run_choices() -> str:
+    """Every choice of a RunSpec: what it may be, its default, what it means."""
+    from pgso.records.spec import RECIPES, RunSpec
+
+    source = inspect.getsource(RunSpec)
+    hints = RunSpec.__annotations__
+    lines = [
+        "# Choices of a run\n",
+        "Made from `pgso.RunSpec`. On the command line, choices without an option of their own go "
+        "through `--set NAME=VALUE`. Datasets suggest some (layers, norm), recipes "
+        "others; what you say wins.\n",
+        "| choice | values | default | |\n|---|---|---|---|",
+    ]
+    for name, field in RunSpec.model_fields.items():
+        comment = re.search(rf"^    {name}: .*?# (.*)$", source, flags=re.MULTILINE)
+        default = "needed" if field.is_required() else f"`{field.default!r}`"
+        meaning = comment[1] if comment else MEANINGS.get(name, "")
+        lines.append(
+            f"| `{name}` | {_cell(_values(hints[name]))} | {_cell(default)} | {_cell(meaning)} |"
+        )
+    lines.append("\n## Recipes\n\n| recipe | sets |\n|---|---|")
+    for recipe, chosen in RECIPES.items():
+        sets = ", ".join(f"`{name}={value!r}`" for name, value in chosen.items())
+        lines.append(f"| `{recipe}` | {sets or 'nothing: the defaults are the paper’s'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _parameter_row(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        names = f"`{parameter.name.upper()}`"
+    else:
+        names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    default = parameter.default
+    shown = "" if default is None or callable(default) or default is False else f"`{default}`"
+    shown = "the number of cores" if parameter.name == "workers" else shown
+    shown = "needed" if parameter.required else shown
+    return f"| {names} | {_cell(getattr(parameter, 'help', None) or '')} | {_cell(shown)} |"
+
+
+def _values(hint: Any) -> str:
+    """A type as people read it: ``int``, ``batch | layer | None``."""
+    if get_origin(hint) is Annotated:
+        return _values(get_args(hint)[0])
+    if get_origin(hint) is Literal:
+        return " | ".join(str(value) for value in get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(_values(part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        if parts[-1] is Ellipsis:
+            return f"several {_values(parts[0])}"
+        return f"{len(parts)} {_values(parts[0])}s"
+    if get_origin(hint) is dict:
+        return "names with values"
+    return "None" if hint is type(None) else getattr(hint, "__name__", str(hint))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+PAGES = {"command_line.md": command_line, "run_choices.md": run_choices}

@@ -1,0 +1,85 @@
+"""An order of nodes in which products with a large graph are faster."""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from torch import Tensor
+
+from pgso.data.task import Task
+from pgso.graph import Graph, Relations
+from pgso.graph.structure import inverse
+
+LARGE = 50_000  # nodes from which on features do not stay in the cache, and the order matters
+MOST_BYTES = 2**32  # of features that are copied for it; larger ones may be mapped from a file
+
+
+def fast_order(graph: Graph) -> Tensor:  # (n,)
+    """The nodes in reverse Cuthill-McKee order: neighbours stand near each other.
+
+    A product reads the rows of neighbours one after another. On ogbn-arxiv's graph, where the
+    published order is that of ids, they are then found in the cache more often.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 2, 2, 1], [2, 0, 1, 2]]))
+        >>> fast_order(path)  # 0 - 2 - 1 as it lies
+        tensor([1, 2, 0])
+    """
+    pattern, n = graph.pattern, graph.num_nodes
+    col = pattern.col.numpy(force=True)
+    assert pattern.rowptr is not None
+    rowptr = pattern.rowptr.numpy(force=True)
+    A = csr_array((np.ones(len(col), dtype=np.int8), col, rowptr), shape=(n, n))
+    if not graph.is_undirected:
+        A = csr_array(A + A.T)
+    return torch.from_numpy(reverse_cuthill_mckee(A, symmetric_mode=True).astype(np.int64))
+
+
+def in_fast_order(task: Task) -> Task:
+    """The same node task with its nodes in another order; ids go with them.
+
+    What is learned is the same. Links and graph tasks, features of more than 4 GiB and small graphs
+    stay as they are: there an order would cost more than it saves.
+    """
+    size = task.x.values().nbytes if task.x.layout == torch.sparse_csr else task.x.nbytes
+    if task.kind != "node" or task.num_nodes < LARGE or size > MOST_BYTES:
+        return task
+    order = fast_order(task.graph)
+    place = inverse(order)
+
+    def moved(graph: Graph) -> Graph:
+        return Graph.from_edge_index(place[graph.edge_index], graph.edge_weight, graph.num_nodes)
+
+    relations = None
+    if task.relations is not None:
+        parts = {name: moved(graph) for name, graph in task.relations.graphs.items()}
+        relations = Relations(parts, task.num_nodes)
+    if task.x.layout == torch.sparse_csr:
+        x = _rows_of_csr(task.x, order)
+    else:
+        x = task.x.index_select(0, order)
+    return replace(
+        task,
+        graph=moved(task.graph),
+        relations=relations,
+        x=x,
+        y=task.y.index_select(0, order),
+        train=place[task.train],
+        val=place[task.val],
+        test=place[task.test],
+        ids=None if task.ids is None else tuple(task.ids[k] for k in order.tolist()),
+    )
+
+
+def _rows_of_csr(x: Tensor, order: Tensor) -> Tensor:
+    parts = (x.values(), x.col_indices(), x.crow_indices())
+    matrix = csr_array(tuple(part.numpy() for part in parts), shape=tuple(x.shape))[order.numpy()]
+    return torch.sparse_csr_tensor(
+        torch.from_numpy(matrix.indptr.astype(np.int64)),
+        torch.from_numpy(matrix.indices.astype(np.int64)),
+        torch.from_numpy(matrix.data),
+        x.shape,
+        check_invariants=False,
+    )

@@ -1,0 +1,230 @@
+"""The atlas: which operator do graphs want? ``find`` on all graphs at hand and on known truths."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from pgso.data import DATASETS
+from pgso.data.places import data_root
+from pgso.data.sources.planted import WORLDS
+from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.summaries import footer, group, mean_and_interval, new_figure, save, table
+from pgso.objectives import OBJECTIVES
+from pgso.records import RunRecord, RunSpec
+from pgso.records.finding import FindingRecord, RungRecord
+
+GENERATED = "planted"
+# Several labels each; graphs of another study; and the generated ones, which are asked by world.
+LEFT_OUT = ("blogcatalog", "sbm", GENERATED)
+LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so in the full size
+TOYS = ("blocks-4-0.9", "random-features", "citations-cited")
+SEEDS = {Size.BUDGET: 3, Size.FULL: 10}  # of generated graphs
+COLOURS = {  # Okabe and Ito
+    "features": "#999999",
+    "own": "#0072B2",
+    "presets": "#56B4E9",
+    "banks": "#D55E00",
+    "moments": "#CC79A7",
+    "directions": "#009E73",
+    "learned": "#E69F00",
+}
+
+
+class Atlas(Experiment):
+    """Findings on shipped, downloaded and generated graphs."""
+
+    title = "The atlas: which operator do graphs want?"
+    paper = "Beyond the paper: pgso find"
+
+    def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
+        """Every dataset whose files are here or that is done, and every generated world."""
+        if size == Size.QUICK:
+            return [_asks("karate"), *(_asks(GENERATED, world=w, nodes=120) for w in TOYS)]
+        names = [name for name in DATASETS if name.lower() not in LEFT_OUT]
+        if size == Size.BUDGET:
+            names = [name for name in names if name.lower() not in LARGE]
+        specs = [_asks(DATASETS[name].name) for name in names]
+        root = data_root()
+        here = [s for s in specs if s.key in done or not DATASETS[s.dataset].missing(root)]
+        seeds = range(SEEDS[size])
+        return here + [_asks(GENERATED, seed, world=world) for world in WORLDS for seed in seeds]
+
+    def page(self, records: Sequence[RunRecord], figures: Path) -> str:
+        """Winners, the map, and verdicts against the truth."""
+        found = [record for record in records if record.finding is not None]
+        real = [record for record in found if record.spec.dataset != GENERATED]
+        drawn = [record for record in found if record.spec.dataset == GENERATED]
+        shown = save(_map(found), figures, "atlas")
+        return (
+            f"# {self.title}\n\n`pgso find` on {len(real)} datasets and {len(drawn)} generated "
+            "graphs. Each keeps the simplest rung that its labels do not speak against; no network "
+            "is trained, and no test label is used before a rung is kept.\n\n"
+            f"## Datasets\n\n{_winners(real)}\n\n{_datasets(real)}\n\n"
+            "Points are better scores than GCN's own γ²x on the labels that judge, and on the test "
+            "set. Agreement is the rank correlation, over the rungs of a dataset, between the "
+            f"leave-one-out and the test score.\n\n## The map\n\n{shown}\n\n"
+            f"## Generated graphs: verdict against truth\n\n{_verdicts(drawn)}\n"
+            f"{footer('atlas', records, self.made_with(records))}"
+        )
+
+
+def _asks(dataset: str, seed: int = 0, **options: str | int) -> RunSpec:
+    return RunSpec(dataset=dataset, seed=seed, head="closed_form", data_options=options)
+
+
+def agrees(rung: RungRecord, truth: str) -> bool:
+    """Whether a kept rung says what was planted, see :class:`pgso.data.sources.planted.World`.
+
+    ``separate`` is anything on the graph but GCN's own operator, which adds a node to its
+    neighbours. ``degrees`` is an operator that does not divide by the degree once, or that adds it.
+    """
+    if truth == "features":
+        return rung.family == "features"
+    if rung.S is None:
+        return False
+    if truth == "direction":
+        return rung.family == "directions"
+    if truth == "separate":
+        return rung.family != "own"
+    if truth == "degrees":
+        m1, _, _, e1, e2, e3, _ = rung.S
+        return e2 + e3 > -0.9 or (m1 != 0 and e1 != 0)
+    return rung.family != "directions"
+
+
+def _finding(record: RunRecord) -> FindingRecord:
+    assert record.finding is not None
+    return record.finding
+
+
+def _winners(records: Sequence[RunRecord]) -> str:
+    kept = Counter(_best(record).family for record in records)
+    by_family = group(records, lambda record: _best(record).family, COLOURS)
+    rows = [
+        (family, str(kept[family]), ", ".join(record.spec.dataset for record in members))
+        for family, members in by_family.items()
+    ]
+    return table(["family kept", "datasets", "which"], rows)
+
+
+def _datasets(records: Sequence[RunRecord]) -> str:
+    header = ["dataset", "score", "kept rung", "test", "GCN's own", "over GCN's own", "on test",
+              "agreement", "homophily", "degree", "labels", "s"]  # fmt: skip
+    rows = []
+    for record in sorted(records, key=lambda record: record.spec.dataset.lower()):
+        finding, best = _finding(record), _best(record)
+        own = finding.rung(finding.reference)
+        objective = OBJECTIVES[finding.metric]
+        gain = None if own.points is None else -own.points
+        test = None
+        if best.test is not None and own.test is not None:
+            test = objective.merit(best.test) - objective.merit(own.test)
+        homophily = finding.graph.adjusted_homophily
+        rows.append(
+            (
+                record.spec.dataset,
+                objective.label,
+                best.name,
+                objective.written(best.test),
+                objective.written(own.test),
+                *(_signed(value, record) for value in (gain, test)),
+                _agreement(finding),
+                "–" if homophily is None else f"{homophily:.2f}",
+                f"{finding.graph.degree_median:g}",
+                f"{finding.graph.num_labels:,}",
+                f"{finding.seconds:.1f}",
+            )
+        )
+    return table(header, rows)
+
+
+def _signed(merit: float | None, record: RunRecord) -> str:
+    if merit is None:
+        return "–"
+    return ("+" if merit >= 0 else "-") + record.objective.written(abs(merit))
+
+
+def _agreement(finding: FindingRecord) -> str:
+    pairs = [(r.loo, r.test) for r in finding.rungs if r.loo is not None and r.test is not None]
+    if len(pairs) < 3 or any(np.ptp(side) == 0 for side in np.transpose(pairs)):
+        return "–"
+    return f"{spearmanr(*np.transpose(pairs)).statistic:.2f}"
+
+
+def _verdicts(records: Sequence[RunRecord]) -> str:
+    rows, right = [], 0
+    by_world = group(records, lambda record: str(record.spec.data_options["world"]), WORLDS)
+    for world, members in by_world.items():
+        truth = WORLDS[world].truth
+        matches = sum(agrees(_best(record), truth) for record in members)
+        right += matches
+        names = Counter(_best(record).name for record in members)
+        rows.append(
+            (
+                world,
+                truth,
+                f"{matches} of {len(members)}",
+                "; ".join(f"{name} ({count})" for name, count in names.most_common()),
+                mean_and_interval(list(_gains(members))),
+            )
+        )
+    header = ["world", "what was planted", "verdict agrees", "kept rungs", "points on test"]
+    return (
+        f"The verdict agrees with what was planted on {right} of {len(records)} graphs.\n\n"
+        f"{table(header, rows)}\n\nPoints of accuracy over GCN's own γ²x on the test set. {RULES}"
+    )
+
+
+RULES = (
+    "`features`: no graph is kept. `neighbours`: a rung on the graph, without directions. "
+    "`separate`: one on the graph that is not GCN's own, which adds a node to its neighbours. "
+    "`degrees`: an operator that does not divide by the degree. `direction`: both directions with "
+    "weights of their own."
+)
+
+
+def _gains(records: Sequence[RunRecord]) -> Iterator[float]:
+    for record in records:
+        finding, best = _finding(record), _best(record)
+        own = finding.rung(finding.reference)
+        if best.test is not None and own.test is not None:
+            yield 100 * (best.test - own.test)
+
+
+def _best(record: RunRecord) -> RungRecord:
+    finding = _finding(record)
+    return finding.rung(finding.best)
+
+
+def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
+    """Homophily against degree, a colour for the family that is kept."""
+    figure = new_figure(2, width=4.6, height=4.4)
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
+        for family, colour in COLOURS.items():
+            members = [
+                record
+                for record in records
+                if (record.spec.dataset == GENERATED) == is_drawn
+                and _best(record).family == family
+                and _finding(record).graph.adjusted_homophily is not None
+            ]
+            homophily = [_finding(record).graph.adjusted_homophily for record in members]
+            degree = [max(_finding(record).graph.degree_median, 0.5) for record in members]
+            axis.scatter(homophily, degree, color=colour, label=family, s=36, edgecolor="white")
+            if not is_drawn:
+                for record, h, d in zip(members, homophily, degree, strict=True):
+                    axis.annotate(
+                        record.spec.dataset, (h, d), xytext=(4, 3), textcoords="offset points",
+                        fontsize=7,
+                    )  # fmt: skip
+        axis.set(xlabel="adjusted homophily", title=title, yscale="log")
+    axes[0].set_ylabel("median degree")
+    axes[1].legend(frameon=False, fontsize=8, title="family kept")
+    return figure
+
+
+EXPERIMENTS.register("atlas")(Atlas())

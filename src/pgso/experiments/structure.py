@@ -1,0 +1,207 @@
+"""Does structure pay, and does learning S pay on top of it? Banks, direction, filters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
+from pgso.records import RunRecord, RunSpec
+from pgso.records.suggestions import has_direction
+from pgso.report.statistics import t_interval
+
+GRAPHS: dict[str, dict[str, Any]] = {
+    "Cora": {},
+    "CiteSeer": {},
+    "Texas": {},
+    "Wisconsin": {},
+    "Actor": {},
+    "Chameleon": {"norm": "batch"},
+    "Chameleon-filtered": {"norm": "batch"},
+    "Photo": {"norm": "batch"},
+    "minesweeper-public": {"norm": "batch", "num_layers": 3},
+    "arxiv-2023": {"norm": "batch", "num_layers": 3, "epochs": 100},
+    "minesweeper": {},
+    "digits": {},
+    "karate": {},
+    "sbm": {"num_layers": 3, "norm": "batch", "data_options": {"p": 0.22, "q": 0.11}},
+}
+LEARNED = {"operator": "pgso", "s_rate": 0.3, "s_decay": "none"}
+FIXED = {"operator": "fixed"}
+BANK, DIRECTED = ("self", "gcn"), ("self", "quarter@in", "quarter@out")
+STRUCTURES: dict[str, dict[str, Any]] = {
+    "GCN": FIXED,
+    "PGSO": {"operator": "pgso"},
+    "mPGSO": {"operator": "mpgso"},
+    "residual": {**FIXED, "residual": True},
+    "residual, learned": {**LEARNED, "residual": True},
+    "bank": {**FIXED, "terms": BANK},
+    "bank, learned": {**LEARNED, "terms": BANK},
+    "bank, -1/4": {**FIXED, "terms": ("self", "quarter")},
+    "bank, -1/4, learned": {**LEARNED, "terms": ("self", "quarter")},
+    "directed": {**FIXED, "terms": DIRECTED},
+    "directed, learned": {**LEARNED, "terms": DIRECTED},
+    "filter": {**FIXED, "basis": "chebyshev"},
+    "filter, learned": {**LEARNED, "basis": "chebyshev"},
+}
+# Every structure has the same budget: these settings, of which validation chooses one.
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"dropout": 0.5, "weight_decay": 5e-4},
+    {"dropout": 0.2, "weight_decay": 0.0},
+)
+SEEDS = {Size.QUICK: 3, Size.BUDGET: 5, Size.FULL: 10}
+TUNING_SEEDS = 2  # on which all settings are tried
+
+
+class Question(NamedTuple):
+    """One structure against another, and what an answer means."""
+
+    text: str
+    one: str
+    other: str
+
+
+QUESTIONS = (
+    Question("Does a residual map pay?", "residual", "GCN"),
+    Question("Does a bank pay over a residual map?", "bank", "residual"),
+    Question("Does learning S pay beside a residual map?", "residual, learned", "residual"),
+    Question("Does learning S pay inside a bank?", "bank, learned", "bank"),
+    Question("Do exponents of -1/4 pay?", "bank, -1/4", "bank"),
+    Question("Does direction pay?", "directed", "bank, -1/4"),
+    Question("Does learning S pay beside direction?", "directed, learned", "directed"),
+    Question("Does a filter pay over a residual map?", "filter", "residual"),
+    Question("Do learned exponents pay under a filter?", "filter, learned", "filter"),
+    Question("Is mPGSO as good as a residual map?", "mPGSO", "residual"),
+)
+Scores = dict[int, float]  # test, as the objective shows it, by seed
+
+
+class Structure(Experiment):
+    """Thirteen structures on fourteen graphs, tuned alike, paired by seed."""
+
+    title = "Structure, and S inside it"
+    paper = "Section 3.3 and its extensions: matrix-valued m1, m2, m3, and more than one γ"
+
+    def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
+        """First all settings on a few seeds, then the one that validation chose on the others."""
+        graphs = GRAPHS
+        if size == Size.QUICK:
+            graphs = {"karate": {"epochs": 3, "hidden_channels": 8}}
+        found = []
+        for name, suited in graphs.items():
+            for base in structures(RunSpec(dataset=name, **suited)).values():
+                tried = [base.but(**setting) for setting in SETTINGS]
+                tuning = [spec.but(seed=s) for s in range(TUNING_SEEDS) for spec in tried]
+                found += tuning
+                if all(spec.key in done for spec in tuning):
+                    best = chosen(tried, done.get)
+                    found += [best.but(seed=s) for s in range(TUNING_SEEDS, SEEDS[size])]
+        return found
+
+    def page(self, records: Sequence[RunRecord], figures: Path) -> str:
+        """The answers, then all scores, then what they cost."""
+        del figures
+        by_dataset = group(records, lambda record: record.spec.dataset, GRAPHS)
+        scores = {name: scores_of(runs) for name, runs in by_dataset.items()}
+        answers = "\n".join(_answer(question, scores) for question in QUESTIONS)
+        rows = [
+            [name, *(mean_and_spread(list(found.get(s, {}).values())) for s in STRUCTURES)]
+            for name, found in scores.items()
+        ]
+        return (
+            f"# {self.title}\n\nTest scores in points, differences paired by seed with 95 % "
+            f"intervals. Every structure is tried with the same {len(SETTINGS)} settings (dropout "
+            f"and decay) on {TUNING_SEEDS} seeds; the better one by mean validation score is run "
+            "on all of them. The epoch is chosen on validation. *Learned*: one S for all layers, "
+            "at 0.3 of the rate and without decay. *Directed*: incoming and outgoing edges, where "
+            "the data have a direction.\n\n"
+            f"{answers}\n## Scores\n\n{table(['', *STRUCTURES], rows)}\n\n"
+            f"## Time\n\n{_times(records)}\n"
+            f"{footer('structure', records, self.made_with(records))}"
+        )
+
+
+def structures(base: RunSpec) -> dict[str, RunSpec]:
+    """The specs of all structures that make sense on a dataset."""
+    directed = has_direction(base.dataset)
+    return {
+        name: base.but(**choices)
+        for name, choices in STRUCTURES.items()
+        if directed or choices.get("terms") != DIRECTED
+    }
+
+
+def chosen(tried: Sequence[RunSpec], find: Callable[[str], RunRecord | None]) -> RunSpec:
+    """The setting with the best mean validation score over the seeds that all were tried on."""
+
+    def merit(spec: RunSpec) -> float:
+        runs = [find(spec.but(seed=seed).key) for seed in range(TUNING_SEEDS)]
+        scores = [r.objective.merit(r.val) for r in runs if r is not None and r.val is not None]
+        return fmean(scores) if scores else float("-inf")
+
+    return max(tried, key=merit)
+
+
+def structure_of(spec: RunSpec) -> str | None:
+    """The name of the structure that a spec has."""
+    for name, choices in STRUCTURES.items():
+        if spec == spec.but(**{**PLAIN, **choices}):
+            return name
+    return None
+
+
+PLAIN: dict[str, Any] = {
+    name: RunSpec.model_fields[name].default
+    for name in ("operator", "s_rate", "s_decay", "residual", "terms", "basis")
+}
+
+
+def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
+    """Test scores of every structure in the setting that validation chose."""
+    by_key = {record.spec.key: record for record in records}
+    found: dict[str, Scores] = {}
+    for name, runs in group(records, lambda r: structure_of(r.spec) or "", STRUCTURES).items():
+        if not name:
+            continue
+        tried = list({run.spec.but(seed=0).key: run.spec.but(seed=0) for run in runs}.values())
+        best = chosen(tried, by_key.get)
+        found[name] = {
+            run.spec.seed: run.objective.shown(run.test)
+            for run in runs
+            if run.spec.but(seed=0) == best and run.test is not None
+        }
+    return found
+
+
+def _answer(question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> str:
+    rows, better, worse = [], 0, 0
+    for dataset, found in scores.items():
+        one, other = found.get(question.one, {}), found.get(question.other, {})
+        points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
+        if points:
+            rows.append([dataset, mean_and_interval(points)])
+            interval = t_interval(points)
+            better += interval is not None and interval.low > 0
+            worse += interval is not None and interval.high < 0
+    said = f"{question.one} minus {question.other}"
+    answer = f"Surely better on {better}, surely worse on {worse} of {len(rows)} graphs."
+    return f"## {question.text}\n\n{answer}\n\n{table(['', said], rows)}\n"
+
+
+def _times(records: Sequence[RunRecord]) -> str:
+    """Median seconds of a run relative to the GCN's on the same dataset, over the datasets."""
+    ratios: dict[str, list[float]] = {name: [] for name in STRUCTURES}
+    for runs in group(records, lambda record: record.spec.dataset).values():
+        seconds = {
+            name: median(run.timing.get("seconds", 0.0) for run in members)
+            for name, members in group(runs, lambda r: structure_of(r.spec) or "").items()
+        }
+        for name, value in seconds.items():
+            if name and seconds.get("GCN"):
+                ratios[name].append(value / seconds["GCN"])
+    rows = [[name, f"{median(values):.1f}"] for name, values in ratios.items() if values]
+    return table(["structure", "time of a run, GCN's is 1"], rows)
+
+
+EXPERIMENTS.register("structure")(Structure())

@@ -1,0 +1,56 @@
+"""What the page of a finding shows beside the ladder: some predictions, the operator's spectrum."""
+
+import torch
+from torch import Tensor
+
+from pgso.bases import undirected
+from pgso.errors import InputError
+from pgso.finding.problem import Problem
+from pgso.records.finding import Prediction, Spectrum
+from pgso.records.spec import SevenNumbers
+from pgso.spectrum import density
+
+ROWS = 100  # of the table of predictions
+POINTS = 200  # of the density
+MOST_EDGES = 1_000_000  # above which the density takes as long as a rung
+
+
+def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  # (items, C)
+    """Predictions of the test set, or of what has no label; every k-th one if there are many."""
+    items = problem.test
+    if not len(items):
+        labelled = torch.zeros(len(problem.y), dtype=torch.bool)
+        labelled[torch.cat([problem.train, problem.val])] = True
+        items = (~labelled).nonzero()[:, 0]
+    items = items.sort().values[:: max(1, -(-len(items) // ROWS))]
+    return tuple(_prediction(problem, int(item), out[item]) for item in items)
+
+
+def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
+    name = str(item) if problem.ids is None else problem.ids[item]
+    y, probability = problem.y[item], None
+    predicted: tuple[str, ...]
+    truth: tuple[str, ...]
+    if problem.classes:
+        probabilities = out.softmax(dim=0)
+        chosen = int(probabilities.argmax())
+        probability = round(float(probabilities[chosen]), 4)
+        predicted = (problem.classes[chosen],)
+        truth = (problem.classes[int(y)],) if int(y) >= 0 else ()
+    else:
+        predicted = tuple(f"{value:.4g}" for value in out.tolist())
+        known = bool(y.isfinite().any())
+        truth = tuple(f"{value:.4g}" for value in y.tolist()) if known else ()
+    return Prediction(item=name, predicted=predicted, probability=probability, truth=truth)
+
+
+def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
+    """The density of γ's eigenvalues on the graph, every edge with its reverse."""
+    if S is None or problem.graph.num_edges > MOST_EDGES:
+        return None
+    try:
+        found = density(undirected(problem.graph), S, num_points=POINTS)
+    except InputError:  # such as weights or an S beyond what Theorem 2 covers
+        return None
+    round_to = [[float(f"{value:.5g}") for value in part] for part in (found.grid, found.density)]
+    return Spectrum(grid=tuple(round_to[0]), density=tuple(round_to[1]))

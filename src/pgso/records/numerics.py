@@ -1,0 +1,53 @@
+"""The revision of the numerics: which records may be compared with each other."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, ValidationInfo, model_validator
+
+from pgso.errors import InputError
+
+# Moves by 1 whenever a change moves results, in the last digit too. So far:
+# 1  all records that do not say what they were made with
+# 2  γ is a value: its factors are computed in double precision, and x⁰ = 1
+NUMERICS = 2
+UNSAID = 1
+
+
+class Revised(BaseModel):
+    """Something with results in it, which knows the revision they were made with.
+
+    What is made in Python is of today's revision. What is read from a file that says nothing is of
+    revision 1: such files were written before there was a revision.
+    """
+
+    numerics: int = NUMERICS
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_file(cls, fields: Any, info: ValidationInfo) -> Any:
+        if info.mode == "json" and isinstance(fields, dict):
+            return {"numerics": UNSAID, **fields}
+        return fields
+
+    @property
+    def is_current(self) -> bool:
+        """Whether today's code would give the same results."""
+        return self.numerics == NUMERICS
+
+
+def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
+    """Refuse results of several revisions: a difference between them is no finding.
+
+    Args:
+        results: What a page or a table is about to show.
+        remedy: What the user can do: ``pgso run recipes makes the old ones again``.
+    """
+    counts: dict[int, int] = {}
+    for result in results:
+        counts[result.numerics] = counts.get(result.numerics, 0) + 1
+    if len(counts) > 1:
+        listed = " and ".join(f"{counts[n]} of revision {n}" for n in sorted(counts))
+        raise InputError(
+            f"records of different numerics cannot be compared, and here are {listed}; {remedy}"
+        )

@@ -1,0 +1,145 @@
+"""Scores over the seeds, and differences between runs of the same seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pgso.objectives import OBJECTIVES, Objective
+from pgso.report.labels import LABELS, plain, signed
+from pgso.report.statistics import (
+    Interval,
+    holm,
+    holm_levels,
+    spread,
+    t_interval,
+    t_test,
+    wilcoxon_test,
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The scores of one operator over its seeds, as the objective shows them (mostly 100 x)."""
+
+    operator: str
+    n: int
+    mean: float
+    sd: float | None  # none for one seed
+    interval: Interval | None  # 95 % of the mean
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A learned operator minus the fixed one, seed by seed, as the objective shows scores."""
+
+    operator: str
+    metric: str
+    seeds: tuple[int, ...]
+    points: tuple[float, ...]
+    mean: float
+    interval: Interval | None  # 95 %, this comparison alone
+    holm_interval: Interval | None  # leaves out 0 if and only if p_holm is at most 0.05
+    p: float | None  # paired t-test
+    p_holm: float | None
+    p_wilcoxon: float | None
+    p_wilcoxon_holm: float | None
+
+    def describe(self) -> str:
+        """The difference in words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``."""
+        n = len(self.points)
+        seeds = "1 seed" if n == 1 else f"{n} seeds"
+        if self.holm_interval is None:
+            return f"{self.amount()} ({seeds})"
+        low, high = self.holm_interval
+        digits = self.digits
+        return (
+            f"{self.amount()} "
+            f"(95 % interval {plain(low, digits)} to {plain(high, digits)}, {seeds})"
+        )
+
+    def amount(self) -> str:
+        """The mean difference in words: ``PGSO +8.6 points``, ``PGSO -0.12 in RMSE``."""
+        unit = OBJECTIVES[self.metric].unit
+        return f"{LABELS[self.operator]} {signed(self.mean, self.digits)} {unit}"
+
+    @property
+    def digits(self) -> int:
+        """Decimals that tell the ends of the interval apart."""
+        objective = OBJECTIVES[self.metric]
+        if self.holm_interval is None:
+            return objective.digits(self.mean)
+        low, high = self.holm_interval
+        if objective.in_percent:
+            return 1 if high - low >= 0.5 else 2
+        return objective.digits(max(abs(low), abs(high)))
+
+    @property
+    def gain(self) -> float:
+        """The mean difference, turned so that larger is better."""
+        return OBJECTIVES[self.metric].merit(self.mean)
+
+    @property
+    def surely(self) -> Literal["better", "worse"] | None:
+        """What Holm's interval says, if it leaves out 0."""
+        if self.holm_interval is None or self.holm_interval.low <= 0 <= self.holm_interval.high:
+            return None
+        return "better" if self.gain > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Everything about one part of the data, test or validation."""
+
+    summaries: tuple[Summary, ...]
+    differences: tuple[Difference, ...]
+
+    def difference(self, operator: str) -> Difference | None:
+        """The comparison of one learned operator with the fixed one, if there is one."""
+        return next((entry for entry in self.differences if entry.operator == operator), None)
+
+
+def summary(operator: str, values: Sequence[float], objective: Objective) -> Summary:
+    """Mean, spread and interval of the scores of one operator."""
+    mean = float(np.mean(values))
+    return Summary(operator, len(values), mean, spread(values), _score_interval(values, objective))
+
+
+def differences(
+    scores: dict[str, dict[int, float]], baseline: dict[int, float], metric: str
+) -> tuple[Difference, ...]:
+    """Each operator's scores minus the baseline's on the seeds that both have, Holm-corrected."""
+    paired = {
+        name: {
+            seed: seeds[seed] - baseline[seed] for seed in sorted(seeds.keys() & baseline.keys())
+        }
+        for name, seeds in scores.items()
+    }
+    pairs = {name: pair for name, pair in paired.items() if pair}
+    points = [tuple(pair.values()) for pair in pairs.values()]
+    p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
+    p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
+    return tuple(
+        Difference(
+            operator=name,
+            metric=metric,
+            seeds=tuple(pair),
+            points=points[k],
+            mean=float(np.mean(points[k])),
+            interval=t_interval(points[k]),
+            holm_interval=t_interval(points[k], levels[k]),
+            p=p[k],
+            p_holm=p_holm[k],
+            p_wilcoxon=wilcoxon[k],
+            p_wilcoxon_holm=wilcoxon_holm[k],
+        )
+        for k, (name, pair) in enumerate(pairs.items())
+    )
+
+
+def _score_interval(values: Sequence[float], objective: Objective) -> Interval | None:
+    """No score is outside the objective's bounds, and neither is their mean."""
+    found = t_interval(values)
+    low, high = map(objective.shown, objective.bounds)
+    return found and Interval(max(found.low, low), min(found.high, high))
