@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Data, HeteroData, InMemoryDataset
 
 import pgso
 from pgso.data import Task
@@ -44,8 +44,16 @@ def test_many_graphs_are_a_graph_task():
     task = Task.from_data(graphs)
     assert (task.kind, task.num_graphs, task.num_nodes, task.num_edges) == ("graph", 20, 80, 120)
     assert task.y.tolist() == [0, 1] * 10
-    assert Task.from_data(graphs[:1] and [data()]).kind == "node"
+    assert Task.from_data([data()]).kind == "node"
     assert pgso.find(graphs).record.kind == "graph"
+    assert Task.from_data(Toy(graphs)).num_graphs == 20
+    assert Task.from_data(Toy([data()])).kind == "node"
+
+
+class Toy(InMemoryDataset):
+    def __init__(self, graphs):
+        super().__init__(None)
+        self._data, self.slices = self.collate(graphs)
 
 
 def test_types_of_nodes_are_one_or_refused():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Dataset, HeteroData
 
 from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
 from pgso.data.inputs import read_features, read_labels
@@ -18,12 +19,9 @@ PARTS = ("train_mask", "val_mask", "test_mask")
 
 def is_collection(data: Any) -> bool:
     """Whether this is a dataset or a list of PyG's graphs, or a graph of several types."""
-    if hasattr(data, "node_types"):
-        return True
-    is_sequence = hasattr(data, "__getitem__") and hasattr(data, "__len__")
-    if not is_sequence or isinstance(data, str | Tensor | np.ndarray) or hasattr(data, "x"):
-        return False
-    return len(data) > 0 and hasattr(data[0], "edge_index")
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and hasattr(data[0], "edge_index")
+    return isinstance(data, Dataset | HeteroData)
 
 
 def arrays_from_data(data: Any, seed: int = 0) -> Arrays:
@@ -35,16 +33,17 @@ def arrays_from_data(data: Any, seed: int = 0) -> Arrays:
         seed: Of the split, 60/20/20 (of each class), where the data have no masks; of several
             columns of masks, number ``seed`` modulo their number is taken.
     """
-    if hasattr(data, "node_types"):
+    if isinstance(data, HeteroData):
         data = _homogeneous(data)
-    if hasattr(data, "edge_index"):
+    # A dataset in memory has an edge_index too: that of all its graphs together.
+    if hasattr(data, "edge_index") and not isinstance(data, Dataset):
         return _nodes(data, seed)
     if not is_collection(data):
         raise InputError(
             "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
             f"{type(data).__name__}"
         )
-    graphs = [_homogeneous(g) if hasattr(g, "node_types") else g for g in data]
+    graphs = [_homogeneous(g) if isinstance(g, HeteroData) else g for g in data]
     return _nodes(graphs[0], seed) if len(graphs) == 1 else _graphs(graphs, seed)
 
 
