@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from pgso import bases as bases
     from pgso import spectrum as spectrum
+    from pgso.comparing import compare as compare
     from pgso.convs import CONVS as CONVS
     from pgso.convs.bank import BankConv as BankConv
     from pgso.convs.filter import FilterConv as FilterConv
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pgso.convs.gcn import GCNConv as GCNConv
     from pgso.convs.gin import GINConv as GINConv
     from pgso.convs.sgc import SGConv as SGConv
+    from pgso.data import Task as Task
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
     from pgso.estimators.features import PGSOFeatures as PGSOFeatures
@@ -66,9 +68,11 @@ _HOMES = {
     "RunRecord": "pgso.records",
     "RunSpec": "pgso.records",
     "SGConv": "pgso.convs.sgc",
+    "Task": "pgso.data",
     "ShiftOperator": "pgso.gso.operator",
     "bases": "pgso.bases",
     "apply_pgso": "pgso.gso.shift",
+    "compare": "pgso.comparing",
     "convert": "pgso.models.conversion",
     "dense_pgso": "pgso.gso.dense",
     "find": "pgso.finding.finding",

@@ -51,3 +51,11 @@ def test_bad_input_is_one_sentence(pgso, tmp_path):
         assert shown.exit_code == 2
         assert words in shown.stderr
         assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_options_have_folders_of_their_own(pgso, tmp_path):
+    for signal in ("graph", "neither"):
+        shown = pgso("find", "customers", "--option", f"signal={signal}", "--option", "size=300")
+        assert shown.exit_code == 0, shown.output
+    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    assert names == [f"find-customers-0-signal-{s}-size-300" for s in ("graph", "neither")]

@@ -127,7 +127,7 @@ def compare(
     folder = out / choices.folder_of(spec)
     spectra = spectra_of(records, data)
     page = write_report(
-        records, folder, spectra, command=context.obj, figures=figures, reference=references
+        records, folder, spectra, command=context.obj, reference=references, figures=figures
     )
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}

@@ -46,7 +46,9 @@ def find(
             **choices.pairs(options),
         )
     record = found.record
-    folder = out / f"find-{choices.slug(dataset)}-{seed}"
+    settings = [*filter(None, [objective]), *(options or [])]
+    name = "-".join(choices.slug(part) for part in (dataset, str(seed), *settings))
+    folder = out / f"find-{name}"
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:

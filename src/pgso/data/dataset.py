@@ -86,8 +86,10 @@ def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name:
             )
 
         default = known[option]
-        alike = default is None or isinstance(value, str) == isinstance(default, str)
-        fits = alike and not isinstance(value, dict)
+        text = isinstance(default, str) or default is None  # None: a name, or nothing
+        fits = isinstance(value, str) == text and not isinstance(value, dict)
+        if default is None and value is None:
+            fits = True
         if isinstance(default, bool):
             fits = value in (True, False)
         if not fits:

@@ -91,9 +91,29 @@ class Task:
             ids=arrays.ids,
             columns=arrays.columns,
             targets=arrays.targets,
-            relations=relations,
             preparation=arrays.preparation,
+            relations=relations,
         )
+
+    @classmethod
+    def from_data(cls, data: Any, seed: int = 0, name: str = "in memory") -> "Task":
+        """A task of PyG's data.
+
+        Args:
+            data: ``Data`` with an answer per node in ``y`` and maybe masks; ``HeteroData`` of one
+                type of nodes; a ``Dataset`` or list of graphs with an answer each.
+            seed: Of the split, where there are no masks.
+            name: What the task is called.
+
+        Example:
+            >>> from torch_geometric.data import Data
+            >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+            >>> Task.from_data(Data(edge_index=edges, y=torch.tensor([0, 1, 0, 1]), num_nodes=4))
+            Task(in memory: 1 graph, 4 nodes, 4 edges, 4 features, 2 classes, accuracy)
+        """
+        from pgso.data.memory import arrays_from_data
+
+        return cls.of(name, arrays_from_data(data, seed))
 
     @property
     def objective(self) -> Objective:

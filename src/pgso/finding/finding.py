@@ -12,6 +12,7 @@ from torch import Tensor
 import pgso
 from pgso.data import Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
+from pgso.data.memory import is_collection
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.head import Head
@@ -135,6 +136,8 @@ def find(
         ('gcn, 2 hops', 'gcn')
     """
     start = perf_counter()
+    if is_collection(data):
+        data = Task.from_data(data, seed)
     if isinstance(data, Task):
         problem = Problem.of(data.scored_by(objective))
     elif isinstance(data, str | os.PathLike) and x is None and y is None:

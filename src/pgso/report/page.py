@@ -39,8 +39,8 @@ def write_report(
     spectra: Mapping[str, Spectra] | None = None,
     title: str | None = None,
     command: str | None = None,
-    figures: bool = False,
     reference: Sequence[RunRecord] = (),
+    figures: bool = False,
 ) -> Path:
     """Write ``report.html`` and ``report.md`` from the records of one setting.
 
@@ -50,8 +50,8 @@ def write_report(
         spectra: Spectral densities and a sub-graph by ``spec.key``, where they are known.
         title: The page's heading; dataset and base architecture unless given.
         command: What the user typed, to be shown as the way to have the same again.
-        figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
         reference: Runs of a stronger fixed network on the same seeds, if there are any.
+        figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
 
     Returns:
         The path of ``report.html``.

@@ -140,46 +140,34 @@ def load_folder(
 
 
 def _edges(path: Path, ends_elsewhere: Collection[str] = ()) -> tuple[list[Row], list[str] | None]:
-    """The edges with their weights, if any, and the relation of each, if the header has one."""
+    """The edges with their weights, if any, and the relation of each, if the header has one.
+
+    Column names may be any words that name no node.
+    """
     rows = read_rows(path)
-    first, others = rows[0].cells, rows[1:]
-    if first[0].lower() not in HEADERS["edges.csv"] or first[-1].lower() != "relation":
-        return _unrelated_edges(rows, ends_elsewhere), None
-    check_widths(others, 3, 4)
-    for row in others:
+    header, body = (rows[0].cells, rows[1:]) if _has_header(rows, ends_elsewhere) else ([""], rows)
+    if header[-1].lower() != "relation":
+        check_widths(body, 2, 3)
+        return body, None
+    check_widths(body, 3, 4)
+    for row in body:
         if row.cells[-1] in ("", *RESERVED):
             raise row.error(f"a relation cannot be called {row.cells[-1]!r}; choose another word")
-    return [replace(row, cells=row.cells[:-1]) for row in others], [row.cells[-1] for row in others]
+    return [replace(row, cells=row.cells[:-1]) for row in body], [row.cells[-1] for row in body]
 
 
-def _unrelated_edges(rows: list[Row], ends_elsewhere: Collection[str]) -> list[Row]:
-    """The lines below the header; column names may be any words that name no node."""
+def _has_header(rows: list[Row], ends_elsewhere: Collection[str]) -> bool:
     first, others = rows[0].cells, rows[1:]
     if first[0].lower() in HEADERS["edges.csv"]:
-        check_widths(others, 2, 3)
-        return others
-    check_widths(rows, 2, 3)
-    if not others:
-        return rows
+        return True
+    if not others or len(first) < 2:
+        return False
     has_weight = len(first) == 3 and len(others[0].cells) == 3
     if has_weight and not is_number(first[2]) and is_number(others[0].cells[2]):
-        return others
+        return True
     ends = {name for row in others for name in row.cells[:2]}
     strange = all(name[:1].isalpha() and name not in ends for name in first[:2])
-    return others if strange and not set(first[:2]) & set(ends_elsewhere) else rows
-
-
-def _summed(
-    parts: Iterable[tuple[Array, Array | None]], num_nodes: int
-) -> tuple[Array, Array | None]:
-    """All edges of several graphs; those that several have are summed."""
-    given = list(parts)
-    edges = np.concatenate([index for index, _ in given], axis=1)
-    weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
-    n = max(num_nodes, 1)
-    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
-    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
-    return np.stack([key % n, key // n]), None if (total == 1).all() else total
+    return strange and bool(ends_elsewhere) and not set(first[:2]) & set(ends_elsewhere)
 
 
 def _body(path: Path, nodes: Collection[str]) -> list[Row]:
@@ -193,6 +181,19 @@ def _body(path: Path, nodes: Collection[str]) -> list[Row]:
         answers = {row.cells[-1] for row in others} | (set(PARTS) & {first[-1].lower()})
         return rows if first[-1] in answers else others
     return rows
+
+
+def _summed(
+    parts: Iterable[tuple[Array, Array | None]], num_nodes: int
+) -> tuple[Array, Array | None]:
+    """All edges of several graphs; those that several have are summed."""
+    given = list(parts)
+    edges = np.concatenate([index for index, _ in given], axis=1)
+    weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
+    n = max(num_nodes, 1)
+    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
+    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
+    return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 
 def _labels(path: Path, ends: Collection[str]) -> tuple[list[str], list[str]]:

@@ -1,0 +1,154 @@
+"""PyG's data in memory as a task: one graph whose nodes have answers, or many graphs that do."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Dataset, HeteroData
+
+from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
+from pgso.data.inputs import read_features, read_labels
+from pgso.data.splits import split_at_random, split_each_class
+from pgso.errors import InputError
+
+MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
+PARTS = ("train_mask", "val_mask", "test_mask")
+
+
+def is_collection(data: Any) -> bool:
+    """Whether this is a dataset or a list of PyG's graphs, or a graph of several types."""
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and hasattr(data[0], "edge_index")
+    return isinstance(data, Dataset | HeteroData)
+
+
+def arrays_from_data(data: Any, seed: int = 0) -> Arrays:
+    """What a task is made of.
+
+    Args:
+        data: ``Data`` with an answer per node in ``y``; ``HeteroData`` of one type of nodes; a
+            ``Dataset`` or list of graphs with an answer each, or of one graph.
+        seed: Of the split, 60/20/20 (of each class), where the data have no masks; of several
+            columns of masks, number ``seed`` modulo their number is taken.
+    """
+    if isinstance(data, HeteroData):
+        data = _homogeneous(data)
+    # A dataset in memory has an edge_index too: that of all its graphs together.
+    if hasattr(data, "edge_index") and not isinstance(data, Dataset):
+        return _nodes(data, seed)
+    if not is_collection(data):
+        raise InputError(
+            "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
+            f"{type(data).__name__}"
+        )
+    graphs = [_homogeneous(g) if isinstance(g, HeteroData) else g for g in data]
+    return _nodes(graphs[0], seed) if len(graphs) == 1 else _graphs(graphs, seed)
+
+
+def _homogeneous(data: Any) -> Any:
+    if len(data.node_types) != 1:
+        raise InputError(
+            f"the graph has {len(data.node_types)} types of nodes ({', '.join(data.node_types)}); "
+            "a task has one: choose it, or make the graph homogeneous with data.to_homogeneous()"
+        )
+    return data.to_homogeneous()
+
+
+def _nodes(data: Any, seed: int) -> Arrays:
+    if data.edge_index is None or getattr(data, "y", None) is None:
+        raise InputError("the data need edge_index and y, one answer per node")
+    n = int(data.num_nodes)
+    y, classes, targets = _answers(data.y)
+    if len(y) != n:
+        raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
+    return Arrays(
+        edge_index=_array(data.edge_index),
+        edge_weight=_weight(data),
+        x=identity(n) if data.x is None else read_features(data.x),
+        y=y,
+        split=_masks(data, y, seed) or _split(y, classes, seed),
+        classes=classes,
+        targets=targets,
+        metric=_metric(y, targets),
+    )
+
+
+def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
+    for place, graph in enumerate(graphs):
+        if graph.edge_index is None or graph.y is None or graph.y.numel() == 0:
+            raise InputError(f"graph {place} needs edge_index and y, an answer of its own")
+    sizes = np.array([int(graph.num_nodes) for graph in graphs])
+    starts = np.cumsum(sizes) - sizes
+    edges = [_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
+    y, classes, targets = _answers(torch.stack([graph.y.reshape(-1) for graph in graphs]))
+    if graphs[0].x is None:
+        x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
+    else:
+        x = read_features(torch.cat([graph.x for graph in graphs]))
+    weights = [_weight(graph) for graph in graphs]
+    return Arrays(
+        edge_index=np.concatenate(edges, axis=1),
+        edge_weight=None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
+        x=x,
+        y=y,
+        split=_split(y, classes, seed),
+        classes=classes,
+        targets=targets,
+        metric=_metric(y, targets),
+        nodes_per_graph=sizes,
+    )
+
+
+def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    """Y as arrays have it, and the names of classes or of numbers."""
+    values = _array(given)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim == 2:
+        y = values.astype(np.float64)
+        names = tuple(str(c) for c in range(y.shape[1]))
+        is_labels = bool(np.isin(y[np.isfinite(y)], (0, 1)).all())
+        return (y, names, ()) if is_labels else (y, (), names)
+    if values.dtype.kind == "f":
+        some = np.unique(values[np.isfinite(values)])
+        if (some % 1).any() or len(some) > MOST_CLASSES:
+            return values.astype(np.float64)[:, None], (), ("y",)
+    classes, codes = read_labels(values)
+    if values.dtype.kind == "f":
+        classes = classes.astype(np.int64)
+    return codes, tuple(str(name) for name in classes), ()
+
+
+def _metric(y: Array, targets: tuple[str, ...]) -> str:
+    return "rmse" if targets else "multilabel_roc_auc" if y.ndim == 2 else "accuracy"
+
+
+def _split(y: Array, classes: tuple[str, ...], seed: int) -> Split:
+    if classes and y.ndim == 1:
+        return split_each_class(y, seed)
+    return split_at_random(~is_unknown(y), seed)
+
+
+def _masks(data: Any, y: Array, seed: int) -> Split | None:
+    masks = [getattr(data, name, None) for name in PARTS]
+    if all(mask is None for mask in masks):
+        return None
+    if masks[0] is None or masks[1] is None:
+        raise InputError("data with masks need train_mask and val_mask; add them, or remove all")
+    parts = []
+    for mask in masks:
+        given = np.zeros((len(y), 1)) if mask is None else _array(mask).reshape(len(y), -1)
+        part = given[:, seed % given.shape[1]].astype(bool)
+        parts.append(np.flatnonzero(part & ~is_unknown(y)))
+    return parts[0], parts[1], parts[2]
+
+
+def _weight(data: Any) -> Array | None:
+    weight = getattr(data, "edge_weight", None)
+    return None if weight is None else _array(weight).reshape(-1)
+
+
+def _array(values: Any) -> Array:
+    return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)

@@ -1,0 +1,81 @@
+"""PyG's data become tasks."""
+
+import pytest
+import torch
+from torch_geometric.data import Data, HeteroData, InMemoryDataset
+
+import pgso
+from pgso.data import Task
+from pgso.errors import InputError
+
+EDGES = torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
+
+
+def data(n=12, **fields):
+    given = {"x": torch.rand(n, 3), "edge_index": EDGES, "y": torch.arange(n) % 2, "num_nodes": n}
+    return Data(**{**given, **fields})
+
+
+def test_a_graph_with_masks_keeps_them():
+    mask = torch.zeros(12, dtype=torch.bool)
+    masks = {name: mask.clone() for name in ("train_mask", "val_mask", "test_mask")}
+    for place, name in enumerate(masks):
+        masks[name][4 * place : 4 * place + 4] = True
+    task = Task.from_data(data(**masks))
+    parts = [part.tolist() for part in (task.train, task.val, task.test)]
+    assert parts == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    several = {name: torch.stack([mask, ~mask], dim=1) for name, mask in masks.items()}
+    with pytest.raises(InputError, match="more than one part of the split"):
+        Task.from_data(data(**several), seed=1)
+    assert Task.from_data(data(**several), seed=2).train.tolist() == [0, 1, 2, 3]
+
+
+def test_what_y_holds_says_what_is_learned():
+    assert Task.from_data(data()).answer == "class"
+    assert Task.from_data(data(y=torch.rand(12))).targets == ("y",)
+    assert Task.from_data(data(y=(torch.rand(12, 3) > 0.5).float())).answer == "labels"
+    assert Task.from_data(data(y=torch.rand(12, 2))).answer == "value"
+    floats = Task.from_data(data(y=(torch.arange(12) % 3).float()))
+    assert floats.classes == ("0", "1", "2")
+
+
+def test_many_graphs_are_a_graph_task():
+    graphs = [data(4, y=torch.tensor([k % 2])) for k in range(20)]
+    task = Task.from_data(graphs)
+    assert (task.kind, task.num_graphs, task.num_nodes, task.num_edges) == ("graph", 20, 80, 120)
+    assert task.y.tolist() == [0, 1] * 10
+    assert Task.from_data([data()]).kind == "node"
+    assert pgso.find(graphs).record.kind == "graph"
+    assert Task.from_data(Toy(graphs)).num_graphs == 20
+    assert Task.from_data(Toy([data()])).kind == "node"
+
+
+class Toy(InMemoryDataset):
+    def __init__(self, graphs):
+        super().__init__(None)
+        self._data, self.slices = self.collate(graphs)
+
+
+def test_types_of_nodes_are_one_or_refused():
+    several = HeteroData()
+    several["user"].x = torch.rand(12, 3)
+    several["user"].y = torch.arange(12) % 2
+    several["user", "knows", "user"].edge_index = EDGES
+    assert Task.from_data(several).num_nodes == 12
+    several["item"].x = torch.rand(3, 2)
+    with pytest.raises(InputError, match=r"2 types of nodes \(user, item\)"):
+        Task.from_data(several)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (data(y=None), "need edge_index and y"),
+        (data(y=torch.zeros(5)), "y has 5 answers, but the graph has 12 nodes"),
+        ("Cora", "takes PyG's Data, HeteroData or a Dataset of graphs, got str"),
+        (data(train_mask=torch.ones(12, dtype=torch.bool)), "need train_mask and val_mask"),
+    ],
+)
+def test_what_is_missing_is_said(given, problem):
+    with pytest.raises(InputError, match=problem):
+        Task.from_data(given)
