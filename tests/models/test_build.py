@@ -53,7 +53,7 @@ def test_a_term_may_be_seven_numbers(karate):
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
-        ({"conv": "gcn", "terms": ("self",)}, "terms are for conv bank, not for gcn"),
+        ({"conv": "gcn", "terms": ("self",)}, "terms is a choice of conv='bank', got conv='gcn'"),
         ({"conv": "bank", "terms": ("0,1,x",)}, "seven numbers with commas, got '0,1,x'"),
         ({"conv": "bank", "terms": ("0,1,2",)}, "seven"),
     ],

@@ -101,7 +101,7 @@ def test_every_subset_of_neighbours_is_as_likely():
     assert (counts - 200).abs().max() < 5 * 200**0.5
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", [name for name in CONVS if not CONVS[name].many_hops])
 def test_every_conv_gives_the_whole_graphs_outputs_when_all_neighbours_are_drawn(conv):
     graph, x = random_graph(n=30, degree=3), torch.randn(30, 4)
     model = pgso.GNN(conv, 4, 8, 3, preset=S).eval()
@@ -109,6 +109,11 @@ def test_every_conv_gives_the_whole_graphs_outputs_when_all_neighbours_are_drawn
     torch.testing.assert_close(
         model(x[part.sample.nodes], part)[:2], model(x, graph)[[5, 17]], rtol=1e-4, atol=1e-5
     )
+
+
+def test_a_filter_is_not_trained_on_samples():
+    with pytest.raises(pgso.errors.InputError, match="reaches many hops far"):
+        pgso.fit(pgso.RunSpec(dataset="karate", conv="filter", sample=(5, 5)))
 
 
 @pytest.mark.parametrize("model", [GCN, GraphSAGE, GIN, GAT])

@@ -225,7 +225,7 @@ def folder_of(spec: RunSpec) -> str:
 
     Example:
         >>> folder_of(RunSpec(dataset="karate", conv="gat", epochs=20, data_options={"a": 1}))
-        'karate-gat-epochs-20-a-1'
+        'karate-gat-a-1-epochs-20'
     """
     named = ("dataset", "conv", "base", "task", "objective")  # these need no name before them
     given = {name: getattr(spec, name) for name in (*named, "recipe") if getattr(spec, name)}

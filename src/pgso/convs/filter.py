@@ -76,6 +76,7 @@ class FilterConv(Conv):
     """
 
     preset = "gcn"
+    many_hops = True
 
     def __init__(
         self,

@@ -27,8 +27,8 @@ class Conv(EdgeMasking):
     Class attributes say where the operator starts unless told otherwise (``preset``), whether a
     stack of layers is one linear map with one operator per hop (``collapses``), whether layers
     take ``heads`` and ``attention_dropout`` (``attends``), whether they are sums of ``terms``
-    (``takes_terms``), and whether classes are read off the last layer by a linear map of their own
-    (``reads_out``).
+    (``takes_terms``), whether a layer reaches further than one hop (``many_hops``), and whether
+    classes are read off the last layer by a linear map of their own (``reads_out``).
     """
 
     preset: str
@@ -36,6 +36,7 @@ class Conv(EdgeMasking):
     attends = False
     reads_out = False
     takes_terms = False
+    many_hops = False
 
     gso: PGSO
 

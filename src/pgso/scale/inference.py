@@ -99,8 +99,15 @@ class _Walk:
 
 
 def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator[Tensor]:
-    """A layer of one hop at once; several hops of one linear map one after the other."""
+    """A layer of one hop at once; several hops of one linear map one after the other.
+
+    A filter's layer is computed for all nodes at once, in memory.
+    """
     conv = layer.conv
+    if conv.many_hops:  # all rows at once: a batch would need neighbours of many hops
+        whole = walk.sampler.graph.to(walk.device)
+        out = layer(as_features(rows(torch.arange(whole.num_nodes))), whole)
+        return walk.nodes(lambda nodes: out[nodes.to(out.device)])
     if not conv.collapses:
         return walk.hop(lambda x, part: layer(as_features(x), part), rows)
     hidden: Rows = lambda nodes: conv.lin.times_weight(as_features(rows(nodes)))  # noqa: E731

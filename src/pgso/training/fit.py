@@ -13,6 +13,7 @@ import torch
 import torch_geometric
 
 import pgso
+from pgso.convs import CONVS
 from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.load import task_of
@@ -205,6 +206,11 @@ def check_task(spec: RunSpec, task: Task) -> None:
         raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
         raise InputError(f"{task.name} needs labelled training and validation examples")
+    if spec.sample and CONVS[spec.conv].many_hops:
+        raise InputError(
+            f"a layer of conv {spec.conv} reaches many hops far: leave out sample, and train it on "
+            "the whole graph"
+        )
     if spec.sample and task.kind == "link":
         raise InputError("links are learned on the whole graph: leave out sample")
     _check_relations(spec, task)

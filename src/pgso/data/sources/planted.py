@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset
@@ -16,7 +15,8 @@ from pgso.errors import InputError, UnknownNameError
 FEATURES = 8
 DEGREE = 10  # of a node, on average
 Random = np.random.Generator
-Drawn = tuple[csr_array, Array, Array]  # A with A[i, j] the edge j -> i, x, y
+Matrix = Any  # scipy.sparse.csr_array
+Drawn = tuple[Matrix, Array, Array]  # A with A[i, j] the edge j -> i, x, y
 
 
 class World(NamedTuple):
@@ -85,7 +85,7 @@ def nearest(rng: Random, n: int, *, k: int) -> Drawn:
 
 
 def follow(
-    rng: Random, n: int, *, edges: str, operator: Callable[[csr_array, Array], Array] | None
+    rng: Random, n: int, *, edges: str, operator: Callable[[Matrix, Array], Array] | None
 ) -> Drawn:
     """Labels are the largest of three random sums of what an operator makes of x; None: chance."""
     A, x = _drawn(rng, n, edges)
@@ -103,22 +103,22 @@ def sums(rng: Random, n: int, *, edges: str) -> Drawn:
     return A, x, np.searchsorted(np.quantile(values, (1 / 3, 2 / 3)), values)
 
 
-def _drawn(rng: Random, n: int, edges: str) -> tuple[csr_array, Array]:
+def _drawn(rng: Random, n: int, edges: str) -> tuple[Matrix, Array]:
     return EDGES[edges](rng, n), rng.normal(size=(n, FEATURES))
 
 
-def _random_edges(rng: Random, n: int) -> csr_array:
+def _random_edges(rng: Random, n: int) -> Matrix:
     ends = rng.integers(n, size=(2, n * DEGREE // 2))
     return _undirected(ends[0], ends[1], n)
 
 
-def _heavy_tailed(rng: Random, n: int) -> csr_array:
+def _heavy_tailed(rng: Random, n: int) -> Matrix:
     weight = rng.random(n) ** -0.5
     ends = rng.choice(n, size=(2, n * DEGREE // 2), p=weight / weight.sum())
     return _undirected(ends[0], ends[1], n)
 
 
-def _citations(rng: Random, n: int) -> csr_array:
+def _citations(rng: Random, n: int) -> Matrix:
     """Each node cites earlier ones, popular ones more often; the edge goes to who is cited."""
     source = np.repeat(np.arange(1, n), DEGREE // 2)
     popularity = rng.random(n) ** -0.4
@@ -128,40 +128,40 @@ def _citations(rng: Random, n: int) -> csr_array:
     return _matrix(source, target, n)
 
 
-EDGES: dict[str, Callable[[Random, int], csr_array]] = {
+EDGES: dict[str, Callable[[Random, int], Matrix]] = {
     "random": _random_edges,
     "heavy-tailed": _heavy_tailed,
     "citations": _citations,
 }
 
 
-def _itself(A: csr_array, x: Array) -> Array:
+def _itself(A: Matrix, x: Array) -> Array:
     del A
     return x
 
 
-def _gcn_twice(A: csr_array, x: Array) -> Array:
+def _gcn_twice(A: Matrix, x: Array) -> Array:
     n = A.shape[0]
-    A_1 = A + csr_array((np.ones(n), (np.arange(n), np.arange(n))), (n, n))
+    A_1 = A + _csr((np.ones(n), (np.arange(n), np.arange(n))), (n, n))
     d = np.asarray(A_1.sum(axis=1)).ravel() ** -0.5
     once: Array = d[:, None] * (A_1 @ (d[:, None] * x))
     twice: Array = d[:, None] * (A_1 @ (d[:, None] * once))
     return twice
 
 
-def _mean(A: csr_array, x: Array) -> Array:
+def _mean(A: Matrix, x: Array) -> Array:
     found: Array = (A @ x) / np.maximum(np.asarray(A.sum(axis=1)), 1).reshape(-1, 1)
     return found
 
 
-def _against_the_mean(A: csr_array, x: Array) -> Array:
+def _against_the_mean(A: Matrix, x: Array) -> Array:
     mean = _mean(A, x)
     found: Array = x / x.std(axis=0) - mean / mean.std(axis=0)
     return found
 
 
-def _of_those_cited(A: csr_array, x: Array) -> Array:
-    return _mean(csr_array(A.T), x)
+def _of_those_cited(A: Matrix, x: Array) -> Array:
+    return _mean(_csr(A.T), x)
 
 
 WORLDS: dict[str, World] = {
@@ -230,15 +230,21 @@ def _of_class(rng: Random, y: Array, classes: int, signal: float) -> Array:
     return signal * 2 * means[y] + rng.normal(size=(len(y), FEATURES))
 
 
-def _undirected(source: Array, target: Array, n: int) -> csr_array:
+def _undirected(source: Array, target: Array, n: int) -> Matrix:
     return _matrix(np.concatenate([source, target]), np.concatenate([target, source]), n)
 
 
-def _matrix(source: Array, target: Array, n: int) -> csr_array:
+def _matrix(source: Array, target: Array, n: int) -> Matrix:
     """Every edge once, with weight 1, and no loops."""
     apart = source != target
     pairs: Any = np.unique(np.stack([target[apart], source[apart]]), axis=1)
-    return csr_array(coo_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), (n, n)))
+    return _csr((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), (n, n))
 
 
 DATASETS.add(Dataset(name="planted", load=load))
+
+
+def _csr(*parts: Any) -> Matrix:
+    from scipy.sparse import csr_array  # listing datasets does not wait for scipy
+
+    return csr_array(*parts)
