@@ -33,7 +33,7 @@ class Factors(NamedTuple):
     @property
     def own(self) -> Tensor:
         """What a node keeps of itself if it has no self-loop: α + m2 a l r."""
-        return self.alpha + self.m2 * self.a * self.left * self.right
+        return torch.addcmul(self.alpha, self.a * self.outer, self.right)
 
     @property
     def outer(self) -> Tensor:
@@ -49,9 +49,14 @@ def factors(
     """The vectors of γ; differentiable in S and in the degrees."""
     m1, m2, m3, e1, e2, e3, a = S
     d_in = rows + a
-    d_out = d_in if columns is None else columns + a
-    alpha = m1 * positive_power(d_in, e1) + m3
-    return Factors(alpha, m2, positive_power(d_in, e2), positive_power(d_out, e3), a)
+    if columns is None:  # small graphs take their time for each operation: one power, not three
+        exponents = torch.stack([e1, e2, e3])
+        exponents = exponents.unsqueeze(1) if exponents.dim() == 1 else exponents
+        D1, left, right = positive_power(d_in, exponents).unbind()
+    else:
+        D1, left = positive_power(d_in, e1), positive_power(d_in, e2)
+        right = positive_power(columns + a, e3)
+    return Factors(m1 * D1 + m3, m2, left, right, a)
 
 
 def positive_power(base: Tensor, exponent: Scalar) -> Tensor:

@@ -289,13 +289,16 @@ class NodeShift(OnPattern):
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
         dtype = torch.promote_types(dtype, torch.float32)
+        return self._once(
+            f"_factors_{dtype}",
+            lambda: Factors(*(self._spread(part, dtype) for part in self.tables)),
+        )
 
-        def spread(values: Tensor) -> Tensor:
-            if self.index is not None and values.dim() == 1:
-                values = values.index_select(0, self.index)
-            return values.to(dtype)
-
-        return self._once(f"_factors_{dtype}", lambda: Factors(*map(spread, self.tables)))
+    def _spread(self, values: Tensor, dtype: torch.dtype) -> Tensor:
+        """The values of each node, from those of its class."""
+        if self.index is not None and values.dim() == 1:
+            values = values.index_select(0, self.index)
+        return values.to(dtype)
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:
         """γ's values on the pattern."""
@@ -305,9 +308,9 @@ class NodeShift(OnPattern):
         """The vectors of P in :mod:`pgso.gso.gradients`."""
 
         def make() -> tuple[Tensor | None, Tensor, Tensor]:
-            by_node = self.factors(dtype)
-            own = None if self.graph.is_bipartite else by_node.own
-            return own, by_node.outer, by_node.right
+            tables = self.tables
+            own = None if self.graph.is_bipartite else self._spread(tables.own, dtype)
+            return own, self._spread(tables.outer, dtype), self._spread(tables.right, dtype)
 
         dtype = torch.promote_types(dtype, torch.float32)
         return self._once(f"_vectors_{dtype}", make)
