@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
-from pgso.graph.checks import check_features, num_rows
+from pgso.graph.checks import check_features, check_rows
 from pgso.graph.graph import sparse_matrix
 from pgso.gso.formula import Factors
 from pgso.gso.gradients import Held, entries_of, propagated
@@ -165,14 +165,7 @@ class ShiftOperator(ABC):
     def _check(self, x: Tensor, rows: int) -> None:
         if not torch.compiler.is_compiling():
             check_features(x)
-        if num_rows(x) != rows:
-            raise InputError(
-                f"x must have one row per node, shape ({rows}, F), got {tuple(x.shape)}"
-            )
-        if x.device != self.device:
-            raise InputError(
-                f"x is on {x.device}, the graph on {self.device}; move one: graph.to(x.device)"
-            )
+        check_rows(x, rows, self.device)
 
 
 class OnPattern(ShiftOperator):
