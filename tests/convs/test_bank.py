@@ -10,6 +10,7 @@ from pgso import GNN, PGSO, BankConv, Graph
 from pgso.convs.bank import Term
 from pgso.errors import InputError
 from pgso.graph import Relations
+from pgso.gso.dense import dense_shift
 from tests.strategies import edge_lists
 
 DIRECTED = torch.tensor([[0, 1, 2, 2, 3, 4, 0], [1, 2, 0, 3, 4, 0, 2]])  # node 5 is isolated
@@ -258,3 +259,13 @@ def test_operators_that_do_not_fit_the_terms_are_refused():
 def test_a_term_is_read_from_its_text():
     assert Term.of("quarter@in") == Term("quarter", "in")
     assert Term.of("gcn") == Term("gcn", None)
+
+
+def test_a_directed_term_takes_the_degrees_of_both_ends():
+    edges = torch.tensor([[0, 0, 1, 3, 2], [1, 2, 2, 2, 0]])
+    A = Graph.from_edge_index(edges).to_torch_sparse().to_dense()
+    S = (0, 1, 0, 0, -0.5, -0.5, 1)
+    for term, matrix in (("gcn@in", A), ("gcn@out", A.t())):
+        (gso,) = BankConv(2, 2, terms=(term,)).operators
+        found = gso.on(edges).to_dense().detach()
+        torch.testing.assert_close(found, dense_shift(matrix, S, "both"))

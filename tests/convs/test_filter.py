@@ -206,3 +206,11 @@ def test_bad_filters_are_refused_in_words():
     for K in (-1, 2.5, True):
         with pytest.raises(InputError, match="the degree of the filter"):
             FilterConv(4, 3, K=K)
+
+
+def test_the_exponents_of_the_line_sum_to_minus_one():
+    gso = NormalisedPGSO()
+    with torch.no_grad():
+        gso.e2.fill_(-0.2)
+    *_, e2, e3, _ = gso.S.tolist()
+    assert (e2, e3) == pytest.approx((-0.2, -0.8))
