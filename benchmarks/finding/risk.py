@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from pgso.finding.ladder import Ladder
-from pgso.finding.preparation import standardised
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
+from pgso.finding.scaling import standardised
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pgso.data import Task as Task
     from pgso.data.load import load_task as load_task
     from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
-    from pgso.estimators.features import PGSOFeatures as PGSOFeatures
     from pgso.estimators.regressor import PGSORegressor as PGSORegressor
+    from pgso.estimators.transformer import PGSOFeatures as PGSOFeatures
     from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.graph import Relations as Relations
@@ -60,7 +60,7 @@ _HOMES = {
     "OBJECTIVES": "pgso.objectives",
     "PGSO": "pgso.gso.module",
     "PGSOClassifier": "pgso.estimators.classifier",
-    "PGSOFeatures": "pgso.estimators.features",
+    "PGSOFeatures": "pgso.estimators.transformer",
     "PGSORegressor": "pgso.estimators.regressor",
     "PGSOParameters": "pgso.gso.parameters",
     "PRESETS": "pgso.gso.presets",

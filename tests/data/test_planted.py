@@ -6,8 +6,8 @@ import pytest
 from pgso import load_task
 from pgso.data.sources.planted import WORLDS
 from pgso.errors import InputError, UnknownNameError
+from pgso.finding.graph_numbers import adjusted_homophily
 from pgso.finding.problem import Problem
-from pgso.finding.statistics import adjusted_homophily
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -6,7 +6,7 @@ from pgso.experiments.recipes import (
     tuned_runs,
     variant_of,
 )
-from pgso.experiments.registry import Size
+from pgso.experiments.study import Size
 from pgso.records import RunRecord, RunSpec
 
 

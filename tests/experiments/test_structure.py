@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from pgso.experiments.registry import EXPERIMENTS, Size
 from pgso.experiments.structure import (
     GRAPHS,
     QUESTIONS,
@@ -15,6 +14,7 @@ from pgso.experiments.structure import (
     structure_of,
     structures,
 )
+from pgso.experiments.study import EXPERIMENTS, Size
 from pgso.records import RunRecord, RunSpec
 
 STUDY = EXPERIMENTS["structure"]

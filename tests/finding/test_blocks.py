@@ -7,10 +7,10 @@ import torch
 
 from pgso import load_task
 from pgso.finding.blocks import Blocks, NodeBlocks, Word
-from pgso.finding.preparation import principal_components, standardised, unit_rows
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import fit
+from pgso.finding.scaling import principal_components, standardised, unit_rows
 from tests.finding.problems import generated
 
 IN, OUT = Letter.of("mean", "in"), Letter.of("gcn", "out")

@@ -97,9 +97,9 @@ def compare(
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
+    from pgso.training.densities import spectra_of
     from pgso.training.device import device_of
     from pgso.training.engines import run_all
-    from pgso.training.spectra import spectra_of
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from pgso.cli.terminal import Console, visible
 from pgso.errors import PGSOError
-from pgso.training.memory import keep_freed_memory
+from pgso.training.freed_memory import keep_freed_memory
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 BUG = 70  # what sysexits.h calls an error of the software itself

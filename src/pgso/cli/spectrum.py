@@ -56,7 +56,7 @@ def spectrum(
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
     from pgso.spectrum.figure import draw
-    from pgso.spectrum.page import render
+    from pgso.spectrum.spectrum_page import render
     from pgso.spectrum.summary import summarise
 
     choices.check_destination("--out", out, folder=True)
@@ -137,7 +137,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
 def _table(title: str, graph: "Graph", summaries: "list[Summary]") -> Table:
     from rich.markup import escape
 
-    from pgso.spectrum.page import span
+    from pgso.spectrum.spectrum_page import span
 
     counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
     table = Table("operator", "Theorem 2", "optimal", "smallest", "largest")

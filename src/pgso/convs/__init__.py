@@ -1,6 +1,6 @@
 """Base architectures with a learnable operator: adding one is adding a file here."""
 
-from pgso.convs.registry import CONVS, Conv, load_all
+from pgso.convs.architecture import CONVS, Conv, load_all
 
 load_all()
 

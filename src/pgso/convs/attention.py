@@ -9,7 +9,7 @@ from torch.nn.functional import leaky_relu
 
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn, weighted_product
-from pgso.graph.edges import softmax_over_edges, source_values, target_values
+from pgso.graph.edge_values import softmax_over_edges, source_values, target_values
 from pgso.gso.channels import ChannelShift
 from pgso.gso.operator import EntryShift, NodeShift, OnPattern, ShiftOperator
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear, as_features
-from pgso.convs.registry import CONVS, Conv, OnGraph
+from pgso.convs.architecture import CONVS, Conv, OnGraph
+from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 from pgso.gso.presets import resolve

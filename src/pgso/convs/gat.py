@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
+from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.attention import AttendedShift
-from pgso.convs.features import Features, Linear, as_features, check_dropout, dense_dropout
-from pgso.convs.registry import CONVS, Conv, OnGraph
+from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dense_dropout
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear
-from pgso.convs.registry import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.sparse_features import Features, Linear
 from pgso.gso.module import PGSO
 
 

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear, SparseFeatures, as_features
-from pgso.convs.registry import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.sparse_features import Features, Linear, SparseFeatures, as_features
 from pgso.gso.module import PGSO
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from pgso.convs.features import Features, Linear
-from pgso.convs.registry import CONVS, Conv, OnGraph, as_operator, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, as_operator, transform_and_propagate
+from pgso.convs.sparse_features import Features, Linear
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pgso.data.task import Task
 from pgso.graph import Graph, Relations
-from pgso.graph.structure import inverse
+from pgso.graph.pattern import inverse
 
 LARGE = 50_000  # nodes from which on features do not stay in the cache, and the order matters
 MOST_BYTES = 2**32  # of features that are copied for it; larger ones may be mapped from a file

@@ -111,7 +111,7 @@ class Task:
             >>> Task.from_data(Data(edge_index=edges, y=torch.tensor([0, 1, 0, 1]), num_nodes=4))
             Task(in memory: 1 graph, 4 nodes, 4 edges, 4 features, 2 classes, accuracy)
         """
-        from pgso.data.memory import arrays_from_data
+        from pgso.data.pyg import arrays_from_data
 
         return cls.of(name, arrays_from_data(data, seed))
 

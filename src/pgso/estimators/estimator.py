@@ -16,7 +16,7 @@ from pgso.data import Task
 from pgso.data.arrays import Array, Arrays, Split
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError, UnknownNameError
-from pgso.estimators.columns import check_columns, remember_columns
+from pgso.estimators.column_names import check_columns, remember_columns
 from pgso.finding import find
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size, needed
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size, needed
 
 for _path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
     import_module(f"pgso.experiments.{_path.stem}")

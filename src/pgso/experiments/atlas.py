@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from pgso.data import DATASETS
 from pgso.data.places import data_root
 from pgso.data.sources.planted import WORLDS
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer, group, mean_and_interval, new_figure, save, table
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, RunSpec

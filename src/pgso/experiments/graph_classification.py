@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgso.experiments.classification import points, results
 from pgso.experiments.published import PUBLISHED
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     footer,
     group,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pgso.experiments.classification import points, results
 from pgso.experiments.published import PUBLISHED
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer
 from pgso.experiments.tuned import CONVS, OPERATORS, tuned_runs
 from pgso.records import RunRecord, RunSpec

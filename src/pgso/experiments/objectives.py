@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer, group, scores, table
 from pgso.records import RunRecord, RunSpec
 from pgso.report.labels import plain, signed

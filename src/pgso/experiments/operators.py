@@ -7,7 +7,7 @@ from pathlib import Path
 import networkx
 import numpy as np
 
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import new_figure, save, table
 from pgso.gso.presets import PRESETS
 from pgso.records import RunRecord, RunSpec

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
     footer,

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from pgso.experiments.registry import EXPERIMENTS, Experiment, Size
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
 from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import has_direction

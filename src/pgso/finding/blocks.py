@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pgso.finding.preparation import standardised
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
+from pgso.finding.scaling import standardised
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from torch import Tensor
 import pgso
 from pgso.data import Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
-from pgso.data.memory import is_collection
+from pgso.data.pyg import is_collection
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
+from pgso.finding.graph_numbers import graph_statistics
 from pgso.finding.head import Head
 from pgso.finding.illustration import some_predictions, spectrum_of
-from pgso.finding.inputs import problem_from
+from pgso.finding.in_memory import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
-from pgso.finding.rungs.features import NO_GRAPH
+from pgso.finding.rungs.no_graph import NO_GRAPH
 from pgso.finding.rungs.own import GCN
 from pgso.finding.signal import signal_of, with_signal
-from pgso.finding.statistics import graph_statistics
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec

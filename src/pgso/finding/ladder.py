@@ -14,7 +14,7 @@ from pgso.finding.evidence import Evidence, compare
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import Block, Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, Rung
-from pgso.finding.rungs.features import NO_GRAPH
+from pgso.finding.rungs.no_graph import NO_GRAPH
 from pgso.finding.rungs.own import GCN, GIN
 from pgso.finding.scores import Readout, losses, score, temperature
 from pgso.finding.threads import threads_for

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from pgso.finding.blocks import Word
-from pgso.finding.preparation import principal_components
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Fit
+from pgso.finding.scaling import principal_components
 from pgso.records.spec import SevenNumbers
 
 ROWS = 384  # labels that S is learned on, at most: a step costs rows³

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
-from pgso.finding.preparation import Preparation
+from pgso.finding.scaling import Preparation
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.objectives.scale import Scale

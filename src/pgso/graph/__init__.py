@@ -1,13 +1,13 @@
 """The graph, prepared once: sorted, merged, with degrees and transpose."""
 
-from pgso.graph.cache import as_graph
-from pgso.graph.edges import EdgeList
+from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
+from pgso.graph.pattern import Pattern, Structure
+from pgso.graph.prepared import as_graph
 from pgso.graph.product import product, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations
 from pgso.graph.sample import Sample
-from pgso.graph.structure import Pattern, Structure
 
 __all__ = [
     "EdgeList",

@@ -11,8 +11,8 @@ from torch import Tensor
 from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type, weight_type
 from pgso.graph.memo import for_any_mode
+from pgso.graph.pattern import Pattern, Structure, inverse
 from pgso.graph.sample import Sample
-from pgso.graph.structure import Pattern, Structure, inverse
 
 if TYPE_CHECKING:
     import networkx

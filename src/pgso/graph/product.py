@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from pgso.graph.structure import Pattern
+from pgso.graph.pattern import Pattern
 
 if TYPE_CHECKING:
-    from pgso.graph.edges import EdgeList
+    from pgso.graph.edge_values import EdgeList
     from pgso.graph.graph import Graph
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")  # we know

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph.cache import as_graph
 from pgso.graph.graph import Graph
+from pgso.graph.prepared import as_graph
 
 
 class Relations:

@@ -14,8 +14,8 @@ from torch_geometric.nn import (
 )
 
 from pgso.convs import CONVS
-from pgso.convs.features import Features, Linear, as_features, check_dropout, dropout
-from pgso.convs.registry import OnGraph
+from pgso.convs.architecture import OnGraph
+from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO, operators_on

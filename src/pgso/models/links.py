@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from torch import Tensor, nn
 
-from pgso.convs.features import Features
+from pgso.convs.sparse_features import Features
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO

@@ -1,6 +1,6 @@
 """Beyond one batch and one machine: sampled neighbours, row blocks, several processes."""
 
-from pgso.scale.features import mapped_features
+from pgso.scale.feature_rows import mapped_features
 from pgso.scale.inference import predict_by_layer
 from pgso.scale.loader import NeighborLoader, SampledBatch
 from pgso.scale.sampler import NeighborSampler

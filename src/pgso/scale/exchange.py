@@ -6,8 +6,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from pgso.convs.features import SparseFeatures, as_features
-from pgso.convs.registry import Conv
+from pgso.convs.architecture import Conv
+from pgso.convs.sparse_features import SparseFeatures, as_features
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.convs.features import as_features
+from pgso.convs.sparse_features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
 from pgso.scale import ranks
-from pgso.scale.features import FeatureRows
+from pgso.scale.feature_rows import FeatureRows
 from pgso.scale.sampler import ALL, NeighborSampler
 
 Rows = Callable[[Tensor], Any]  # nodes (b,) -> their features (b, F)

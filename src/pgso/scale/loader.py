@@ -11,7 +11,7 @@ from torch import Tensor
 from pgso.data import Task
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.scale.features import FeatureRows
+from pgso.scale.feature_rows import FeatureRows
 from pgso.scale.sampler import ALL, NeighborSampler
 
 

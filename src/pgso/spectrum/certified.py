@@ -12,7 +12,7 @@ from pgso.gso.channels import ChannelShift
 from pgso.gso.operator import NodeShift, ShiftOperator
 from pgso.gso.parameters import Scalar
 from pgso.gso.shift import shift
-from pgso.spectrum.undirected import undirected
+from pgso.spectrum.assumption import undirected
 
 OnGraph = Graph | Tensor | ShiftOperator
 Parameters = str | Sequence[Scalar] | Tensor | None

@@ -11,10 +11,10 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
+from pgso.spectrum.assumption import undirected
 from pgso.spectrum.kernel_polynomial import Density, density
 from pgso.spectrum.lanczos import NotConvergedError, eigenvalues
 from pgso.spectrum.optimal_interval import interval
-from pgso.spectrum.undirected import undirected
 
 LARGEST = 1e150  # entries and degrees beyond it overflow when they are squared
 

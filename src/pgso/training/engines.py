@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.training.memory import keep_freed_memory
+from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.threads import one_thread
 from pgso.training.workers import Records, RunOne, run_in_workers
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.training.memory import keep_freed_memory
+from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.threads import one_thread
 
 RunOne = Callable[[RunSpec, str | Path | None], RunRecord]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
-from pgso.data.edges import merged
-from pgso.data.own.features import FeatureTable, read_array, read_table
+from pgso.data.edge_lists import merged
+from pgso.data.own.feature_file import FeatureTable, read_array, read_table
 from pgso.data.own.kinds import is_number
 from pgso.data.own.preparation import Preparation
 from pgso.data.own.table import PARTS, Row, check_widths, encode_labels, part_of, read_rows

@@ -7,7 +7,7 @@ import numpy as np
 from pgso.data.archive import read_archive
 from pgso.data.arrays import Arrays, check_finite, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.edges import both_directions, distinct
+from pgso.data.edge_lists import both_directions, distinct
 from pgso.data.text import read_numbers
 
 FOLDER = "arxiv_2023"

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_choice
-from pgso.data.edges import merged
+from pgso.data.edge_lists import merged
 from pgso.data.own.kinds import fit_preparation
 from pgso.data.own.table import Row
 from pgso.data.splits import split_each_class

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgso.data.arrays import Arrays
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.edges import both_directions
+from pgso.data.edge_lists import both_directions
 from pgso.data.splits import split_at_random
 from pgso.errors import InputError
 

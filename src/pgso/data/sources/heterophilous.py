@@ -9,7 +9,7 @@ from pgso.data.archive import read_archive
 from pgso.data.arrays import Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.download import fetch_with_pyg
-from pgso.data.edges import both_directions
+from pgso.data.edge_lists import both_directions
 from pgso.data.splits import masks_to_split
 from pgso.errors import InputError
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array, Arrays, check_range
-from pgso.data.cache import cached
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.download import fetch_zip
-from pgso.data.edges import both_directions, distinct
+from pgso.data.edge_lists import both_directions, distinct
 from pgso.data.molecules import ATOM_CATEGORIES
+from pgso.data.processed import cached
 from pgso.data.text import read_lines, read_numbers
 from pgso.errors import InputError
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
-from pgso.data.edges import both_directions, without_loops
+from pgso.data.edge_lists import both_directions, without_loops
 from pgso.data.splits import split_at_random
 from pgso.data.text import read_lines
 from pgso.errors import InputError

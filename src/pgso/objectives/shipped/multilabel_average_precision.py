@@ -1,6 +1,6 @@
 """Average precision of several labels."""
 
-from pgso.objectives.labels import MultiLabel
+from pgso.objectives.multilabel import MultiLabel
 from pgso.objectives.objective import OBJECTIVES, Array
 from pgso.objectives.ranking import average_precision
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pgso.models.gnn import GNN
 from pgso.scale import ranks
 from pgso.scale.exchange import distribute
-from pgso.scale.features import FeatureRows
+from pgso.scale.feature_rows import FeatureRows
 from pgso.scale.partition import Partition
 from pgso.training.loops.loop import Run
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pgso import Graph
-from pgso.finding.statistics import adjusted_homophily, graph_statistics
+from pgso.finding.graph_numbers import adjusted_homophily, graph_statistics
 from tests.finding.problems import generated
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from pgso.graph import EdgeList
-from pgso.graph.edges import softmax_over_edges, source_values, sum_over_edges, target_values
+from pgso.graph.edge_values import softmax_over_edges, source_values, sum_over_edges, target_values
 from tests.strategies import edge_lists, random_features
 
 

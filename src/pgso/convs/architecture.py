@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn.inits import reset
 
-from pgso.convs.features import Features, Linear, as_features
+from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.explanation import EdgeMasking

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pgso.convs.features import Linear, SparseFeatures, as_features, dropout
+from pgso.convs.sparse_features import Linear, SparseFeatures, as_features, dropout
 from pgso.errors import InputError
 
 DENSE = torch.randn(40, 30, generator=torch.Generator().manual_seed(0)).relu()

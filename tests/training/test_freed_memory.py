@@ -6,7 +6,7 @@ import pytest
 
 FAULTS = """
 import resource, sys
-from pgso.training.memory import keep_freed_memory
+from pgso.training.freed_memory import keep_freed_memory
 
 if sys.argv[1] == "kept":
     keep_freed_memory()

@@ -4,8 +4,8 @@ import os
 import numpy as np
 import pytest
 
-from pgso.data import cache
-from pgso.data.cache import cached
+from pgso.data import processed
+from pgso.data.processed import cached
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_changed_file_or_version_gets_a_new_copy(raw, cache_folder, monkeypatc
     cached("name", [raw], build)
     os.utime(raw, ns=(1, 1))
     cached("name", [raw], build)
-    monkeypatch.setattr(cache, "VERSION", cache.VERSION + 1)
+    monkeypatch.setattr(processed, "VERSION", processed.VERSION + 1)
     cached("name", [raw], build)
     assert len(list(cache_folder.iterdir())) == 4
 
@@ -94,7 +94,7 @@ def test_a_read_only_place_is_left_alone(raw, cache_folder):
 def _build_many_times(path):
     for _ in range(30):
         assert_built(cached("name", [path], build))
-        for copy in cache.processed_root().glob("*.safetensors"):
+        for copy in processed.processed_root().glob("*.safetensors"):
             copy.unlink(missing_ok=True)
 
 

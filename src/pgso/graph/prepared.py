@@ -11,8 +11,8 @@ from pgso.errors import InputError
 from pgso.graph.checks import check_edge_index
 from pgso.graph.graph import Graph, NumNodes
 from pgso.graph.memo import Memo, for_any_mode, state_of
+from pgso.graph.pattern import Structure
 from pgso.graph.readers import edges_of_data
-from pgso.graph.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.utils import coalesce, to_undirected
 
-from pgso.data.edges import both_directions, distinct, merged, without_loops
+from pgso.data.edge_lists import both_directions, distinct, merged, without_loops
 from pgso.errors import InputError
 
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)

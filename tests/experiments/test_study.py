@@ -1,5 +1,5 @@
 from pgso.experiments.recipes import EXPERIMENTS
-from pgso.experiments.registry import Size
+from pgso.experiments.study import Size
 from pgso.records import RunRecord
 
 

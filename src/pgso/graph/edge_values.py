@@ -9,7 +9,7 @@ from torch.nn.functional import embedding_bag
 
 from pgso.graph.checks import weight_type
 from pgso.graph.graph import Graph
-from pgso.graph.structure import Pattern
+from pgso.graph.pattern import Pattern
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pgso import Graph, RunSpec, fit
-from pgso.training.spectra import FRAMES, SHOWN, spectra_of, surroundings
+from pgso.training.densities import FRAMES, SHOWN, spectra_of, surroundings
 
 
 @pytest.fixture(scope="module")
