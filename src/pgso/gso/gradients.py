@@ -13,7 +13,7 @@ The gradients of o, l and r need dot products of rows only. Let q = g · x (row 
 
 No gradient per edge is formed, and nothing is kept but x and y. The price is a difference: where
 o x is much larger than the rest of y, it loses digits. The caller then leaves o out of P and adds
-o x itself (:meth:`pgso.gso.operator.NodeShift.mixes` decides). How o, l and r depend on S is left
+o x itself (:meth:`pgso.gso.node_shift.NodeShift.mixes` decides). How o, l and r depend on S is left
 to autograd: they are vectors, and cheap.
 """
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph, weighted_product
 from pgso.gso.channels import ChannelShift
-from pgso.gso.operator import NodeShift
+from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
 from pgso.spectrum.expressions import expression_interval
 from pgso.spectrum.interval import discs, ends, gershgorin_interval

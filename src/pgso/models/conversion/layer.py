@@ -9,8 +9,9 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
-from pgso.gso.operator import EntryShift, OnPattern, ShiftOperator
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
 from pgso.models.conversion.reading import Reading, as_edges

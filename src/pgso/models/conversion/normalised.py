@@ -8,8 +8,8 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 
 from pgso.graph import EdgeList
+from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
-from pgso.gso.operator import EntryShift, OnPattern
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.models.conversion.reading import Reading
