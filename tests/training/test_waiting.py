@@ -10,10 +10,8 @@ from torch import nn
 
 import pgso
 from pgso.data.load import task_of
-from pgso.errors import InputError
-from pgso.scale import ranks
+from pgso.scale.place import Place
 from pgso.training.criterion import Criterion
-from pgso.training.device import device_of
 from pgso.training.fit import fit
 from pgso.training.loops.graphs import Graphs
 from pgso.training.loops.loop import Run
@@ -24,37 +22,6 @@ from tests.training.tasks import karate, minesweeper, shapes
 
 SOURCE = Path(pgso.__file__).parent
 WAITING = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__")
-
-
-def test_auto_is_a_gpu_if_there_is_one(monkeypatch):
-    assert device_of() == device_of("auto") == device_of("cpu") == torch.device("cpu")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert device_of() == torch.device("cuda")
-    assert device_of("cuda:1") == torch.device("cuda", 1)
-    with pytest.raises(InputError, match="there is no cuda:2: torch sees 2 GPUs here"):
-        device_of("cuda:2")
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("gpu", "no device is called 'gpu'; choose cpu, cuda"),
-        ("meta", "runs compute on cpu or cuda, not on meta"),
-        ("cuda", "there is no cuda: torch sees 0 GPUs here"),
-    ],
-)
-def test_a_device_that_is_not_there_is_refused(monkeypatch, name, problem):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=problem):
-        fit(karate(), device=name)
-
-
-def test_processes_of_torchrun_keep_their_own_device(monkeypatch):
-    monkeypatch.setattr(ranks, "num_ranks", lambda: 2)
-    assert device_of() == device_of("cpu") == ranks.device()
-    with pytest.raises(InputError, match="leave out device 'cuda:1'"):
-        device_of("cuda:1")
 
 
 def test_the_record_says_where_it_was_computed():
@@ -86,7 +53,7 @@ def test_losses_are_computed_where_the_run_is(name, shapes_root):
     loop_class, spec = LOOPS[name]
     task = task_of(spec, shapes_root)
     meta = torch.device("meta")
-    loop = loop_class(Run(spec, task, Criterion.of(spec, task, meta), task.val, meta))
+    loop = loop_class(Run(spec, task, Criterion.of(spec, task, meta), task.val, Place(meta)))
     network = Reports(task.num_outputs)
     for loss, _ in loop.losses(network, 0):
         assert loss.device == meta
