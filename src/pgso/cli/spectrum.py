@@ -37,8 +37,8 @@ def spectrum(
             metavar="DATASET_OR_FILE",
             autocompletion=choices.dataset_names,
             help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
-            "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default the "
-            "record's dataset.",
+            "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
+            "the record's dataset.",
         ),
     ] = None,
     preset: Annotated[str, typer.Option(help="The operator, see `pgso list presets`.")] = "gcn",
