@@ -97,8 +97,8 @@ def compare(
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
+    from pgso.scale.place import device_of
     from pgso.training.densities import spectra_of
-    from pgso.training.device import device_of
     from pgso.training.engines import run_all
 
     if len(missing) < len(specs):

@@ -36,8 +36,9 @@ def spectrum(
         typer.Argument(
             metavar="DATASET_OR_FILE",
             autocompletion=choices.dataset_names,
-            help="A dataset's name or folder, an edge list (.csv: source,target[,weight]), "
-            "or a scipy sparse matrix (.npz); with --record by default the record's dataset.",
+            help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
+            "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
+            "the record's dataset.",
         ),
     ] = None,
     preset: Annotated[str, typer.Option(help="The operator, see `pgso list presets`.")] = "gcn",
@@ -113,7 +114,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     from pgso.training.base import on_base
 
     path = Path(source)
-    if path.is_file() and path.suffix == ".csv":
+    if path.is_file() and path.suffix in (".csv", ".tsv", ".txt", ".edges"):
         graph = read_edge_list(path)
     elif path.is_file() and path.suffix == ".npz":
         graph = read_sparse_matrix(path)

@@ -68,7 +68,7 @@ def sweep(
         choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
 
     from pgso.data.load import task_of
-    from pgso.training.device import device_of
+    from pgso.scale.place import device_of
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
 

@@ -95,7 +95,6 @@ def train(
 
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
-        from pgso.training.device import device_of
         from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []
@@ -104,8 +103,7 @@ def train(
 
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * num_trainings(spec)
-        with joined(), progress(console, dataset, passes, "epochs") as advance:
-            place = device_of(device)
+        with joined(device) as place, progress(console, dataset, passes, "epochs") as advance:
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:

@@ -131,17 +131,19 @@ class NodeShift(OnPattern):
         """In numpy, whose small operations take a third of torch's time."""
         graph = self._graph()
         alpha, m2, left, right, a = (part.detach().numpy() for part in self.tables)
-        received, sent, count = graph.neighbour_weight, graph.sent_weight, None
+        received, sent, count, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
         if self.index is not None:  # all nodes of a degree at once
             assert graph.degree_classes is not None
             received, _, count = graph.degree_classes
             sent = received * count
+        elif graph.loops is not None:
+            loops = np.abs(graph.loops.detach().numpy())
         got, given = received.detach().numpy(), sent.detach().numpy()
         typical = (given @ right) / max(given.sum(), 1e-300)
         outer = m2 * left
-        rest = np.abs(outer) * got * typical
+        rest = np.abs(outer) * (got * typical + loops * right)
         # Nodes without edges or without a power have no gradient to lose.
-        own = np.abs(alpha + a * outer * right) * ((got > 0) & (left != 0))
+        own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
         if not (m2 != 0).all() or (own > MOST_OF_ONE * rest).any():
             return False
         if count is not None:

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -129,6 +130,7 @@ def _start_ray(ray: Any, address: str | None) -> None:
 
     A wrong address is refused after ten seconds; Ray alone would try for minutes.
     """
+    address = address or os.environ.get("RAY_ADDRESS") or None  # as ray.init does
     host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
     if address is not None and host is None and address not in ("auto", "local"):
         raise InputError(
@@ -137,8 +139,7 @@ def _start_ray(ray: Any, address: str | None) -> None:
         )
     try:
         if host is not None:
-            with socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE):
-                pass
+            _check_for_http2(host[1].strip("[]"), int(host[2]))
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (OSError, RuntimeError, ValueError, OverflowError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -146,6 +147,25 @@ def _start_ray(ray: Any, address: str | None) -> None:
             f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
             "or start one with ray start --head"
         ) from None
+
+
+def _check_for_http2(host: str, port: int) -> None:
+    """Raise an OSError unless something at this address speaks HTTP/2, as every Ray server does.
+
+    Both sides of HTTP/2 open with a frame of settings: 3 bytes of length, then 4 for its type.
+    """
+    deadline = time.monotonic() + RAY_PATIENCE
+    with socket.create_connection((host, port), RAY_PATIENCE) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+        answer = b""
+        while len(answer) < 4:
+            connection.settimeout(max(deadline - time.monotonic(), 0.001))
+            piece = connection.recv(4 - len(answer))
+            if not piece:
+                raise OSError("what listens there closes the connection")
+            answer += piece
+    if answer[3] != 4:
+        raise OSError("what listens there is not Ray")
 
 
 def _absolute(path: str | Path | None) -> str | None:

@@ -5,7 +5,6 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy
@@ -22,14 +21,13 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
-from pgso.scale import ranks
+from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.closed_form import find_operator
-from pgso.training.device import device_of
 from pgso.training.session import Divergence, Session
-from pgso.training.threads import one_thread, wants_threads
+from pgso.training.threads import one_thread, threads, wants_threads
 
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
@@ -45,7 +43,7 @@ def fit(
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 50,
-    device: str | torch.device | None = None,
+    device: Where = None,
 ) -> RunRecord:
     """Run one spec to the end. The same spec on the same machine gives the same record but times.
 
@@ -61,7 +59,8 @@ def fit(
             ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
         device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
-            GPU if there is one, and the default.
+            GPU if there is one, and the default. In one of several processes, the place that
+            :func:`pgso.scale.ranks.joined` gives.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -72,7 +71,8 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
-    state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
+    place = place_of(device)
+    state = place.text_of_first(state_of(spec.dataset))  # before it is read
     if spec.head == "closed_form":
         if save is not None:
             raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
@@ -80,10 +80,10 @@ def fit(
     with _ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=device)
-    if save is not None and session.best_weights and ranks.rank() == 0:
+    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=place)
+    if save is not None and session.best_weights and place.is_first:
         save_model(Path(save), session)
-    if away is not None and ranks.rank() == 0:
+    if away is not None and place.is_first:
         away.remove()
     return record.model_copy(update={"data": state})
 
@@ -99,7 +99,7 @@ def fit_task(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint | None = None,
-    device: str | torch.device | None = None,
+    device: Where = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
@@ -109,15 +109,15 @@ def fit_task(
     """
     task = task.scored_by(spec.objective)
     check_task(spec, task)
-    place = device_of(device)
+    place = place_of(device)
     with _ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
         if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
             task = in_fast_order(task)
     with (
         _ONE_AT_A_TIME,
-        nullcontext() if wants_threads(task) else one_thread(),
-        torch.random.fork_rng(devices=[place] if place.type == "cuda" else []),
+        threads(place.threads if wants_threads(task) else 1),
+        torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
         return _fit(spec, task, watch, checkpoint, place)
 
@@ -127,14 +127,14 @@ def _fit(
     task: Task,
     watch: Watcher | None,
     checkpoint: Checkpoint | None,
-    device: torch.device,
+    place: Place,
 ) -> tuple[Session, RunRecord]:
     if not is_choice(spec):
-        session = Session(spec, task, device)
+        session = Session(spec, task, place)
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        session = Session(candidate, task, device)
+        session = Session(candidate, task, place)
         return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
 
     started = time.perf_counter()
@@ -165,7 +165,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             break
         if watch is not None:
             watch(session)
-        if checkpoint is not None and ranks.rank() == 0 and checkpoint.is_due(session):
+        if checkpoint is not None and session.place.is_first and checkpoint.is_due(session):
             checkpoint.save(session)
 
     at, curves = session.best_epoch, session.curves
@@ -241,7 +241,8 @@ def _check_relations(spec: RunSpec, task: Task) -> None:
 
 def _check_together(session: Session, checkpoint: Path) -> None:
     """All processes must take a run up at the same epoch."""
-    if ranks.total(session.epoch) != session.epoch * ranks.num_ranks():
+    place = session.place
+    if place.total(session.epoch) != session.epoch * place.num_ranks:
         raise InputError(
             f"the processes see different checkpoints at {checkpoint}; "
             "choose a folder that all machines share with --out"

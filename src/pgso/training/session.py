@@ -12,10 +12,9 @@ from pgso.errors import InputError
 from pgso.models.build import build_model
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
-from pgso.scale import ranks
+from pgso.scale.place import Where, place_of
 from pgso.training.criterion import Criterion
 from pgso.training.curves import Curves, seven_numbers
-from pgso.training.device import device_of
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.operator_learning import OperatorLearning
@@ -42,21 +41,22 @@ class Session:
     Args:
         spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
         task: The data of the spec.
-        device: Where the run computes, see :func:`pgso.training.device.device_of`.
+        device: Where the run computes, as in :func:`pgso.fit`.
     """
 
-    def __init__(self, spec: RunSpec, task: Task, device: torch.device | str | None = None) -> None:
+    def __init__(self, spec: RunSpec, task: Task, device: Where = None) -> None:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
-        self.device = device_of(device)
+        self.place = place_of(device)
+        self.device = self.place.device
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
         learned = self.criterion.learned(task)
         self.learned_y = learned.y[self.scoring.scored]
         self.model = build_model(spec, task).to(self.device)
-        run = Run(spec, learned, self.criterion, self.scoring.scored, self.device)
+        run = Run(spec, learned, self.criterion, self.scoring.scored, self.place)
         self.loop = loop_of(run, self.model)
-        self.network = ranks.data_parallel(self.model)
+        self.network = self.place.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
@@ -93,12 +93,12 @@ class Session:
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
-        if ranks.num_ranks() > 1:  # else those that resume from a checkpoint would share one state
-            torch.manual_seed(hash((self.spec.seed, self.epoch, ranks.rank())))
+        if self.place.num_ranks > 1:  # else those that resume a checkpoint would share one state
+            torch.manual_seed(hash((self.spec.seed, self.epoch, self.place.rank)))
         self.model.train()
         loss = self._train()
         self.scheduler.step()
-        ranks.average(value for value in self.model.buffers() if value.is_floating_point())
+        self.place.average(value for value in self.model.buffers() if value.is_floating_point())
         out, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
         self.record(loss, out)
@@ -127,7 +127,7 @@ class Session:
         return mean if steps < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
-        mean = ranks.total(loss.item()) / ranks.num_ranks()
+        mean = self.place.total(loss.item()) / self.place.num_ranks
         self._check_finite("loss", mean)
         return mean
 
@@ -135,7 +135,7 @@ class Session:
         self.optimiser.zero_grad()
         self.learning.backward(loss, held_out, self.epoch)
         if held_out is not None:  # torch averages the gradients of the other loss alone
-            ranks.average(scalar.grad for scalar in self.learning.scalars)
+            self.place.average(scalar.grad for scalar in self.learning.scalars)
         self.optimiser.step()
         self._limit_radius()
 
