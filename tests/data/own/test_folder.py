@@ -230,6 +230,15 @@ def test_columns_of_zeros_and_ones_are_labels(write):
     )
 
 
+def test_a_first_line_of_a_node_and_a_number_is_no_header(write):
+    numbers = "ann,1\nbob,2\ncid,3\ndan,4\neve,5\nfay,6\n"
+    task = load_task(write(labels=None, targets=numbers))
+    assert task.targets == ("target",)
+    assert task.y.flatten().tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match="line 1: column 'target': expected a finite number"):
+        load_task(write(labels=None, targets=numbers.replace("ann,1", "ann,inf")))
+
+
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
@@ -238,6 +247,8 @@ def test_columns_of_zeros_and_ones_are_labels(write):
         ({"labels": None, "targets": "node,a\nann,x\n"}, "line 2: column 'a': expected a finite"),
         ({"labels": None, "targets": "node,a\nann,1\nann,2\n"}, "'ann' was described in line 2"),
         ({"labels": None, "targets": "1,2\n3,4\n"}, "several columns need a header"),
+        ({"labels": None, "targets": "ann,2,3\nbob,4,5\n"}, "several columns need a header"),
+        ({"splits": "ann,train\nbob,val\nann,test\n"}, "line 3: .* a part in line 1 already"),
         ({"labels": None, "targets": "node,a\nann,\n"}, "holds no number to learn from"),
         (
             {"labels": None, "targets": TARGETS, "splits": "node,split\ncid,train\n"},
@@ -302,4 +313,10 @@ def test_without_a_relation_column_there_are_none(tmp_path):
 def test_a_relation_that_is_a_word_of_terms_is_refused(tmp_path, name):
     edges = f"source,target,relation\na,b,{name}\nb,c,likes\nc,d,likes\n"
     with pytest.raises(InputError, match="line 2: a relation cannot be called"):
+        load_task(write_kinds(tmp_path / "kinds", edges))
+
+
+def test_a_column_that_names_single_edges_is_no_relation(tmp_path):
+    edges = "source,target,relation\n" + "".join(f"a,b,edge {k}\n" for k in range(1001))
+    with pytest.raises(InputError, match="has 1001 relations, at most 1000 are allowed"):
         load_task(write_kinds(tmp_path / "kinds", edges))

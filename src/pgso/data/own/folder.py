@@ -8,6 +8,7 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
 from pgso.data.edge_lists import merged
+from pgso.data.limits import check_relations
 from pgso.data.own.feature_file import FeatureTable, read_array, read_table
 from pgso.data.own.kinds import is_number
 from pgso.data.own.preparation import Preparation
@@ -117,10 +118,14 @@ def load_folder(
         edge_index, total = merged(pairs, weight, n, undirected, source)
     else:
         relations = {}
-        for kind in dict.fromkeys(kinds):
-            own = np.array([other == kind for other in kinds])
-            of_kind = None if weight is None else weight[own]
-            relations[kind] = merged(pairs[:, own], of_kind, n, undirected, source)
+        names = list(dict.fromkeys(kinds))
+        check_relations(len(names), source)
+        places = {name: place for place, name in enumerate(names)}
+        kind_of = np.array([places[kind] for kind in kinds])
+        for place, name in enumerate(names):
+            mask = kind_of == place
+            of_kind = None if weight is None else weight[mask]
+            relations[name] = merged(pairs[:, mask], of_kind, n, undirected, source)
         # Together they are the sum of their parts, in which an edge may be of several kinds.
         edge_index, total = _summed(relations.values(), n)
     return Arrays(
@@ -241,11 +246,15 @@ def _split(path: Path, nodes: dict[str, int], y: Array) -> Split | None:
     rows = _body(path, nodes)
     check_widths(rows, 1, 2)
     part, unknown = np.full(len(nodes), -1), is_unknown(y)
+    lines: dict[int, int] = {}
     for i, row in enumerate(rows):
         alone = len(row.cells) == 1
         if alone and i >= len(nodes):
             raise row.error(f"there are more lines than the {len(nodes)} nodes")
         node = i if alone else _node(row, 0, nodes)
+        if node in lines:
+            raise row.error(f"the node of this line was given a part in line {lines[node]} already")
+        lines[node] = row.line
         part[node] = part_of(row, len(row.cells) - 1)
         if part[node] >= 0 and unknown[node]:
             raise row.error("a node without a label cannot be part of the split")
