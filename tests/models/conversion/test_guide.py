@@ -13,8 +13,8 @@ from pgso.errors import InputError
 from pgso.models.conversion import Converted, converts
 from pgso.models.conversion.layer import ADAPTERS
 
-DOCS = Path(__file__).parents[3] / "docs"
-GUIDE = (DOCS / "convert.md").read_text()
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs/convert.md").read_text()
 
 
 def code_of(page):
@@ -23,7 +23,7 @@ def code_of(page):
 
 def test_an_adapter_is_written_as_its_guide_says():
     kinds = set(ADAPTERS)
-    page = DOCS / "adapter.md"
+    page = ROOT / "docs/adapter.md"
     # PyG writes the messages of a layer to a module, for which it needs the layer's source.
     module = types.ModuleType("lazy_adapter")
     sys.modules[module.__name__] = module
@@ -45,7 +45,7 @@ def test_a_kind_of_layer_has_one_adapter():
 
 
 def test_the_code_of_the_guide_runs(capsys):
-    exec(compile(code_of(DOCS / "convert.md"), "docs/convert.md", "exec"), {})
+    exec(compile(code_of(ROOT / "docs/convert.md"), "docs/convert.md", "exec"), {})
     assert "PGSOParameters(m1=" in capsys.readouterr().out
 
 
