@@ -24,6 +24,7 @@ from pgso.models.conversion import (
     relations,
 )
 from pgso.models.conversion.layer import ADAPTERS, Converted
+from pgso.registry import load_plugins
 
 Sharing = Literal["pgso", "mpgso"]
 Only = str | type[nn.Module] | Collection[str | type[nn.Module]]
@@ -115,6 +116,8 @@ def _layers(model: nn.Module, wanted: set[str] | None) -> tuple[list[Any], list[
         layer: Any = model.get_submodule(name)
         if isinstance(layer, Converted) or (wanted is not None and name not in wanted):
             continue
+        if type(layer) not in ADAPTERS:
+            load_plugins("pgso.adapters")
         adapter: Any = ADAPTERS.get(type(layer))
         unknown = "no adapter is known for this kind of layer"
         reason = unknown if adapter is None else adapter.obstacle(layer)
