@@ -15,6 +15,7 @@ from pgso.cli.main import app
 from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.experiments import EXPERIMENTS
+from pgso.finding.rungs import FAMILIES
 from pgso.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ def blocks(page, language):
 
 @pytest.fixture
 def _registries_as_they_were(monkeypatch):
-    for registry in (CONVS, DATASETS, EXPERIMENTS, OBJECTIVES):
+    for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 

@@ -83,7 +83,7 @@ class Conv(EdgeMasking):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {operator})"
 
 
-CONVS: Registry[Any] = Registry("conv")
+CONVS: Registry[Any] = Registry("conv", plugins="pgso.convs")
 
 
 def as_operator(gso: "PGSO | str | None", preset: str) -> PGSO:

@@ -42,4 +42,4 @@ class Family(NamedTuple):
     rungs: Callable[[Search], Iterator[Rung]]
 
 
-FAMILIES: Registry[Family] = Registry("family of rungs")
+FAMILIES: Registry[Family] = Registry("family of rungs", plugins="pgso.rungs")

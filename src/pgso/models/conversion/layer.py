@@ -46,20 +46,36 @@ class Converted:
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
         """Why this layer cannot be converted, if so."""
-        if layer.aggr not in cls.aggregations:
-            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
+        nonlinear = cls.nonlinear(layer)
+        if nonlinear is not None:
+            return nonlinear
         if not cls.takes_pairs and isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
             return "it is made for two sets of nodes"
         if layer.node_dim != cls.nodes_along:
             return f"its node_dim is {layer.node_dim}, not {cls.nodes_along}"
+        if layer.flow != "source_to_target" and not cls.turns(layer):
+            return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
+        return None
+
+    @classmethod
+    def nonlinear(cls, layer: Any) -> str | None:
+        """Why no linear operator adds up the messages, if so."""
+        if layer.aggr not in cls.aggregations:
+            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
         return None
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """The S with which γ is the layer's own operator."""
         raise NotImplementedError
+
+    @staticmethod
+    def turns(layer: Any) -> bool:
+        """Whether the reversed flow is the same layer on the reversed graph."""
+        del layer
+        return True
 
     @staticmethod
     def num_hops(layer: Any) -> int:
@@ -95,7 +111,9 @@ class Converted:
             num_nodes = x.size(-2)
         gso = self.gso if gso is None else gso
         out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso))
-        return out
+        if edge_weight is None:
+            return out
+        return out.to(torch.promote_types(out.dtype, edge_weight.dtype))  # as PyG's messages are
 
     def on(
         self,
@@ -125,6 +143,11 @@ class Converted:
         """The edges in the direction of the layer's flow, which may change after conversion."""
         if self.flow == "source_to_target":
             return edge_index, edge_weight
+        if not self.turns(self):
+            raise InputError(
+                f"{type(self).__name__} takes the flow 'source_to_target' only: in the other flow "
+                "PyG's layer divides by degrees that γ does not have"
+            )
         if isinstance(edge_index, Graph):
             return edge_index.T, edge_weight
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
@@ -146,7 +169,7 @@ def one_set(x: Any) -> Tensor:
         if len(x) != 2 or x[0] is not x[1]:
             raise InputError(
                 "this converted layer takes the features of one set of nodes, a tensor of shape "
-                "(n, F), got a pair; SAGEConv, GraphConv, GINConv, GINEConv and GATConv take pairs"
+                "(n, F), got a pair; among others SAGEConv, GraphConv and GATConv take pairs"
             )
         x = x[0]
     out: Tensor = x
@@ -181,7 +204,8 @@ def converts(kind: type[MessagePassing]) -> Callable[[C], C]:
     """Decorate the class that layers of exactly this PyG kind become."""
 
     def add(adapter: C) -> C:
-        assert kind not in ADAPTERS, f"{kind.__name__} has two adapters"
+        if kind in ADAPTERS:
+            raise InputError(f"{kind.__name__} has an adapter already: {ADAPTERS[kind].__name__}")
         ADAPTERS[kind] = adapter
         return adapter
 
