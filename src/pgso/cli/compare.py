@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
+from pgso.cli import choices, folders
 from pgso.cli.baselines import judge
-from pgso.cli.main import app, examples
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
@@ -18,13 +18,12 @@ OPERATORS = ("fixed", "pgso", "mpgso")
 NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
 
 
-@app.command(
-    epilog=examples(
-        "pgso compare minesweeper --seeds 5",
-        "pgso compare ./my_graph --conv gat --set norm=batch",
-        "pgso compare karate --epochs 20 --json",
-        "pgso compare Cora --task link",
-    )
+@command(
+    "compare",
+    "pgso compare minesweeper --seeds 5",
+    "pgso compare ./my_graph --conv gat --set norm=batch",
+    "pgso compare karate --epochs 20 --json",
+    "pgso compare Cora --task link",
 )
 def compare(
     context: typer.Context,
@@ -57,6 +56,7 @@ def compare(
         bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
     ] = False,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -89,7 +89,7 @@ def compare(
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
     choices.start_early(engine, min(workers, len(missing)))
@@ -124,7 +124,7 @@ def compare(
         console.print(comparison_table(comparison))
         judgement.show(console, records[0])
         console.print(operator_table(records))
-    folder = out / choices.folder_of(spec)
+    folder = out / folders.folder_of(spec)
     spectra = spectra_of(records, data)
     page = write_report(
         records, folder, spectra, command=context.obj, reference=references, figures=figures

@@ -5,25 +5,23 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion, folders
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
 ExperimentName = Annotated[
     str,
-    typer.Argument(help="A name: pgso list experiments.", autocompletion=choices.experiment_names),
+    typer.Argument(
+        help="A name: pgso list experiments.", autocompletion=completion.experiment_names
+    ),
 ]
 Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
 
 
-@app.command(
-    epilog=examples(
-        "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2"
-    )
-)
+@command("run", "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2")
 def run(
     experiment: ExperimentName,
     quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
@@ -38,6 +36,7 @@ def run(
         typer.Option(help="Where ledgers are; results, or for a toy size --out/quick."),
     ] = None,
     data: choices.Data = None,
+    offline: choices.Offline = False,
 ) -> None:
     """Run a study. What is in its ledger or in --out, with today's numerics, is not run again."""
     from pgso.experiments import EXPERIMENTS, Size, needed
@@ -65,8 +64,8 @@ def run(
         ]
         if not missing:
             break
-        choices.check_destination("--out", out, folder=True)
-        choices.check_destination("--results", ledger)
+        folders.check_destination("--out", out, folder=True)
+        folders.check_destination("--results", ledger)
         choices.start_early(engine, min(workers, len(missing)))
         with progress(console, experiment, len(missing)) as advance:
 
@@ -96,11 +95,13 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog=examples("pgso report", "pgso report initialisations"))
+@command("report", "pgso report", "pgso report initialisations")
 def report(
     experiment: Annotated[
         str | None,
-        typer.Argument(help="One study; by default all.", autocompletion=choices.experiment_names),
+        typer.Argument(
+            help="One study; by default all.", autocompletion=completion.experiment_names
+        ),
     ] = None,
     results: Results = RESULTS,
     out: Annotated[
