@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from pgso.cli.main import app, loaded_commands
+from pgso.cli.main import loaded_commands
 from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.experiments import EXPERIMENTS

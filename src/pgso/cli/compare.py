@@ -8,6 +8,7 @@ import typer
 
 from pgso.cli import choices, folders
 from pgso.cli.baselines import judge
+from pgso.cli.effort import useful_workers
 from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -92,7 +93,8 @@ def compare(
     folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
-    choices.start_early(engine, min(workers, len(missing)))
+    used = useful_workers(missing, workers)
+    choices.start_early(engine, used)
 
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
@@ -100,6 +102,7 @@ def compare(
     from pgso.training.densities import spectra_of
     from pgso.training.device import device_of
     from pgso.training.engines import run_all
+    from pgso.training.threads import one_thread
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
@@ -114,7 +117,7 @@ def compare(
             name = "stronger" if record.spec in beside else record.spec.operator
             advance(f"{name}, seed {record.spec.seed}")
 
-        runs = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
+        runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
     records = [run for run in runs if run.spec not in beside]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
@@ -125,7 +128,8 @@ def compare(
         judgement.show(console, records[0])
         console.print(operator_table(records))
     folder = out / folders.folder_of(spec)
-    spectra = spectra_of(records, data)
+    with one_thread():  # of small products; several threads would wait for each other
+        spectra = spectra_of(records, data)
     page = write_report(
         records, folder, spectra, command=context.obj, reference=references, figures=figures
     )

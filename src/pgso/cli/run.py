@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from pgso.cli import choices, completion, folders
+from pgso.cli.effort import useful_workers
 from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -66,7 +67,8 @@ def run(
             break
         folders.check_destination("--out", out, folder=True)
         folders.check_destination("--results", ledger)
-        choices.start_early(engine, min(workers, len(missing)))
+        used = useful_workers(missing, workers)
+        choices.start_early(engine, used)
         with progress(console, experiment, len(missing)) as advance:
 
             def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
@@ -80,7 +82,7 @@ def run(
                 )
                 advance(f"{record.spec.dataset}, {how}")
 
-            run_all(missing, store, data, engine, workers, address, tell)
+            run_all(missing, store, data, engine, used, address, tell)
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
     aside = write_current(ledger, kept)
     console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
