@@ -9,9 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from typer.main import get_command
 
-from pgso.cli.main import app
+from pgso.cli.main import loaded_commands
 from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.experiments import EXPERIMENTS
@@ -63,7 +62,7 @@ COMMANDS = [
 @pytest.mark.parametrize("line", sorted({line for line in COMMANDS if line.startswith("pgso ")}))
 def test_commands_and_their_options_exist(line):
     _, name, *words = shlex.split(line, comments=True)
-    known = get_command(app).commands
+    known = loaded_commands()
     assert name in known
     options = {option for parameter in known[name].params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
+from pgso.cli import choices, folders
 from pgso.cli.baselines import judge
-from pgso.cli.main import app, examples
+from pgso.cli.effort import useful_workers
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
@@ -18,13 +19,12 @@ OPERATORS = ("fixed", "pgso", "mpgso")
 NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
 
 
-@app.command(
-    epilog=examples(
-        "pgso compare minesweeper --seeds 5",
-        "pgso compare ./my_graph --conv gat --set norm=batch",
-        "pgso compare karate --epochs 20 --json",
-        "pgso compare Cora --task link",
-    )
+@command(
+    "compare",
+    "pgso compare minesweeper --seeds 5",
+    "pgso compare ./my_graph --conv gat --set norm=batch",
+    "pgso compare karate --epochs 20 --json",
+    "pgso compare Cora --task link",
 )
 def compare(
     context: typer.Context,
@@ -57,6 +57,7 @@ def compare(
         bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
     ] = False,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -89,10 +90,11 @@ def compare(
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
-    choices.start_early(engine, min(workers, len(missing)))
+    used = useful_workers(missing, workers)
+    choices.start_early(engine, used)
 
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import write_report
@@ -100,6 +102,7 @@ def compare(
     from pgso.scale.place import device_of
     from pgso.training.densities import spectra_of
     from pgso.training.engines import run_all
+    from pgso.training.threads import one_thread
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
@@ -114,7 +117,7 @@ def compare(
             name = "stronger" if record.spec in beside else record.spec.operator
             advance(f"{name}, seed {record.spec.seed}")
 
-        runs = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
+        runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
     records = [run for run in runs if run.spec not in beside]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
@@ -124,8 +127,9 @@ def compare(
         console.print(comparison_table(comparison))
         judgement.show(console, records[0])
         console.print(operator_table(records))
-    folder = out / choices.folder_of(spec)
-    spectra = spectra_of(records, data)
+    folder = out / folders.folder_of(spec)
+    with one_thread():  # of small products; several threads would wait for each other
+        spectra = spectra_of(records, data)
     page = write_report(
         records, folder, spectra, command=context.obj, reference=references, figures=figures
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.main import command
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pgso.records.finding import FindingRecord, RungRecord
 
 
-@app.command(
-    epilog=examples("pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
-)
+@command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
 def find(
     dataset: choices.DatasetName,
     seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
@@ -27,10 +25,11 @@ def find(
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
 
     import pgso
@@ -47,7 +46,7 @@ def find(
         )
     record = found.record
     settings = [*filter(None, [objective]), *(options or [])]
-    name = "-".join(choices.slug(part) for part in (dataset, str(seed), *settings))
+    name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / f"find-{name}"
     record.write(folder / "finding.json")
     page = write_finding(record, folder)

@@ -8,19 +8,18 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.records.store import write_atomically
 
 
-@app.command(
-    epilog=examples(
-        "pgso predict best.safetensors Cora --to predictions.csv",
-        "pgso predict best.safetensors ./other_graph  # without labels",
-        "pgso predict links.safetensors Cora --links 50",
-    )
+@command(
+    "predict",
+    "pgso predict best.safetensors Cora --to predictions.csv",
+    "pgso predict best.safetensors ./other_graph  # without labels",
+    "pgso predict links.safetensors Cora --links 50",
 )
 def predict(
     model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
@@ -31,6 +30,7 @@ def predict(
         int, typer.Option(help="Of a link model: how many new links to write.", min=1)
     ] = 100,
     data: choices.Data = None,
+    offline: choices.Offline = False,
 ) -> None:
     """Write a table with what the model says about every node, every graph, or new links.
 
@@ -46,7 +46,7 @@ def predict(
     from pgso.training.prediction import predict_outputs
     from pgso.training.predictions import most_probable_links, prediction_table
 
-    choices.check_destination("--to", to)
+    folders.check_destination("--to", to)
     network, spec, header = load_model(model)
     asked = choices.make_spec(dataset, None, options)
     path = Path(dataset).expanduser()

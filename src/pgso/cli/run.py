@@ -5,25 +5,24 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion, folders
+from pgso.cli.effort import useful_workers
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
 ExperimentName = Annotated[
     str,
-    typer.Argument(help="A name: pgso list experiments.", autocompletion=choices.experiment_names),
+    typer.Argument(
+        help="A name: pgso list experiments.", autocompletion=completion.experiment_names
+    ),
 ]
 Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
 
 
-@app.command(
-    epilog=examples(
-        "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2"
-    )
-)
+@command("run", "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2")
 def run(
     experiment: ExperimentName,
     quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
@@ -38,6 +37,7 @@ def run(
         typer.Option(help="Where ledgers are; results, or for a toy size --out/quick."),
     ] = None,
     data: choices.Data = None,
+    offline: choices.Offline = False,
 ) -> None:
     """Run a study. What is in its ledger or in --out, with today's numerics, is not run again."""
     from pgso.experiments import EXPERIMENTS, Size, needed
@@ -65,9 +65,10 @@ def run(
         ]
         if not missing:
             break
-        choices.check_destination("--out", out, folder=True)
-        choices.check_destination("--results", ledger)
-        choices.start_early(engine, min(workers, len(missing)))
+        folders.check_destination("--out", out, folder=True)
+        folders.check_destination("--results", ledger)
+        used = useful_workers(missing, workers)
+        choices.start_early(engine, used)
         with progress(console, experiment, len(missing)) as advance:
 
             def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
@@ -81,7 +82,7 @@ def run(
                 )
                 advance(f"{record.spec.dataset}, {how}")
 
-            run_all(missing, store, data, engine, workers, address, tell)
+            run_all(missing, store, data, engine, used, address, tell)
     kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
     aside = write_current(ledger, kept)
     console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
@@ -96,11 +97,13 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog=examples("pgso report", "pgso report initialisations"))
+@command("report", "pgso report", "pgso report initialisations")
 def report(
     experiment: Annotated[
         str | None,
-        typer.Argument(help="One study; by default all.", autocompletion=choices.experiment_names),
+        typer.Argument(
+            help="One study; by default all.", autocompletion=completion.experiment_names
+        ),
     ] = None,
     results: Results = RESULTS,
     out: Annotated[

@@ -1,29 +1,29 @@
 """``pgso train``: one run, one record."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pgso.cli import choices
+from pgso.cli import choices, folders
 from pgso.cli.baselines import judge
 from pgso.cli.columns import show_columns
-from pgso.cli.main import app, examples
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
 
 
-@app.command(
-    epilog=examples(
-        "pgso train Cora --operator mpgso --save best.safetensors",
-        "pgso train karate --epochs 20 --json",
-        "pgso train diabetes --conv gin --objective r2",
-        "pgso train Chameleon --terms self,quarter@in,quarter@out",
-        "pgso train Cora --basis chebyshev --degree 10",
-        "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
-    )
+@command(
+    "train",
+    "pgso train Cora --operator mpgso --save best.safetensors",
+    "pgso train karate --epochs 20 --json",
+    "pgso train diabetes --conv gin --objective r2",
+    "pgso train Chameleon --terms self,quarter@in,quarter@out",
+    "pgso train Cora --basis chebyshev --degree 10",
+    "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
 def train(
     dataset: choices.DatasetName,
@@ -31,7 +31,7 @@ def train(
     terms: choices.Terms = None,
     basis: choices.Basis = None,
     degree: choices.Degree = None,
-    operator: Annotated[str, typer.Option(help="fixed | pgso | mpgso | auto")] = "pgso",
+    operator: choices.Operator = "pgso",
     seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
@@ -56,6 +56,7 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -89,8 +90,8 @@ def train(
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
         if first:
-            choices.check_destination("--out", out, folder=True)
-            choices.check_destination("--save", save)
+            folders.check_destination("--out", out, folder=True)
+            folders.check_destination("--save", save)
         choices.start_early("local", workers=1)
 
         from pgso.scale.ranks import joined
@@ -128,7 +129,7 @@ def train(
     if not first:
         return
     if as_json:
-        typer.echo(record.model_dump_json())
+        typer.echo(json.dumps(record.model_dump(mode="json")))
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")

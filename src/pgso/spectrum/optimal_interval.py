@@ -3,7 +3,6 @@
 from typing import Literal
 
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from pgso.errors import UnknownNameError
@@ -99,6 +98,8 @@ class _Radii:
     @torch.no_grad()
     def best(self, C: Tensor, side: float) -> float:
         """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
+        from scipy.optimize import minimize_scalar  # takes half a second to be imported
+
         p = self.exponent
         minimum = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),

@@ -1,7 +1,7 @@
 """``fit``: from a spec to a record, epoch by epoch."""
 
+import math
 import platform
-import resource
 import threading
 import time
 from collections.abc import Callable
@@ -188,9 +188,18 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         versions=versions() | {"device": str(session.device)},
         timing={
             "seconds": time.perf_counter() - started,
-            "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "peak_memory_mib": peak_memory(),
         },
     )
+
+
+def peak_memory() -> float:
+    """The most memory that this process has held, in MiB; NaN on Windows, which does not say."""
+    try:
+        import resource
+    except ImportError:
+        return math.nan
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def advice_on(task: Task) -> str | None:
