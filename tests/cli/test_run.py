@@ -74,3 +74,43 @@ def test_a_toy_study_is_reported_as_the_run_says_in_html_too(pgso, tmp_path):
     page = (tmp_path / "toys" / "quick" / "operators" / "page.html").read_text()
     assert "<table>" in page
     assert "http" not in page
+
+
+def test_a_plan_says_how_much_there_is_to_do_and_does_nothing(pgso, tmp_path):
+    shown = pgso("run", "all", "--quick", "--plan", "--results", "results")
+    assert shown.exit_code == 0, shown.output
+    assert "convergence: 0 of 4 runs" in shown.stdout
+    assert "to do: karate (4); of unknown length" in shown.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_is_spent_leaves_the_old_ledger_and_says_what_was_left_out(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
+    assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    old = [r.model_copy(update={"numerics": 1}) for r in read_ledger(ledger).values()]
+    write_ledger(ledger, old)
+    kept = ledger.read_text()
+    left = pgso(*toy, "--budget", 0, "--out", "elsewhere")
+    assert left.exit_code == 0, left.output
+    assert "left out: karate (4); about 0.0 hours of one core" in left.stdout
+    assert ledger.read_text() == kept
+    assert pgso(*toy, "--budget", 5, "--out", "elsewhere").exit_code == 0
+    assert all(record.is_current for record in read_ledger(ledger).values())
+
+
+def test_a_spec_of_two_studies_is_run_once_and_has_one_result(pgso, tmp_path):
+    def toy(name):
+        return pgso("run", name, "--quick", "--workers", 1, "--results", "results")
+
+    assert toy("structure").exit_code == 0
+    first = tmp_path / "results" / "structure" / "records.jsonl"
+    shared, *others = read_ledger(first).values()
+    write_ledger(tmp_path / "results" / "other" / "records.jsonl", [shared])
+    write_ledger(first, others)
+    before = set((tmp_path / "runs" / "records").iterdir())
+    for file in before:
+        file.unlink()
+    assert toy("structure").exit_code == 0
+    assert read_ledger(first)[shared.spec.key] == shared
+    assert list((tmp_path / "runs" / "records").iterdir()) == []

@@ -7,7 +7,6 @@ from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
     curve,
-    footer,
     mean_and_interval,
     mean_curve,
     new_figure,
@@ -62,7 +61,8 @@ class SpectralSupport(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{len(records)} seeds; lines are means, bands one standard deviation.\n\n{shown}\n\n"
-            f"{table(['', 'mean [95 % interval]'], rows)}\n{footer('spectral_support', records)}"
+            f"{table(['', 'mean [95 % interval]'], rows)}\n"
+            f"{self.footer('spectral_support', records)}"
         )
 
 

@@ -67,13 +67,45 @@ def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
         The files with older records, and how many each received.
     """
     before = read_ledger(path).values()
+    aside = _set_aside(path, [record for record in before if not record.is_current])
+    write_ledger(path, [*(record for record in before if record.is_current), *records])
+    return aside
+
+
+def set_aside_elsewhere(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+    """Set aside what other ledgers hold of the same specs in an older revision.
+
+    Studies share specs, and a spec has one result: the newest one.
+
+    Args:
+        path: The ledger that was just written; the others are ``../*/records.jsonl``.
+        records: What it received.
+
+    Returns:
+        The files with older records, and how many each received.
+    """
+    keys = {record.spec.key for record in records}
     aside = {}
-    for revision in sorted({record.numerics for record in before if not record.is_current}):
+    for ledger in sorted(path.parent.parent.glob(f"*/{path.name}")):
+        before = read_ledger(ledger)
+        old = [r for key, r in before.items() if key in keys and not r.is_current]
+        if old and ledger != path:
+            aside |= _set_aside(ledger, old)
+            stale = {record.spec.key for record in old}
+            write_ledger(ledger, [r for key, r in before.items() if key not in stale])
+    return aside
+
+
+def _set_aside(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+    """Add records to ``records.1.jsonl``, by their revision."""
+    aside = {}
+    by_revision: dict[int, list[RunRecord]] = {}
+    for record in records:
+        by_revision.setdefault(record.numerics, []).append(record)
+    for revision, moved in sorted(by_revision.items()):
         file = path.with_suffix(f".{revision}{path.suffix}")
-        moved = [record for record in before if record.numerics == revision]
         write_ledger(file, [*read_ledger(file).values(), *moved])
         aside[file] = len(moved)
-    write_ledger(path, [*(record for record in before if record.is_current), *records])
     return aside
 
 
