@@ -1,5 +1,6 @@
 """``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
 
+from pgso.experiments import EXPERIMENTS
 from pgso.records import NUMERICS
 from pgso.records.ledger import read_ledger, write_ledger
 
@@ -31,10 +32,11 @@ def test_a_study_of_older_numerics_still_has_its_page_and_is_run_again(pgso, tmp
     now = read_ledger(ledger)
     first, *others = (r.model_copy(update={"numerics": NUMERICS - 1}) for r in now.values())
 
-    write_ledger(ledger, [first, *others])
+    curves = EXPERIMENTS["convergence"].curves
+    write_ledger(ledger, [first, *others], curves)
     assert pgso("report", "convergence").exit_code == 0  # old ones alone
 
-    write_ledger(ledger, [first, *list(now.values())[1:]])
+    write_ledger(ledger, [first, *list(now.values())[1:]], curves)
     refused = pgso("report", "convergence")
     assert refused.exit_code == 2
     assert "pgso run convergence makes those of older revisions again" in refused.output
@@ -114,3 +116,14 @@ def test_a_spec_of_two_studies_is_run_once_and_has_one_result(pgso, tmp_path):
     assert toy("structure").exit_code == 0
     assert read_ledger(first)[shared.spec.key] == shared
     assert list((tmp_path / "runs" / "records").iterdir()) == []
+
+
+def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
+    assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    whole = ledger.read_text()
+    write_ledger(ledger, read_ledger(ledger).values())  # the ends of the curves only
+    assert ledger.read_text() != whole
+    assert pgso(*toy).exit_code == 0  # --out has them
+    assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4

@@ -1,7 +1,14 @@
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec
-from pgso.records.ledger import POINTS, read_ledger, set_aside_elsewhere, thinned, write_ledger
+from pgso.records.ledger import (
+    POINTS,
+    has_curves,
+    read_ledger,
+    set_aside_elsewhere,
+    thinned,
+    write_ledger,
+)
 from pgso.records.numerics import NUMERICS
 
 SPEC = RunSpec(dataset="karate")
@@ -29,9 +36,20 @@ def test_a_current_result_elsewhere_stays(tmp_path: Path):
     assert len(read_ledger(other)) == 1
 
 
-def test_a_thinned_curve_keeps_its_ends():
-    curves = {name: [float(e) for e in range(200)] for name in ("loss", "val")}
-    short = thinned(RunRecord(spec=SPEC, curves=curves)).curves
-    assert len(short["loss"]) <= POINTS + 1
-    assert (short["loss"][0], short["loss"][-1]) == (0.0, 199.0)
-    assert short["epoch"] == short["val"]
+def test_curves_that_a_page_shows_keep_their_points_and_others_only_their_ends():
+    curves = {name: [float(epoch) for epoch in range(200)] for name in ("loss", "val")}
+    run = RunRecord(spec=SPEC, curves=curves)
+    assert thinned(run).curves == {"epoch": [0, 199], "loss": [0.0, 199.0], "val": [0.0, 199.0]}
+    shown = thinned(run, ("val",))
+    assert set(shown.curves) == {"epoch", "val"}
+    assert POINTS <= len(shown.curves["val"]) <= POINTS + 1
+    assert shown.curves["val"] == shown.curves["epoch"]
+    assert has_curves(run, ("val",)) and has_curves(shown, ("val",))
+    assert not has_curves(shown, ("val", "loss"))
+    assert not has_curves(thinned(run), ("val",))
+    assert thinned(shown).curves == {"epoch": [0, 199], "val": [0.0, 199.0]}
+
+
+def test_a_short_curve_has_all_its_points():
+    run = RunRecord(spec=SPEC, curves={"val": [0.1, 0.2, 0.3]})
+    assert has_curves(thinned(run, ("val",)), ("val",))

@@ -56,7 +56,12 @@ def run(
     from pgso.experiments.budget import Budget
     from pgso.experiments.plan import ORDER, Timing, timings_of
     from pgso.experiments.study import listed
-    from pgso.records.ledger import read_ledger, set_aside_elsewhere, write_current
+    from pgso.records.ledger import (
+        has_curves,
+        read_ledger,
+        set_aside_elsewhere,
+        write_current,
+    )
     from pgso.training.engines import run_all
 
     names = ORDER if experiment == ALL else (experiment,)
@@ -66,17 +71,9 @@ def run(
     folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
     timings = timings_of(folder)
     limit = None if budget is None else Budget(budget, workers, timings)
-    done = {
-        key: record
-        for path in sorted(folder.glob("*/records.jsonl"))
-        for key, record in read_ledger(path).items()
-        if record.is_current
-    }
-    done |= {
-        record.spec.key: record
-        for record in store
-        if record.spec.key not in done and record.status != "failed" and record.is_current
-    }
+    records = [record for record in store if record.status != "failed"]
+    for path in sorted(folder.glob("*/records.jsonl")):
+        records += read_ledger(path).values()
     failures: dict[str, RunRecord] = {}
 
     def is_asked_for(spec: RunSpec) -> bool:
@@ -85,6 +82,11 @@ def run(
 
     for name, study in studies.items():
         ledger = folder / name / "records.jsonl"
+        done = {
+            record.spec.key: record
+            for record in records
+            if record.is_current and has_curves(record, study.curves)
+        }
         while not plan:
             specs, missing = needed(study, size, done)
             missing = [spec for spec in missing if is_asked_for(spec)]
@@ -96,8 +98,9 @@ def run(
             choices.start_early(engine, min(workers, len(portion)))
             with progress(console, name, len(portion)) as advance:
 
-                def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
+                def tell(record: RunRecord, advance=advance, done=done) -> None:  # type: ignore[no-untyped-def]
                     done[record.spec.key] = record
+                    records.append(record)
                     if record.status == "failed":
                         failures[record.spec.key] = record
                     elif "seconds" in record.timing:
@@ -114,7 +117,7 @@ def run(
         kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
         console.print(f"{name}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
         if (kept or not specs) and not plan:
-            aside = write_current(ledger, kept) | set_aside_elsewhere(ledger, kept)
+            aside = write_current(ledger, kept, study.curves) | set_aside_elsewhere(ledger, kept)
             for file, count in aside.items():
                 console.print(
                     f"{count} records of older numerics are now in {file}", soft_wrap=True

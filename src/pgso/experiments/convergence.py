@@ -23,6 +23,7 @@ class Convergence(Experiment):
 
     title = "Convergence"
     paper = "Figures 7 and 8"
+    curves = ("loss", "train", "val")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Two tasks, two operators, ten seeds (folds)."""

@@ -30,6 +30,7 @@ class GraphClassification(Experiment):
 
     title = "Graph classification"
     paper = "Table 4, Figure 4"
+    curves = ("loss", "val")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Three times ten folds under both protocols; three seeds of the scaffold split.

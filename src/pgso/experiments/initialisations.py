@@ -27,6 +27,7 @@ class Initialisations(Experiment):
 
     title = "Where the operator starts"
     paper = "Figures 3 and 6"
+    curves = ("train", "val", "parameters")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Five presets, ten seeds, three layers as in Section 5.1."""

