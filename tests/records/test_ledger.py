@@ -44,7 +44,8 @@ def test_curves_that_a_page_shows_keep_their_points_and_others_only_their_ends()
     assert set(shown.curves) == {"epoch", "val"}
     assert POINTS <= len(shown.curves["val"]) <= POINTS + 1
     assert shown.curves["val"] == shown.curves["epoch"]
-    assert has_curves(run, ("val",)) and has_curves(shown, ("val",))
+    assert has_curves(run, ("val",))
+    assert has_curves(shown, ("val",))
     assert not has_curves(shown, ("val", "loss"))
     assert not has_curves(thinned(run), ("val",))
     assert thinned(shown).curves == {"epoch": [0, 199], "val": [0.0, 199.0]}
