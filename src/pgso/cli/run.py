@@ -54,7 +54,7 @@ def run(
     """Run a study. What is in a ledger or in --out, with today's numerics, is not run again."""
     from pgso.experiments import EXPERIMENTS, Size, needed, whole
     from pgso.experiments.budget import Budget
-    from pgso.experiments.plan import ORDER, Timing, timings_of
+    from pgso.experiments.plan import Timing, by_importance, timings_of
     from pgso.experiments.study import listed
     from pgso.records.ledger import (
         has_curves,
@@ -64,7 +64,7 @@ def run(
     )
     from pgso.training.engines import run_all
 
-    names = ORDER if experiment == ALL else (experiment,)
+    names = by_importance() if experiment == ALL else [experiment]
     studies = {name: EXPERIMENTS[name] for name in names}
     console, store = Console(markup=False), Store(out)
     size = Size.QUICK if quick else Size.FULL

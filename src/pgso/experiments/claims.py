@@ -166,12 +166,12 @@ def _overall(run: Sequence[Cell]) -> str:
     return (
         f"- *PGSO and mPGSO never harm* (5.3): {never}.\n"
         "- *No clear winner between PGSO and mPGSO* "
-        f"(5.3; mean over {len(better)} cells within 0.5 points on test): {_within(better, 0.5)}, "
+        f"(5.3; mean over {len(better)} cells within 0.5 points on test): {within(better, 0.5)}, "
         f"{mean_and_interval(better)}.\n"
     )
 
 
-def _within(values: Sequence[float], limit: float) -> str:
+def within(values: Sequence[float], limit: float) -> str:
     """Whether the mean is closer to 0 than the limit, as far as the interval tells."""
     interval = t_interval(values)
     if interval is None:
@@ -194,7 +194,7 @@ def _block_models(ledgers: Ledgers) -> Iterator[Claim]:
             continue
         rise, gap = sbm_sparsity.slopes(runs, "a"), sbm_sparsity.exponent_gap(runs)
         yield Claim(name, grows, rise, positive(rise), digits=2)
-        yield Claim(name, aligned, gap, _within(gap, 0.1), digits=3)
+        yield Claim(name, aligned, gap, within(gap, 0.1), digits=3)
 
 
 def _support(ledgers: Ledgers) -> Iterator[Claim]:
@@ -206,7 +206,7 @@ def _support(ledgers: Ledgers) -> Iterator[Claim]:
         yield Claim("4.2", smooth, [], ABSENT)
         return
     centres, _ = spectral_support.centre_and_width(records)
-    verdict = _within(centres, 0.1)
+    verdict = within(centres, 0.1)
     why = "d_max decides one end, low degrees the other" if verdict == FAILS else ""
     yield Claim("4.2", centred, centres, verdict, why, 3)
     steps = []
@@ -229,7 +229,7 @@ def _starts(ledgers: Ledgers) -> Iterator[Claim]:
         if start == "gcn":
             continue
         points = differences(runs, by_start["gcn"])
-        verdict = _within(points, 2.0)
+        verdict = within(points, 2.0)
         why = _stays_behind(runs, by_start["gcn"]) if verdict == FAILS else ""
         yield Claim("5.2", f"{says}: {start}", points, verdict, why)
 

@@ -11,7 +11,7 @@ from pgso.records.ledger import read_ledger
 from pgso.records.numerics import NUMERICS
 from pgso.report.grid import table
 
-# By importance: what the paper claims and is cheap, its two tables, then what goes beyond it.
+# What the paper claims and is cheap, its two tables, then what goes beyond it. Others come last.
 ORDER = (
     "operators",
     "spectral_support",
@@ -27,6 +27,11 @@ ORDER = (
     "objectives",
 )
 SHORT_EPOCHS = 10  # of a run that is only timed
+
+
+def by_importance() -> list[str]:
+    """The names of all studies, the most important ones first."""
+    return [*ORDER, *(name for name in EXPERIMENTS if name not in ORDER)]
 
 
 class Timing(NamedTuple):
@@ -106,7 +111,7 @@ def untimed_kinds(timings: Timings, seconds: float = 20.0) -> list[RunSpec]:
         seconds: How long a short run may take, as far as older runs tell.
     """
     kinds: dict[tuple[str, ...], RunSpec] = {}
-    for name in ORDER:
+    for name in by_importance():
         for spec in whole(EXPERIMENTS[name], Size.FULL):
             kind = _likenesses(spec)[1]
             if kind in kinds or timings.is_current(spec):
@@ -121,7 +126,7 @@ def plan_table(results: Path, workers: int = 2) -> str:
     """A row a study, in the order of importance: its runs, how many are done, and its hours."""
     timings, rows, totals = timings_of(results), [], [0, 0]
     hours: list[float | None] = []
-    for name in ORDER:
+    for name in by_importance():
         study = EXPERIMENTS[name]
         current = [r for r in _records(results, name) if r.is_current]
         done = {record.spec.key: record for record in current}
