@@ -11,7 +11,7 @@ from pgso.data import DATASETS
 from pgso.data.places import data_root
 from pgso.data.sources.planted import WORLDS
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, mean_and_interval, new_figure, save, table
+from pgso.experiments.summaries import group, mean_and_interval, new_figure, save, table
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
@@ -19,9 +19,9 @@ from pgso.records.finding import FindingRecord, RungRecord
 GENERATED = "planted"
 # Several labels each; graphs of another study; and the generated ones, which are asked by world.
 LEFT_OUT = ("blogcatalog", "sbm", GENERATED)
-LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so in the full size
+LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so they come last
 TOYS = ("blocks-4-0.9", "random-features", "citations-cited")
-SEEDS = {Size.BUDGET: 3, Size.FULL: 10}  # of generated graphs
+SEEDS = 3  # of generated graphs
 COLOURS = {  # Okabe and Ito
     "features": "#999999",
     "own": "#0072B2",
@@ -44,13 +44,11 @@ class Atlas(Experiment):
         if size == Size.QUICK:
             return [_asks("karate"), *(_asks(GENERATED, world=w, nodes=120) for w in TOYS)]
         names = [name for name in DATASETS if name.lower() not in LEFT_OUT]
-        if size == Size.BUDGET:
-            names = [name for name in names if name.lower() not in LARGE]
         specs = [_asks(DATASETS[name].name) for name in names]
         root = data_root()
         here = [s for s in specs if s.key in done or not DATASETS[s.dataset].missing(root)]
-        seeds = range(SEEDS[size])
-        return here + [_asks(GENERATED, seed, world=world) for world in WORLDS for seed in seeds]
+        worlds = [_asks(GENERATED, seed, world=world) for world in WORLDS for seed in range(SEEDS)]
+        return sorted([*here, *worlds], key=lambda spec: spec.dataset.lower() in LARGE)
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Winners, the map, and verdicts against the truth."""
@@ -67,7 +65,7 @@ class Atlas(Experiment):
             "set. Agreement is the rank correlation, over the rungs of a dataset, between the "
             f"leave-one-out and the test score.\n\n## The map\n\n{shown}\n\n"
             f"## Generated graphs: verdict against truth\n\n{_verdicts(drawn)}\n"
-            f"{footer('atlas', records, self.made_with(records))}"
+            f"{self.footer('atlas', records)}"
         )
 
 

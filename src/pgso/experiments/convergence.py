@@ -6,7 +6,6 @@ from pathlib import Path
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     curve,
-    footer,
     group,
     mean_and_interval,
     mean_curve,
@@ -24,6 +23,7 @@ class Convergence(Experiment):
 
     title = "Convergence"
     paper = "Figures 7 and 8"
+    curves = ("loss", "train", "val")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Two tasks, two operators, ten seeds (folds)."""
@@ -68,7 +68,7 @@ class Convergence(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\n{body}\nEpochs until the running-best validation "
             f"score reaches 95 % of the fixed run's final best.\n\n{table(header, rows)}\n"
-            f"{footer('convergence', records)}"
+            f"{self.footer('convergence', records)}"
         )
 
 

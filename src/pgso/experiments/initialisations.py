@@ -6,7 +6,6 @@ from pathlib import Path
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
-    footer,
     group,
     mean_and_spread,
     mean_curve,
@@ -28,6 +27,7 @@ class Initialisations(Experiment):
 
     title = "Where the operator starts"
     paper = "Figures 3 and 6"
+    curves = ("train", "val", "parameters")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Five presets, ten seeds, three layers as in Section 5.1."""
@@ -70,7 +70,7 @@ class Initialisations(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{records[0].spec.epochs} epochs.\n\n{trajectories}\n\n{accuracy}\n\n"
-            f"{table(header, rows)}\n{footer('initialisations', records)}"
+            f"{table(header, rows)}\n{self.footer('initialisations', records)}"
         )
 
 

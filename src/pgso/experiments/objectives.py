@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, scores, table
+from pgso.experiments.summaries import group, scores, table
 from pgso.records import RunRecord, RunSpec
 from pgso.report.labels import plain, signed
 from pgso.report.pairs import differences
@@ -20,7 +20,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "PGSO": {"operator": "pgso"},
     "mPGSO": {"operator": "mpgso"},
 }
-SEEDS = {Size.QUICK: 2, Size.BUDGET: 3, Size.FULL: 10}
+SEEDS = {Size.QUICK: 2, Size.FULL: 5}
 
 
 class Question(NamedTuple):
@@ -53,13 +53,6 @@ QUESTIONS = {
         "of any nodes: GAE 91.0, VGAE 91.4.",
     ),
 }  # fmt: skip
-MORE = {
-    "CiteSeer, links": Question({"dataset": "CiteSeer", "task": "link"}, "As Cora."),
-    "FreeSolv, hydration energy": Question(
-        {**QUESTIONS["ESOL, solubility"].choices, "dataset": "FreeSolv"}, "Scaffold split."
-    ),
-    "BlogCatalog, groups": Question({"dataset": "BlogCatalog"}, "39 labels, no features."),
-}
 TOYS = {
     "diabetes": Question({"dataset": "diabetes", "epochs": 4, "hidden_channels": 8}, "A toy."),
     "karate, links": Question(
@@ -77,7 +70,7 @@ class Objectives(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Questions x models x seeds."""
         del done
-        asked = {Size.QUICK: TOYS, Size.BUDGET: QUESTIONS, Size.FULL: {**QUESTIONS, **MORE}}[size]
+        asked = TOYS if size == Size.QUICK else QUESTIONS
         return [
             RunSpec(**question.choices).but(**model, seed=seed)
             for seed in range(SEEDS[size])
@@ -89,7 +82,7 @@ class Objectives(Experiment):
         """A table for each question."""
         del figures
         parts = []
-        for name, question in {**QUESTIONS, **MORE, **TOYS}.items():
+        for name, question in {**QUESTIONS, **TOYS}.items():
             base = _setting(RunSpec(**question.choices))
             runs = [record for record in records if _setting(record.spec) == base]
             if runs:
@@ -100,7 +93,7 @@ class Objectives(Experiment):
             "paired by seed, with 95 % intervals. The epoch is chosen on validation. All models of "
             "a table share their settings, and start with the same weights; no graph is the same "
             "network with the identity in the operator's place.\n\n"
-            f"{body}{footer('objectives', records, self.made_with(records))}"
+            f"{body}{self.footer('objectives', records)}"
         )
 
 

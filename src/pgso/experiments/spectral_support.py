@@ -7,7 +7,6 @@ from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
     curve,
-    footer,
     mean_and_interval,
     mean_curve,
     new_figure,
@@ -24,6 +23,7 @@ class SpectralSupport(Experiment):
 
     title = "Spectral support during training"
     paper = "Figure 1"
+    curves = ("parameters", "interval")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Ten seeds."""
@@ -62,7 +62,8 @@ class SpectralSupport(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{len(records)} seeds; lines are means, bands one standard deviation.\n\n{shown}\n\n"
-            f"{table(['', 'mean [95 % interval]'], rows)}\n{footer('spectral_support', records)}"
+            f"{table(['', 'mean [95 % interval]'], rows)}\n"
+            f"{self.footer('spectral_support', records)}"
         )
 
 

@@ -6,7 +6,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, mean_and_interval, mean_and_spread, table
+from pgso.experiments.summaries import group, mean_and_interval, mean_and_spread, table
 from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import has_direction
 from pgso.report.statistics import t_interval
@@ -50,7 +50,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"dropout": 0.5, "weight_decay": 5e-4},
     {"dropout": 0.2, "weight_decay": 0.0},
 )
-SEEDS = {Size.QUICK: 3, Size.BUDGET: 5, Size.FULL: 10}
+SEEDS = {Size.QUICK: 3, Size.FULL: 10}
 TUNING_SEEDS = 2  # on which all settings are tried
 
 
@@ -118,7 +118,7 @@ class Structure(Experiment):
             "the data have a direction.\n\n"
             f"{answers}\n## Scores\n\n{table(['', *STRUCTURES], rows)}\n\n"
             f"## Time\n\n{_times(records)}\n"
-            f"{footer('structure', records, self.made_with(records))}"
+            f"{self.footer('structure', records)}"
         )
 
 

@@ -100,16 +100,3 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
     return f"![{name}]({folder.name}/{name}.png)"
-
-
-def footer(name: str, records: Sequence[RunRecord], options: str = "") -> str:
-    """How a page came about: runs, computing time, versions, command with its options."""
-    hours = sum(record.timing.get("seconds", 0.0) for record in records) / 3600
-    bad = [record for record in records if record.status != "done"]
-    versions = sorted({record.versions.get("torch", "?") for record in records})
-    ended = f", {len(bad)} of them diverged or failed" if bad else ""
-    return (
-        f"\n---\n{len(records)} runs{ended}, {hours:.1f} hours of one core, torch "
-        f"{', '.join(versions)}. Made by `pgso run {name}{options}` and `pgso report {name}`; "
-        "every number comes from the records next to this page.\n"
-    )

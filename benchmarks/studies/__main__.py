@@ -1,0 +1,38 @@
+"""``python -m benchmarks.studies``: time one short run of every kind that the studies consist of.
+
+A kind is a dataset with a conv and an operator. What was timed with today's numerics is not timed
+again. The short runs go to ``results/timing/records.jsonl``, from which ``pgso run all --plan`` and
+``docs/studies.md`` estimate hours. Stopping loses nothing but the run under way.
+"""
+
+from pathlib import Path
+
+from pgso.experiments.plan import Timing, timings_of, untimed_kinds
+from pgso.records.ledger import read_ledger, write_current
+from pgso.training.engines import run_one
+from pgso.training.threads import one_thread
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def main() -> None:
+    """Time, and write after every run."""
+    ledger, timings = RESULTS / "timing" / "records.jsonl", timings_of(RESULTS)
+    kinds, loaded = untimed_kinds(timings), set()
+    for number, spec in enumerate(kinds, start=1):
+        with one_thread():
+            if spec.dataset not in loaded:
+                run_one(spec.but(epochs=1))  # reads the files, compiles what there is to compile
+                loaded.add(spec.dataset)
+            record = run_one(spec)
+        if record.status == "failed":
+            print(f"failed: {spec.dataset} {spec.conv}: {(record.error or '').splitlines()[-1]}")
+            continue
+        timings.add(Timing(spec, record.timing["seconds"]))
+        write_current(ledger, [*read_ledger(ledger).values(), record])
+        seconds = record.timing["seconds"]
+        print(f"{number}/{len(kinds)} {spec.dataset} {spec.conv} {spec.operator}: {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
