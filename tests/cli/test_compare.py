@@ -10,7 +10,7 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra, **_: folder / "none")
+    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):

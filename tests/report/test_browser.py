@@ -40,9 +40,9 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def show(browser, tmp_path):
-    def opened(runs, spectra=None, heading="toy"):
+    def opened(runs, heading="toy"):
         path = tmp_path / "report.html"
-        path.write_text(render_page(runs, compare(runs), spectra or {}, heading), encoding="utf-8")
+        path.write_text(render_page(runs, compare(runs), heading), encoding="utf-8")
         browser.get_log("performance")  # forget what came before
         browser.get(path.as_uri())
         return browser
@@ -59,7 +59,8 @@ def with_spectra(runs):
         for epoch, peak in ((0, 0.6), (2, 0.8))
         for layer in (0, 1)
     ]
-    return {run.spec.key: {**spectra, "by_epoch": by_epoch} for run in runs}
+    update = {"spectra": {**spectra, "by_epoch": by_epoch}}
+    return [run.model_copy(update=update) for run in runs]
 
 
 def now(page, name):
@@ -89,7 +90,7 @@ def test_nothing_is_asked_for_but_the_page_itself(show):
 
 def test_every_plot_is_drawn(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     for name in ("scores", "curve-loss", "curve-val", "trajectory", "support", "spectrum"):
         assert page.find_elements("css selector", f"#{name} svg .grid"), name
     assert len(page.find_elements("css selector", "#scores circle")) == 12
@@ -98,7 +99,7 @@ def test_every_plot_is_drawn(show):
 
 def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     assert now(page, "m2") == f"{MOVED[1]:.3f}"  # it begins at the chosen epoch
     read = "return [document.querySelector('#support .cursor').getAttribute('x1'), "
     read += "document.querySelector('#spectrum .rug').getAttribute('x1'), "
@@ -109,7 +110,7 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     move_slider(page, HOME)
     assert page.find_element("id", "epoch").text == "0"
     assert (now(page, "m2"), now(page, "e2"), now(page, "a")) == ("1.000", "−0.500", "1.000")
-    assert (now(page, "lowest λ"), now(page, "highest λ")) == ("−1.000", "1.000")
+    assert (now(page, "lower bound"), now(page, "upper bound")) == ("−1.000", "1.000")
     start = page.execute_script(read)
     assert all(before != after for before, after in zip(learned, start, strict=True))
     move_slider(page, RIGHT)
@@ -123,7 +124,8 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
 
 def test_a_seed_without_entries_says_so(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(run for run in runs if run.spec.seed == 0))
+    firsts = with_spectra(run for run in runs if run.spec.seed == 0)
+    page = show([*firsts, *(run for run in runs if run.spec.seed)])
     note = page.find_element("id", "elsewhere")
     assert not note.is_displayed()
     page.find_element("css selector", "#seed option[value='2']").click()
@@ -202,7 +204,7 @@ def test_operator_seed_and_layer_can_be_chosen(show):
 
 def test_there_are_numbers_under_every_plot(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     page.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     for plot in page.find_elements("css selector", ".plot, canvas"):
         table = page.execute_script(
@@ -214,7 +216,7 @@ def test_there_are_numbers_under_every_plot(show):
 @pytest.mark.parametrize("width", [360, 390, 820, 1280])
 def test_no_width_scrolls_sideways(show, width):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs), heading="averyveryverylongnameofadataset" * 3)
+    page = show(with_spectra(runs), heading="averyveryverylongnameofadataset" * 3)
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:

@@ -1,13 +1,14 @@
 """``pgso train``: one run, one record."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pgso.cli import choices
-from pgso.cli.baselines import judge
 from pgso.cli.columns import show_columns
+from pgso.cli.context import data_of, show_doubts
 from pgso.cli.main import app, examples
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -26,6 +27,7 @@ from pgso.records import Store
     )
 )
 def train(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = None,
     terms: choices.Terms = None,
@@ -129,8 +131,16 @@ def train(
             store.put(record)
     if not first:
         return
+    from pgso.report.run_page import write_run
+
+    known = data_of([record], store, data) if record.status == "done" else []
+    page = write_run(record, store, known, context.obj)
     if as_json:
-        typer.echo(record.model_dump_json())
+        from pgso.report.doubts import doubts
+
+        found = record.model_dump(mode="json") | {"report": str(page)}
+        found["baselines"] = [entry.model_dump() for part in known for entry in part.baselines]
+        typer.echo(json.dumps(found | {"doubts": doubts([record], known)}))
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
@@ -141,9 +151,9 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
-    if record.status == "done":
-        judge([record], data).show(console, record)
+    show_doubts(console, [record], known)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
+    console.print(f"report: {page}", soft_wrap=True)
     if save is not None:
         nothing = "none, because no epoch was completed"
         console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)

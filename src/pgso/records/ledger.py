@@ -17,10 +17,13 @@ DIGITS = 5
 def thinned(record: RunRecord) -> RunRecord:
     """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
+    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code,
+    and a run neither densities nor its evaluation.
     """
+    record = record.model_copy(update={"spectra": None, "evaluation": None})
     if record.finding is not None:
         left_out: dict[str, Any] = {"predictions": (), "spectrum": None, "code": "", "same_as": {}}
+        left_out["data"] = None
         finding = record.finding.model_dump(mode="json") | left_out
         short = FindingRecord.model_validate(_rounded(finding))
         record = record.model_copy(update={"finding": short})
