@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pgso.report.comparison import compare
 from pgso.report.payload import MOST_EPOCHS, embedded, payload
-from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
+from tests.report.records import GCN, MOVED, make_record, make_runs
 
 
 def data_of(runs):

@@ -1,6 +1,7 @@
 """``pgso sweep``: hyper-parameters chosen on validation, the same budget for every operator."""
 
 import json
+from hashlib import sha256
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.sweep import SweepChoice, SweepRecord
 
 NOT_SET = {"seed": "--seeds says how many", "operator": "--operator says which"}
 
@@ -24,6 +26,7 @@ NOT_SET = {"seed": "--seeds says how many", "operator": "--operator says which"}
     )
 )
 def sweep(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = "gcn",
     operator: Annotated[
@@ -82,6 +85,7 @@ def sweep(
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
     found: list[dict[str, Any]] = []
+    metrics: list[str] = []
     table = Table("operator", "choice", "val", "test", title=f"{dataset}, {conv}: best of {count}")
     with progress(console, dataset, count * seeds * len(operators)) as advance:
 
@@ -107,8 +111,24 @@ def sweep(
             val = best.val
             found.append({"operator": name, "choice": best.choice, "val": val, "test": mean})
             objective = best.records[0].objective if best.records else None
+            metrics += [run.metric for run in best.records[:1]]
             numbers = (objective.written(each, 1) if objective else "–" for each in (val, mean))
             table.add_row(name, shown, *numbers)
+    if metrics:
+        record = SweepRecord(
+            dataset=base.dataset,
+            conv=base.conv,
+            metric=metrics[0],
+            command=context.obj,
+            search=search,
+            tried=count,
+            seeds=seeds,
+            space=chosen_space,
+            best=tuple(SweepChoice(**entry) for entry in found),
+        )
+        mark = sha256(record.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
+        file = record.write(out / f"sweep-{choices.folder_of(base)}-{mark}")
+        console.print(f"record: {file}", soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(found))
     else:

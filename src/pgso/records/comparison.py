@@ -31,9 +31,11 @@ class ComparisonRecord(Revised, BaseModel):
     scores: dict[str, Any] = {}  # test and val: scores by operator, and paired differences
 
     def write(self, folder: Path) -> None:
-        """Save it, whole or not at all."""
-        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        write_atomically(folder / FILE, text + "\n")
+        """Save it, whole or not at all; a file that says the same keeps its time."""
+        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+        path = folder / FILE
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_atomically(path, text)
 
 
 def read_comparison(path: str | Path) -> ComparisonRecord:

@@ -110,6 +110,13 @@ class Store:
         """
         return self._get(spec, fingerprint)
 
+    def read(self, key: str) -> RunRecord | None:
+        """The record under a key, whatever its files are like today; None if there is none."""
+        try:
+            return read_record(self.root / "records" / f"{key}.json")
+        except InputError:
+            return None
+
     def _get(self, spec: RunSpec, state_of: Callable[[str], str | None]) -> RunRecord | None:
         try:
             record = read_record(self.path(spec))

@@ -64,9 +64,8 @@ def labels_grid(data: Sequence[DataRecord]) -> Grid:
         row("validation", first.num_val),
         row("test", first.num_test),
     ]
-    seeds = f"Split of seed {first.spec.seed}" + (
-        f"; the other {len(data) - 1} are drawn alike." if len(data) > 1 else "."
-    )
+    others = "; other seeds may have other splits" if len(data) > 1 else ""
+    seeds = f"Split of seed {first.spec.seed}{others}."
     return Grid(f"Answers of {first.num_items:,} {what}", ("", what, "share"), tuple(rows), seeds)
 
 

@@ -116,7 +116,7 @@ def _frames(record: RunRecord, spectrum: Spectrum) -> list[DensityAtEpoch]:
     epochs = record.curves.get("epoch", range(len(curve)))
     places = sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)})
     return [
-        DensityAtEpoch(epoch=epochs[place], operator=layer, **spectrum(tuple(S)))
+        DensityAtEpoch(**spectrum(tuple(S)), epoch=epochs[place], operator=layer)
         for place in places
         if curve
         for layer, S in enumerate(curve[place])
