@@ -213,7 +213,7 @@ def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str
             if (band := curve_band(group, name, scale)) is not None
         }
         if bands:
-            found[name] = curves_grid(title, bands)
+            found[name] = curves_grid(f"{title}, by epoch", bands)
     return found
 
 
