@@ -12,7 +12,9 @@ from pgso.records import Store
 from pgso.report.comparison import compare
 from pgso.report.overview import write_overview
 from pgso.report.page import render_page
+from tests.report.data import make_data
 from tests.report.records import MOVED, THREE, make_record, make_runs
+from tests.report.test_evaluation import make_evaluation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -220,6 +222,57 @@ def test_no_width_scrolls_sideways(show, width):
     runs = make_runs(THREE)
     page = show(with_spectra(runs), heading="averyveryverylongnameofadataset" * 3)
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_hostile_name_is_text(show):
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    runs = make_runs({"fixed": [0.5], "pgso": [0.6]}, choices={"dataset": hostile})
+    page = show(runs, heading=hostile)
+    assert page.find_element("tag name", "h1").text == hostile
+    assert page.find_elements("tag name", "img") == []
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        make_runs({"fixed": [0.5], "pgso": [0.6]}),
+        make_runs({"fixed": [0.5, 0.6]}),
+        make_runs({"pgso": [0.5]}, directed=True, metric="roc_auc"),
+        [make_record("pgso", 0, None, curves={}, epoch=None, status="failed")],
+        [make_record("mpgso", 0, 0.4, status="diverged", error="nan")],
+        make_runs({"fixed": [0.5], "auto": [0.6]}),
+    ],
+    ids=["one seed", "fixed", "directed", "failed", "diverged", "auto"],
+)
+def test_whatever_there_is_makes_no_error(show, runs):
+    page = show(runs)
+    assert page.find_element("css selector", ".verdict strong").text
+
+
+def test_right_and_wrong_are_drawn_and_read(show):
+    runs = [run.model_copy(update={"evaluation": make_evaluation(7)}) for run in make_runs(THREE)]
+    page = show(runs)
+    for name in ("roc", "precision", "reliability"):
+        assert page.find_elements("css selector", f"#{name} svg .curve"), name
+    dots = page.find_elements("css selector", "#scatter-0 circle")
+    assert len(dots) == 6  # two points of three operators, without lines
+    assert len(page.find_elements("css selector", "#scatter-0 .curve")) == 1  # the diagonal
+    cell = "#confusion-pgso tbody tr:nth-child(1) td:nth-of-type({})"
+    cells = [page.find_element("css selector", cell.format(k)) for k in (1, 2)]
+    shades = [each.value_of_css_property("background-color") for each in cells]
+    assert shades[0] != shades[1]
+    page.execute_script("document.querySelector('[data-plot=roc]').open = true")
+    rows = page.find_elements("css selector", "[data-plot=roc] tbody tr")
+    assert len(rows) == 51
+
+
+def test_a_wide_table_shows_that_it_scrolls_and_the_page_does_not(show):
+    page = show(make_runs(THREE), data=[make_data()])
     phone = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     goes_on = "return arguments[0].scrollWidth > arguments[0].clientWidth"
