@@ -1,6 +1,8 @@
 """``pgso compare`` at toy size: what it prints, what it writes, and that it resumes."""
 
 import json
+import subprocess
+import sys
 
 from pgso.report import page
 from pgso.training import engines
@@ -10,7 +12,7 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra, **_: folder / "none")
+    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
@@ -106,3 +108,22 @@ def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
     found = json.loads(shown.stdout)
     assert found["metric"] == "link_auc"
     assert found["report"].endswith("karate-gcn-link-epochs-5/none")
+
+
+def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):
+    assert pgso("compare", *TOY).exit_code == 0
+    page = tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html"
+    first = page.read_text()
+    page.unlink()
+    script = (
+        "import sys; from pgso.__main__ import main; sys.argv = ['pgso', *{words!r}]\n"
+        "try: main()\n"
+        "except SystemExit as event: assert not event.code, event.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    for words in (["report"], ["compare", *map(str, TOY)]):
+        command = [sys.executable, "-c", script.format(words=words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert page.read_text() == first
+    assert (tmp_path / "runs" / "index.html").is_file()

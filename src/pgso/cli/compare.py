@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pgso.cli import choices, folders
-from pgso.cli.baselines import judge
+from pgso.cli.context import data_of, show_doubts, with_spectra
 from pgso.cli.effort import useful_workers
 from pgso.cli.main import command
 from pgso.cli.progress import progress
@@ -94,51 +94,62 @@ def compare(
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
     used = useful_workers(missing, workers)
-    choices.start_early(engine, used)
+    if missing:  # a finished comparison needs no torch
+        choices.start_early(engine, used)
 
+    from pgso.report.baselines import mean_baselines
     from pgso.report.comparison import compare as compare_records
+    from pgso.report.doubts import doubts
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
-    from pgso.scale.place import device_of
-    from pgso.training.densities import spectra_of
-    from pgso.training.engines import run_all
-    from pgso.training.threads import one_thread
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
-    device_of(device)  # refused before the first run
     if missing:
+        from pgso.scale.place import device_of
+        from pgso.training.engines import run_all
+
+        device_of(device)  # refused before the first run
         advice = choices.check(spec, data, needs_test=True, console=console)
         if advice:
             console.print(f"Note: {advice}.", soft_wrap=True)
-    with progress(console, dataset, len(missing)) as advance:
+        with progress(console, dataset, len(missing)) as advance:
 
-        def tell(record: RunRecord) -> None:
-            name = "stronger" if record.spec in beside else record.spec.operator
-            advance(f"{name}, seed {record.spec.seed}")
+            def tell(record: RunRecord) -> None:
+                name = "stronger" if record.spec in beside else record.spec.operator
+                advance(f"{name}, seed {record.spec.seed}")
 
-        runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
+            runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
+    else:
+        runs = [record for record in map(store.get, specs) if record is not None]
     records = [run for run in runs if run.spec not in beside]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
-    judgement = judge(records, data)
     console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
     if not as_json:
         console.print(comparison_table(comparison))
-        judgement.show(console, records[0])
-        console.print(operator_table(records))
-    folder = out / folders.folder_of(spec)
-    with one_thread():  # of small products; several threads would wait for each other
-        spectra = spectra_of(records, data)
-    page = write_report(
-        records, folder, spectra, command=context.obj, reference=references, figures=figures
-    )
+    with console.status("baselines", spinner="line") as status:
+        known = data_of(records, store, data)
+        status.update("drawing")
+        records = with_spectra(records, store, data)
+        page = write_report(
+            records,
+            out / folders.folder_of(spec),
+            known,
+            command=context.obj,
+            reference=references,
+            figures=figures,
+            store=store,
+        )
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
-        found |= judgement._asdict()
+        found["baselines"] = [entry.model_dump() for entry in mean_baselines(known)]
+        found["doubts"] = doubts(records, known)
         keys = [record.spec.key for record in runs]
         typer.echo(json.dumps(found | {"records": keys}))
     else:
+        show_doubts(console, records, known)
+        console.print(operator_table(records))
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)

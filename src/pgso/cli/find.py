@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pgso.cli import choices, folders
 from pgso.cli.main import command
+from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,7 +34,10 @@ def find(
     console = Console(stderr=as_json, markup=False)
 
     import pgso
+    from pgso.report.baselines import baselines_grid
+    from pgso.report.doubts import doubts_of_finding
     from pgso.report.finding import write_finding
+    from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
         found = pgso.find(
@@ -44,19 +48,26 @@ def find(
             tell=lambda name: status.update(name),
             **choices.pairs(options),
         )
-    record = found.record
+        status.update("what it must beat")
+        spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
+        record = found.record.model_copy(update={"data": data_record(spec, data)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / f"find-{name}"
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:
-        files = {"file": str(folder / "finding.json"), "report": str(page)}
+        files: dict[str, Any] = {"file": str(folder / "finding.json"), "report": str(page)}
+        files["doubts"] = doubts_of_finding(record)
         typer.echo(json.dumps(record.model_dump(mode="json") | files))
         return
     console.print(_about(record), style="dim")
     console.print(_table(record, show_all))
+    if record.data is not None and record.data.baselines:
+        console.print(baselines_grid([record.data], OBJECTIVES[record.metric]).to_rich())
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
+    for doubt in doubts_of_finding(record):
+        console.print(f"Note: {doubt}.", style="bold", soft_wrap=True)
     console.print(f"confirm it in a trained network: {record.command}", soft_wrap=True)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
@@ -66,8 +77,6 @@ SHOWN = 12  # rungs, unless all are asked for
 
 def _table(record: "FindingRecord", show_all: bool) -> "Table":
     from rich.table import Table
-
-    from pgso.objectives import OBJECTIVES
 
     objective = OBJECTIVES[record.metric]
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)

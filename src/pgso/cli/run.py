@@ -149,10 +149,14 @@ def report(
     ] = None,
     results: Results = RESULTS,
     out: Annotated[
-        Path | None, typer.Option(help="Ledgers of pgso run --quick --out DIR, instead.")
+        Path | None, typer.Option(help="Runs to show, and ledgers of pgso run --quick --out DIR.")
     ] = None,
 ) -> None:
-    """Draw the pages of the studies from their ledgers, as Markdown and HTML; trains nothing."""
+    """Draw pages from records; trains nothing.
+
+    Without a study: an overview of a folder of runs (--out, else ./runs or this folder), with the
+    pages of its findings and comparisons, and the pages of all studies that have ledgers.
+    """
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
     from pgso.records.ledger import read_ledger
@@ -161,9 +165,13 @@ def report(
     from pgso.report.markdown import as_html
 
     console = Console(markup=False)
+    overview = None if experiment else _overview(out)
+    if overview is not None:
+        console.print(f"overview: {overview}", soft_wrap=True)
     if out is not None:
         results = out / "quick" if (out / "quick").is_dir() else out
-    for name in [experiment] if experiment else EXPERIMENTS:
+    all_studies = EXPERIMENTS if results.is_dir() else ()  # a folder of runs alone gets no others
+    for name in [experiment] if experiment else all_studies:
         study = EXPERIMENTS[name]
         ledger = results / name / "records.jsonl"
         records = list(read_ledger(ledger).values())
@@ -185,6 +193,11 @@ def report(
     ledgers = {
         name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
     }
+    if not experiment and overview is None and not any(ledgers.values()):
+        raise InputError(
+            f"there are no runs and no ledgers here ({out or choices.RUNS}, {results}); make some "
+            "with pgso find, compare, train or run, or name their folder with --out"
+        )
     if any(ledgers.values()):
         try:
             text = claims.page(ledgers)
@@ -194,3 +207,12 @@ def report(
             return
         write_atomically(results / "CLAIMS.md", text)
         console.print(f"claims: {results / 'CLAIMS.md'}", soft_wrap=True)
+
+
+def _overview(out: Path | None) -> Path | None:
+    """``index.html`` of a folder of runs; None where there are none."""
+    from pgso.report.overview import write_overview
+
+    here = Path()
+    is_runs = (here / "records").is_dir() or any(here.glob("find-*/finding.json"))
+    return write_overview(out or (here if is_runs else choices.RUNS))

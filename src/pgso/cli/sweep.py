@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.sweep import SweepChoice, SweepRecord
 
 if TYPE_CHECKING:
     from pgso.training.search import Trial
@@ -28,6 +30,7 @@ NOT_SET = {"seed": "--seeds says how many", "operator": "--operator says which"}
     "pgso sweep digits --space 'num_layers=[1,2,3]' --seeds 2 --json",
 )
 def sweep(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = None,
     operator: Annotated[
@@ -123,17 +126,32 @@ def sweep(
     following += [
         word for name, value in best[winner].choice.items() for word in typed(name, value)
     ]
+    entries = [
+        {"operator": name, "choice": trial.choice, "val": trial.val, "test": _test(trial)}
+        for name, trial in best.items()
+    ]
+    if best[winner].records:
+        record = SweepRecord(
+            dataset=base.dataset,
+            conv=base.conv,
+            metric=best[winner].records[0].metric,
+            command=context.obj,
+            search=search,
+            tried=count,
+            seeds=seeds,
+            space=chosen_space,
+            best=tuple(SweepChoice.model_validate(entry) for entry in entries),
+        )
+        mark = sha256(record.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
+        file = record.write(out / f"sweep-{folders.folder_of(base)}-{mark}")
+        console.print(f"record: {file}", soft_wrap=True)
     if as_json:
-        entries = [
-            {"operator": name, "choice": trial.choice, "val": trial.val, "test": _test(trial)}
-            for name, trial in best.items()
-        ]
         typer.echo(json.dumps(entries))
     else:
         console.print(_table(best, f"{dataset}, {base.conv}: best of {count} on validation"))
         console.print(f"next, with the choice of {winner}: {as_typed(following)}", soft_wrap=True)
-    for record in failed:
-        console.print(f"failed: {record.spec.key}: {(record.error or '').splitlines()[-1]}")
+    for failure in failed:
+        console.print(f"failed: {failure.spec.key}: {(failure.error or '').splitlines()[-1]}")
     if failed:
         raise typer.Exit(1)
 

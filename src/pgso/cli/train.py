@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices, folders
-from pgso.cli.baselines import judge
 from pgso.cli.columns import show_columns
+from pgso.cli.context import data_of, show_doubts
 from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
@@ -26,6 +26,7 @@ from pgso.records import Store
     "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
 def train(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = None,
     terms: choices.Terms = None,
@@ -128,8 +129,16 @@ def train(
             store.put(record)
     if not first:
         return
+    from pgso.report.run_page import write_run
+
+    known = data_of([record], store, data) if record.status == "done" else []
+    page = write_run(record, store, known, context.obj)
     if as_json:
-        typer.echo(json.dumps(record.model_dump(mode="json")))
+        from pgso.report.doubts import doubts
+
+        found = record.model_dump(mode="json") | {"report": str(page)}
+        found["baselines"] = [entry.model_dump() for part in known for entry in part.baselines]
+        typer.echo(json.dumps(found | {"doubts": doubts([record], known)}))
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
@@ -140,9 +149,9 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
-    if record.status == "done":
-        judge([record], data).show(console, record)
+    show_doubts(console, [record], known)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
+    console.print(f"report: {page}", soft_wrap=True)
     if save is not None:
         nothing = "none, because no epoch was completed"
         console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)

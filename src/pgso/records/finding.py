@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pgso.errors import InputError
+from pgso.records.data import DataRecord
 from pgso.records.numerics import Revised
 from pgso.records.spec import SevenNumbers
 
@@ -104,6 +105,7 @@ class FindingRecord(Revised, BaseModel):
     spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
     versions: dict[str, str] = {}
     seconds: float
+    data: DataRecord | None = None  # counts, and what a model must beat
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

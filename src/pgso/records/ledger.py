@@ -17,15 +17,18 @@ DIGITS = 5
 def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunRecord:
     """The same record with short curves, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code.
+    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code,
+    and a run neither densities nor its evaluation.
 
     Args:
         record: As it was made, or thinned less.
         curves: Names of the curves that a page shows: these keep 50 points, others are dropped. By
             default all curves keep their first and last point.
     """
+    record = record.model_copy(update={"spectra": None, "evaluation": None})
     if record.finding is not None:
         left_out: dict[str, Any] = {"predictions": (), "spectrum": None, "code": "", "same_as": {}}
+        left_out["data"] = None
         finding = record.finding.model_dump(mode="json") | left_out
         short = FindingRecord.model_validate(_rounded(finding))
         record = record.model_copy(update={"finding": short})

@@ -5,9 +5,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
+from pgso.records.evaluation import Evaluation
 from pgso.records.finding import FindingRecord
 from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec, SevenNumbers
+from pgso.records.spectra import Spectra
 
 
 class RunRecord(Revised, BaseModel):
@@ -27,6 +29,9 @@ class RunRecord(Revised, BaseModel):
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is
+    start_interval: tuple[tuple[float, float], ...] = ()  # certified, of each; () if it is not
+    spectra: Spectra | None = None  # what a page shows of the operators, where it was computed
+    evaluation: Evaluation | None = None  # at the chosen epoch: how it is right and wrong
     finding: FindingRecord | None = None  # of a closed-form head
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py

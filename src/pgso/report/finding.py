@@ -1,16 +1,16 @@
 """``report.html`` of a finding: the ladder, the verdict and what to do, from its record alone."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from pgso.objectives import OBJECTIVES
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.records.store import write_atomically
+from pgso.report.baselines import baselines_grid
+from pgso.report.data_tables import data_grids
+from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Grid
+from pgso.report.template import render
 
 LEFT, RIGHT, ROW = 290, 720, 24  # where the plot's axis begins and ends, and a row's height
 
@@ -37,26 +37,22 @@ def write_finding(record: FindingRecord, folder: Path) -> Path:
 
 def render_finding(record: FindingRecord) -> str:
     """The page as text; everything it needs is inside, and it may fetch nothing."""
-    environment = Environment(
-        loader=PackageLoader("pgso.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = files("pgso.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
     marks, ticks = ladder_marks(record)
-    return environment.get_template("finding.html.j2").render(
+    data = [] if record.data is None else [record.data]
+    return render(
+        "finding.html.j2",
         record=record,
         best=record.rung(record.best),
-        style=Markup(style),  # noqa: S704  (our own file)
+        data=data_grids(data) or [graph_grid(record)],
+        doubts=doubts_of_finding(record),
+        baselines=baselines_grid(data, OBJECTIVES[record.metric]),
         marks=marks,
         ticks=ticks,
         height=ROW * len(marks) + 48,
         left=LEFT,
         right=RIGHT,
         spectrum=spectrum_curve(record),
-        grids=[rungs_grid(record), predictions_grid(record), graph_grid(record)],
+        grids=[rungs_grid(record), predictions_grid(record)],
         operator=operator_grid(record),
     )
 

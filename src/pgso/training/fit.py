@@ -26,6 +26,8 @@ from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.closed_form import find_operator
+from pgso.training.curves import certified_now
+from pgso.training.evaluation import evaluate
 from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, threads, wants_threads
 
@@ -153,6 +155,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     started = time.perf_counter()
     spec, task = session.spec, session.task
     start = session.operators()
+    start_interval = certified_now(session.model.operators, task.graph)
     if checkpoint is not None:
         checkpoint.load(session)
         _check_together(session, checkpoint.path)
@@ -179,6 +182,8 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         test=None if at is None else curves["test"][at],
         epoch=at,
         start=start,
+        start_interval=start_interval,
+        evaluation=evaluate(session),
         parameters=learned,
         nearest=tuple(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)

@@ -14,7 +14,7 @@ from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Where, place_of
 from pgso.training.criterion import Criterion
-from pgso.training.curves import Curves, seven_numbers
+from pgso.training.curves import Curves, is_certifiable, seven_numbers
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.operator_learning import OperatorLearning
@@ -168,13 +168,8 @@ class Session:
         values = [gso.S.detach().cpu() for gso in gsos]
         operators = tuple(map(seven_numbers, values))
         self._check_finite("operator", *(number for S in operators for number in S))
-        # With an S per node eigenvalues need not be real: nothing is certified then.
-        certifiable = all(
-            gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
-            for gso in gsos
-        )
         scores = self.scoring.scores(out)
-        self._curves.add(values, certifiable, loss=loss, **scores, parameters=operators)
+        self._curves.add(values, is_certifiable(gsos), loss=loss, **scores, parameters=operators)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """All that a run needs to be resumed: tensors by name, and plain data."""

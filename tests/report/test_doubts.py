@@ -2,26 +2,15 @@
 
 import pytest
 
-from pgso.data import load_task
-from pgso.records import RunRecord, RunSpec
-from pgso.training.baselines import Baseline
-from pgso.training.doubts import doubts
-
-MUST_BEAT = (
-    Baseline("guess", "most frequent class", 0.5, 0.6),
-    Baseline("features", "logistic regression", 0.7, 0.7),
-    Baseline("graph", "neighbours' labels", 0.7, 0.8),
-)
+from pgso import find
+from pgso.report.doubts import doubts, doubts_of_finding
+from tests.report.data import make_data
+from tests.report.records import make_record
 
 
-def said(test, metric="accuracy", epoch=3, **choices):
-    task = load_task("customers", size=400)
-    spec = RunSpec(dataset="customers", epochs=20, **choices)
-    record = RunRecord(
-        spec=spec, status="done", metric=metric, val=test, test=test, epoch=epoch, start=(),
-        parameters=(), nearest=(), curves={}, versions={}, timing={},
-    )  # fmt: skip
-    return " ".join(doubts({0: task}, {0: MUST_BEAT}, [record]))
+def said(test, epoch=3, data=None, **choices):
+    record = make_record("pgso", 0, test, epochs=20, epoch=epoch, choices=choices)
+    return " ".join(doubts([record], [make_data() if data is None else data]))
 
 
 @pytest.mark.parametrize(
@@ -50,3 +39,16 @@ def test_a_run_that_was_still_rising_is_to_be_longer():
 
 def test_a_rare_class_is_named():
     assert "the class 'leaves' has 8 training examples: its scores are mostly luck" in said(0.9)
+
+
+def test_what_find_keeps_is_held_against_the_same():
+    finding = find("karate").record
+    best = finding.rung(finding.best)
+    assert doubts_of_finding(finding) == []  # nothing is known about its data
+    strong = make_data(classes=(), metric=finding.metric)
+    beaten = finding.model_copy(update={"data": strong})
+    assert best.test is not None
+    rival = strong.baselines[1].model_copy(update={"test": best.test})
+    known = strong.model_copy(update={"baselines": (rival,)})
+    (doubt,) = doubts_of_finding(beaten.model_copy(update={"data": known}))
+    assert doubt.startswith("a model without the graph does as well or better")
