@@ -64,14 +64,15 @@ def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
     real = engines.run_one
 
-    def sometimes(spec, root=None):
-        record = real(spec, root)
+    def sometimes(spec, *options):
+        record = real(spec, *options)
         if (spec.operator, spec.seed) == ("pgso", 1):
             return record.model_copy(update={"status": "failed", "error": "out of luck"})
         return record
 
     no_report(monkeypatch)
     monkeypatch.setattr(engines, "run_one", sometimes)
+    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
     shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
     assert "out of luck" in shown.stdout
     assert shown.exit_code == 1

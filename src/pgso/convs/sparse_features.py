@@ -1,5 +1,6 @@
 """Node features with few non-zeros, and the linear map that exploits them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,11 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
 from pgso.graph.memo import version_of
+from pgso.graph.pattern import side_by_side
+
+# Where the draws of equal parts of some values come from, part by part. None is torch's own.
+Generators = Sequence[torch.Generator | None]
+GLOBAL: Generators = (None,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +79,24 @@ class SparseFeatures:
         """The type of the values."""
         return self.values.dtype
 
-    def dropout(self, p: float, training: bool) -> "SparseFeatures":
+    def dropout(
+        self, p: float, training: bool, generators: Generators = GLOBAL
+    ) -> "SparseFeatures":
         """Dropout of the stored values: zeros stay what they are."""
         if not training or p == 0:
             return self
-        return replace(self, values=dense_dropout(self.values, p, training))
+        return replace(self, values=dense_dropout(self.values, p, training, generators))
+
+    def copies(self, count: int) -> "SparseFeatures":
+        """So many copies along a diagonal, for weights of so many replicas below each other."""
+        n, width = self.shape
+        return SparseFeatures(
+            rows=self.rows.copies(count),
+            columns=self.columns.copies(count),
+            order=side_by_side(self.order, self.values.numel(), count),
+            values=self.values.repeat(count),
+            shape=(count * n, count * width),
+        )
 
     def to_dense(self) -> Tensor:  # (n, F)
         """The features as a dense matrix."""
@@ -108,49 +127,66 @@ def check_dropout(name: str, p: float) -> None:
         raise InputError(f"{name} must be between 0 and 1, got {p!r}")
 
 
-def dropout(x: Features, p: float, training: bool) -> Features:
+def dropout(x: Features, p: float, training: bool, generators: Generators = GLOBAL) -> Features:
     """Dropout of dense or sparse features."""
     if isinstance(x, SparseFeatures):
-        return x.dropout(p, training)
-    return dense_dropout(x, p, training)
+        return x.dropout(p, training, generators)
+    return dense_dropout(x, p, training, generators)
 
 
-def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
+def dense_dropout(
+    x: Tensor, p: float, training: bool, generators: Generators = GLOBAL
+) -> Tensor:  # of x's shape
     """Torch's dropout, several times faster on the CPU.
 
     torch draws a random double per value there, which takes a fifth of a training step on Cora;
     a random bit decides as well if p is a half, and 16 bits otherwise. The probability is then p
     to the nearest 2^-16, and the values that stay are scaled by what it really is.
+
+    With several generators, x consists of as many equal parts, one after another. Each part has
+    the draws that it would have alone.
     """
     if not training or p == 0:
         return x
     if p >= 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return functional.dropout(x, p, training)
     if p == 0.5:
-        return x * _coins(x.numel(), x.dtype).view(x.shape)
+        return x * _coins(x.numel(), x.dtype, generators).view(x.shape)
     steps = 2**16
     dropped = round(p * steps)
-    bits = _random_words(x.numel(), 16).view(torch.int16)[: x.numel()].view(x.shape)
+    bits = _random_parts(x.numel(), 16, torch.int16, generators).view(x.shape)
     kept = (bits >= dropped - steps // 2).to(x.dtype)
     return x * kept.mul_(steps / (steps - dropped))
 
 
-def _coins(count: int, dtype: torch.dtype) -> Tensor:  # (count,)
+def _coins(count: int, dtype: torch.dtype, generators: Generators) -> Tensor:  # (count,)
     """0 or 2 with equal probability: a random byte looks up eight at a time."""
     table = _eight_coins.get(dtype)
     if table is None:
         bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
         table = _eight_coins[dtype] = (2 * bits).to(dtype)
-    bytes_ = _random_words(count, 1).view(torch.uint8).int()
-    return table.index_select(0, bytes_).flatten()[:count]
+    size = count // len(generators)
+    bytes_ = _random_words(size, 1, generators).view(torch.uint8).int()
+    coins = table.index_select(0, bytes_.flatten())
+    return coins.view(len(generators), -1)[:, :size].reshape(count)
 
 
 _eight_coins: dict[torch.dtype, Tensor] = {}
 
 
-def _random_words(count: int, bits: int) -> Tensor:
-    """As many random 64-bit integers as hold ``count`` times so many bits."""
-    return torch.empty((count * bits + 63) // 64, dtype=torch.int64).random_(-(2**63), None)
+def _random_parts(count: int, bits: int, dtype: torch.dtype, generators: Generators) -> Tensor:
+    """``count`` random integers of a type, in equal parts from each generator."""
+    size = count // len(generators)
+    words = _random_words(size, bits, generators)
+    return words.view(dtype)[:, :size].reshape(count)
+
+
+def _random_words(count: int, bits: int, generators: Generators) -> Tensor:  # (generators, words)
+    """From each, as many random 64-bit integers as hold ``count`` times so many bits."""
+    words = torch.empty(len(generators), (count * bits + 63) // 64, dtype=torch.int64)
+    for row, generator in zip(words, generators, strict=True):
+        row.random_(-(2**63), None, generator=generator)
+    return words
 
 
 class _SparseTimesDense(torch.autograd.Function):
@@ -188,6 +224,14 @@ class Linear(PyGLinear):
             out: Tensor = _SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
+
+    def added_to(self, out: Tensor | None, x: Features) -> Tensor:  # (n, out_channels)
+        """Out + X Wᵀ in one operation: a sum of its own is another pass over n x F numbers."""
+        if out is None or not isinstance(x, Tensor) or x.dim() != 2 or x.dtype != out.dtype:
+            part = self.times_weight(x)
+            return part if out is None else part + out
+        self.check(x)
+        return torch.addmm(out, x, self.weight.t())
 
     def check(self, x: Features) -> None:
         """Refuse integers, and another width than the first one; a lazy layer takes any."""

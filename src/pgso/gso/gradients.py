@@ -199,10 +199,12 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if not ctx.learned:
         return z, None, None, None
     x, y = features
-    to_left, to_right = row_dots(g, y).to(left.dtype), row_dots(x, z).to(right.dtype)
+    copies = ctx.graph.num_copies
+    to_left = row_dots(g, y, copies).to(left.dtype)
+    to_right = row_dots(x, z, copies).to(right.dtype)
     q = None
     if own is not None:
-        q = row_dots(g, x).to(own.dtype)
+        q = row_dots(g, x, copies).to(own.dtype)
         kept = own * q
         to_left, to_right = to_left - kept, to_right - kept
     if once:

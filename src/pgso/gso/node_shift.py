@@ -1,5 +1,6 @@
 """γ(A, S) for one S, or for an S per node."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -129,27 +130,8 @@ class NodeShift(OnPattern):
 
     @np.errstate(all="ignore")  # of a run that diverges
     def _compare(self) -> bool:
-        """In numpy, whose small operations take a third of torch's time."""
-        graph = self._graph()
-        alpha, m2, left, right, a = (part.detach().numpy() for part in self.tables)
-        received, sent, count, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
-        if self.index is not None:  # all nodes of a degree at once
-            assert graph.degree_classes is not None
-            received, _, count = graph.degree_classes
-            sent = received * count
-        elif graph.loops is not None:
-            loops = np.abs(graph.loops.detach().numpy())
-        got, given = received.detach().numpy(), sent.detach().numpy()
-        typical = (given @ right) / max(given.sum(), 1e-300)
-        outer = m2 * left
-        rest = np.abs(outer) * (got * typical + loops * right)
-        # Nodes without edges or without a power have no gradient to lose.
-        own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
-        if not (m2 != 0).all() or (own > MOST_OF_ONE * rest).any():
-            return False
-        if count is not None:
-            own, rest = own * count.numpy(), rest * count.numpy()
-        return bool(own.sum() <= MOST_OWN * rest.sum())
+        tables = [part.detach().numpy() for part in self.tables]
+        return bool(keeps_digits(tables, self._graph(), self.index is not None))
 
     def _held(self, dtype: torch.dtype) -> Held | None:
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
@@ -206,6 +188,35 @@ class NodeShift(OnPattern):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)
+
+
+def keeps_digits(
+    tables: Sequence[Any],  # α, m2, l, r and a: arrays (..., n), or (..., 1) where nodes are alike
+    graph: Graph,
+    by_class: bool,  # whether the tables have one value per degree that occurs
+) -> Any:  # (...) of booleans
+    """Whether what nodes keep of themselves does not drown what they get from others.
+
+    In numpy, whose small operations take a third of torch's time.
+    """
+    alpha, m2, left, right, a = tables
+    received, sent, number, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
+    if by_class:  # all nodes of a degree at once
+        assert graph.degree_classes is not None
+        received, _, number = graph.degree_classes
+        sent = received * number
+    elif graph.loops is not None:
+        loops = np.abs(graph.loops.detach().numpy())
+    got, given = received.detach().numpy(), sent.detach().numpy()
+    typical = (right @ given)[..., None] / max(given.sum(), 1e-300)
+    outer = m2 * left
+    rest = np.abs(outer) * (got * typical + loops * right)
+    # Nodes without edges or without a power have no gradient to lose.
+    own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
+    usable = (own <= MOST_OF_ONE * rest).all(-1) & (np.broadcast_to(m2, left.shape) != 0).all(-1)
+    if number is not None:
+        own, rest = own * number.numpy(), rest * number.numpy()
+    return usable & (own.sum(-1) <= MOST_OWN * rest.sum(-1))
 
 
 def _learns(value: Any) -> bool:

@@ -15,7 +15,15 @@ from torch_geometric.nn import (
 
 from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph
-from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
+from pgso.convs.sparse_features import (
+    GLOBAL,
+    Features,
+    Generators,
+    Linear,
+    as_features,
+    check_dropout,
+    dropout,
+)
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO, operators_on
@@ -70,6 +78,8 @@ class GNN(nn.Module):
         >>> len(model.operators)
         2
     """
+
+    generators: Generators = GLOBAL  # of dropout: one for each replica, if there are several
 
     def __init__(
         self,
@@ -179,7 +189,8 @@ class GNN(nn.Module):
             operators = operators_on(self.operators, graph, edge_weight, x.size(0))
         outputs: list[Tensor] = []
         for place, layer in enumerate(self.layers):
-            x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+            p = self.dropout if place else self.input_dropout
+            x = dropout(x, p, self.training, self.generators)
             if operators:
                 handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]
                 outputs.append(layer(x, handed[0] if len(handed) == 1 else handed, None))
@@ -197,7 +208,7 @@ class GNN(nn.Module):
                 )
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
-            out = self.head(dropout(out, self.dropout, self.training))
+            out = self.head(dropout(out, self.dropout, self.training, self.generators))
         return out
 
 

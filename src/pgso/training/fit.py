@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -21,6 +22,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
+from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
 from pgso.training.checkpoint import Checkpoint, save_model
@@ -34,7 +36,7 @@ from pgso.training.threads import one_thread, threads, wants_threads
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
-_ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
+ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
 
 
 def fit(
@@ -79,7 +81,7 @@ def fit(
         if save is not None:
             raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
         return find_operator(spec, root, versions()).model_copy(update={"data": state})
-    with _ONE_AT_A_TIME, one_thread():
+    with ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
     session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=place)
@@ -109,19 +111,25 @@ def fit_task(
     threads: fits in several Python threads wait for each other, so that each gives the record it
     gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
     """
-    task = task.scored_by(spec.objective)
-    check_task(spec, task)
     place = place_of(device)
-    with _ONE_AT_A_TIME, one_thread():
-        task = on_base(task, spec.base)
-        if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
-            task = in_fast_order(task)
+    task = prepared(spec, task)
     with (
-        _ONE_AT_A_TIME,
+        ONE_AT_A_TIME,
         threads(place.threads if wants_threads(task) else 1),
         torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
         return _fit(spec, task, watch, checkpoint, place)
+
+
+def prepared(spec: RunSpec, task: Task) -> Task:
+    """The task as a spec is trained on it: its objective, base and order of nodes."""
+    task = task.scored_by(spec.objective)
+    check_task(spec, task)
+    with ONE_AT_A_TIME, one_thread():
+        task = on_base(task, spec.base)
+        if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
+            task = in_fast_order(task)
+    return task
 
 
 def _fit(
@@ -153,14 +161,12 @@ def _fit(
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
     """Step a session to its end, putting it away on the way, and write down how it went."""
     started = time.perf_counter()
-    spec, task = session.spec, session.task
-    start = session.operators()
-    start_interval = certified_now(session.model.operators, task.graph)
+    start = Start.of(session)
     if checkpoint is not None:
         checkpoint.load(session)
         _check_together(session, checkpoint.path)
     status, error = "done", None
-    while session.epoch < spec.epochs:
+    while session.epoch < session.spec.epochs:
         try:
             session.run_epoch()
         except Divergence as event:
@@ -171,8 +177,33 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         if checkpoint is not None and session.place.is_first and checkpoint.is_due(session):
             checkpoint.save(session)
 
+    return record_of(session, start, time.perf_counter() - started, status, error)
+
+
+class Start(NamedTuple):
+    """The operators of a run before its first epoch."""
+
+    parameters: tuple[SevenNumbers, ...]
+    interval: tuple[tuple[float, float], ...]  # certified; empty where nothing is
+
+    @classmethod
+    def of(cls, session: Session) -> "Start":
+        """As they are now."""
+        interval = certified_now(session.model.operators, session.task.graph)
+        return cls(session.operators(), interval)
+
+
+def record_of(
+    session: Session,
+    start: Start,
+    seconds: float,
+    status: str = "done",
+    error: str | None = None,
+) -> RunRecord:
+    """What is written down of a run that has ended."""
+    spec, task = session.spec, session.task
     at, curves = session.best_epoch, session.curves
-    learned = start if at is None else tuple(curves["parameters"][at])
+    learned = start.parameters if at is None else tuple(curves["parameters"][at])
     return RunRecord(
         spec=spec,
         status=status,  # type: ignore[arg-type]
@@ -181,8 +212,8 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         val=None if at is None else curves["val"][at],
         test=None if at is None else curves["test"][at],
         epoch=at,
-        start=start,
-        start_interval=start_interval,
+        start=start.parameters,
+        start_interval=start.interval,
         evaluation=evaluate(session),
         parameters=learned,
         nearest=tuple(
@@ -192,7 +223,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
-            "seconds": time.perf_counter() - started,
+            "seconds": seconds,
             "peak_memory_mib": peak_memory(),
         },
     )

@@ -99,8 +99,17 @@ class Session:
         loss = self._train()
         self.scheduler.step()
         self.place.average(value for value in self.model.buffers() if value.is_floating_point())
-        out, val_loss = self.evaluate()
-        self._check_finite("validation loss", val_loss)
+        self.end_epoch(loss, self.loop.outputs(self.model))
+
+    def end_epoch(self, loss: float, outputs: Tensor) -> None:
+        """Score the outputs of an epoch, and remember the weights if they are the best yet.
+
+        Args:
+            loss: Of the training examples.
+            outputs: Of the scored examples, as the loop gives them.
+        """
+        out, val_loss = self._judged(outputs)
+        self.check_finite("validation loss", val_loss)
         self.record(loss, out)
         merit = (self.task.objective.merit(self._curves.last("val")), -val_loss)
         if merit > self.best.merit:
@@ -128,7 +137,7 @@ class Session:
 
     def _mean_of_processes(self, loss: Tensor) -> float:
         mean = self.place.total(loss.item()) / self.place.num_ranks
-        self._check_finite("loss", mean)
+        self.check_finite("loss", mean)
         return mean
 
     def _step(self, loss: Tensor, held_out: Tensor | None = None) -> None:
@@ -144,7 +153,7 @@ class Session:
             graph = self.task.graph.to(self.device)
             limit_radius(self.model.operators, graph, self.spec.max_radius)
 
-    def _check_finite(self, what: str, *values: float) -> None:
+    def check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
         for value in values:
             if not math.isfinite(value):
@@ -155,7 +164,9 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        out = self.loop.outputs(self.model)
+        return self._judged(self.loop.outputs(self.model))
+
+    def _judged(self, out: Tensor) -> tuple[Tensor, float]:
         val, y = (self.scoring.by_part(values)["val"] for values in (out, self.learned_y))
         criterion = self.criterion
         if criterion.weight is not None:
@@ -167,7 +178,7 @@ class Session:
         gsos = self.model.operators
         values = [gso.S.detach().cpu() for gso in gsos]
         operators = tuple(map(seven_numbers, values))
-        self._check_finite("operator", *(number for S in operators for number in S))
+        self.check_finite("operator", *(number for S in operators for number in S))
         scores = self.scoring.scores(out)
         self._curves.add(values, is_certifiable(gsos), loss=loss, **scores, parameters=operators)
 

@@ -1,0 +1,105 @@
+"""``Group``: sessions that take every step together."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pgso.models.gnn import GNN
+from pgso.models.stacked import StackedData, stack
+from pgso.training.loops.whole_graph import WholeGraph
+from pgso.training.operator_learning import OperatorLearning
+from pgso.training.session import Divergence, Session
+
+
+class Group:
+    """Sessions of one architecture on one graph, trained as one stacked network.
+
+    Every session ends an epoch with the loss, the outputs and the weights that it would have
+    alone: :mod:`pgso.models.stacked` computes the same numbers in the same order, and dropout
+    draws from a generator per replica. So curves, best epochs and records are the sessions' own.
+
+    Args:
+        sessions: Whole-graph sessions on the CPU that have not begun. They may differ in seed,
+            split, features, learning rates and in where S starts.
+        generators: Torch's generator as it was when each of them had been made.
+    """
+
+    def __init__(self, sessions: Sequence[Session], generators: Sequence[torch.Generator]) -> None:
+        self.sessions = list(sessions)
+        self.diverged: list[Session] = []
+        models = [_network(session) for session in sessions]
+        self.loops = [_loop(session) for session in sessions]
+        x = [loop.x for loop in self.loops]
+        self.data = StackedData(self.loops[0].graph, x)
+        self.model, views = stack(models, generators, sparse=x[0].layout != torch.strided)
+        self.views = [view for view in views if view.stacked.requires_grad]
+        self.learning = OperatorLearning(sessions[0].spec, self.model)
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for session in sessions:
+            for group in session.learning.groups:
+                groups.setdefault((group["lr"], group["weight_decay"]), []).extend(group["params"])
+        # The parameters of each replica by themselves: Adam rounds the ends of arrays differently.
+        self.optimiser = torch.optim.Adam(
+            [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
+            fused=True,
+        )
+        spec = sessions[0].spec
+        self.scheduler = torch.optim.lr_scheduler.StepLR(
+            self.optimiser, spec.lr_step, spec.lr_decay
+        )
+        self.epoch = 0
+
+    @property
+    def running(self) -> list[Session]:
+        """The sessions that have not diverged."""
+        return [session for session in self.sessions if session not in self.diverged]
+
+    def run_epoch(self) -> None:
+        """Train for one epoch, then let every session score its outputs."""
+        losses = self._train()
+        self.scheduler.step()
+        outputs = self._outputs()
+        parts = zip(self.sessions, self.loops, losses, outputs, strict=True)
+        for session, loop, loss, out in parts:
+            if session in self.diverged:
+                continue
+            try:
+                session.check_finite("loss", loss)
+                session.end_epoch(loss, loop.scored_of(out))
+            except Divergence:
+                self.diverged.append(session)
+        self.epoch += 1
+
+    def _train(self) -> list[float]:
+        """One step of all replicas; the loss of each."""
+        self.model.train()
+        outputs = self.model(self.data.x, self.data).unbind()  # type: ignore[arg-type]
+        parts = list(zip(self.loops, outputs, strict=True))
+        # A sum of losses: the gradients of a replica are those of its own loss.
+        losses = torch.stack([loop.loss_of(out) for loop, out in parts])
+        held_out = None
+        if self.learning.on_validation:
+            held_out = torch.stack([loop.held_out_loss_of(out) for loop, out in parts]).sum()
+        self.learning.backward(losses.sum(), held_out, self.epoch)
+        for view in self.views:
+            view.hand_out_gradients()
+        self.optimiser.step()
+        values: list[float] = losses.detach().tolist()
+        return values
+
+    def _outputs(self) -> tuple[Tensor, ...]:  # (n, outputs) each
+        self.model.eval()
+        with torch.no_grad():
+            out: Tensor = self.model(self.data.x, self.data)  # type: ignore[arg-type]
+        return out.unbind()
+
+
+def _network(session: Session) -> GNN:
+    assert isinstance(session.model, GNN)
+    return session.model
+
+
+def _loop(session: Session) -> WholeGraph:
+    assert isinstance(session.loop, WholeGraph)
+    return session.loop
