@@ -102,9 +102,7 @@ class SparseFeatures:
         """The type of the values."""
         return self.values.dtype
 
-    def dropout(
-        self, p: float, training: bool, draws: Draws = GLOBAL
-    ) -> "SparseFeatures":
+    def dropout(self, p: float, training: bool, draws: Draws = GLOBAL) -> "SparseFeatures":
         """Dropout of the stored values: zeros stay what they are."""
         if not training or p == 0:
             return self

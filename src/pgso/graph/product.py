@@ -157,9 +157,7 @@ def weighted_product(
     return out.squeeze(1)
 
 
-def row_dots(
-    left: Tensor, right: Tensor, num_copies: int = 1, size: int | None = None
-) -> Tensor:
+def row_dots(left: Tensor, right: Tensor, num_copies: int = 1, size: int | None = None) -> Tensor:
     """The dot product of each row of ``left`` with the same row of ``right``, in 32 bits or more.
 
     As a batch of 1 x F times F x 1 products it needs no buffer of the size of its inputs; where

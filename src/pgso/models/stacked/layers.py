@@ -90,8 +90,12 @@ class StackedGCN(GCNConv):
         self, x: Features, edge_index: OnGraph, edge_weight: Tensor | None = None
     ) -> Tensor:
         out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
-        if self.bias is None or self.reach is None:
-            return out if self.bias is None else out + self.bias
+        if self.bias is None:
+            return out
+        if not torch.is_grad_enabled():
+            return out.add_(self.bias)  # a new array would cost as much as the product
+        if self.reach is None:
+            return out + self.bias
         added: Tensor = _Bias.apply(out, self.bias, self.reach)
         return added
 

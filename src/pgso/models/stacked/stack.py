@@ -111,7 +111,9 @@ def stack(models: Sequence[GNN], draws: Draws, data: "StackedData") -> tuple[GNN
     sparse = isinstance(data.x, SparseFeatures)
     modules = [list(model.modules()) for model in models]
     made = {
-        old: _stacked(old, [list_[place] for list_ in modules], sparse and _reads_features(first, one))
+        old: _stacked(
+            old, [list_[place] for list_ in modules], sparse and _reads_features(first, one)
+        )
         for place, (old, one) in enumerate(zip(list(stacked.modules()), modules[0], strict=True))
     }
     for new in made.values():
@@ -156,7 +158,9 @@ def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
         if parameter is not None:
             values = torch.stack([getattr(part, name).detach() for part in parts])
             # A bias (R, 1, F) is added to features (R, n, F).
-            old._parameters[name] = nn.Parameter(values if values.dim() < 2 else values.unsqueeze(1))
+            old._parameters[name] = nn.Parameter(
+                values if values.dim() < 2 else values.unsqueeze(1)
+            )
     for name, buffer in old._buffers.items():
         if buffer is not None:
             old._buffers[name] = torch.stack([getattr(part, name) for part in parts])
@@ -205,9 +209,7 @@ class StackedData:
         columns = None
         if gso.degrees == "both" and not graph.is_undirected:
             columns = graph.column_sums
-        return ReplicaShift(
-            graph, self._copies[graph], gso.S, columns, not gso.learned, self.reach
-        )
+        return ReplicaShift(graph, self._copies[graph], gso.S, columns, not gso.learned, self.reach)
 
 
 class ReplicaDraws(Draws):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pgso.models.gnn import GNN
 from pgso.graph import Graph
 from pgso.graph.reach import Reach
+from pgso.models.gnn import GNN
 from pgso.models.stacked import ReplicaDraws, StackedData, hops_of, stack
 from pgso.training.loops.whole_graph import WholeGraph
 from pgso.training.operator_learning import OperatorLearning
