@@ -157,19 +157,20 @@ def weighted_product(
     return out.squeeze(1)
 
 
-def row_dots(left: Tensor, right: Tensor, num_copies: int = 1) -> Tensor:
+def row_dots(left: Tensor, right: Tensor, num_copies: int = 1, size: int | None = None) -> Tensor:
     """The dot product of each row of ``left`` with the same row of ``right``, in 32 bits or more.
 
     As a batch of 1 x F times F x 1 products it needs no buffer of the size of its inputs; where
     such a buffer stays in the cache, it is quicker. Rows of several copies of a graph are taken
-    copy by copy, so that each has the digits it would have alone.
+    copy by copy, so that each has the digits it would have alone; ``size`` is the number of values
+    of a copy, where not all of its rows are there.
     """
     if num_copies > 1:
         parts = zip(left.chunk(num_copies), right.chunk(num_copies), strict=True)
-        return torch.cat([row_dots(*pair) for pair in parts])
+        return torch.cat([row_dots(*pair, size=size) for pair in parts])
     if left.dtype in (torch.float16, torch.bfloat16):
         left, right = left.float(), right.float()
-    if left.numel() <= 2**19:
+    if (left.numel() if size is None else size) <= 2**19:
         dots: Tensor = torch.linalg.vecdot(left, right)
         return dots
     return torch.bmm(left.unsqueeze(1), right.unsqueeze(2)).flatten()

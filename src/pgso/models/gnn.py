@@ -17,8 +17,8 @@ from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph
 from pgso.convs.sparse_features import (
     GLOBAL,
+    Draws,
     Features,
-    Generators,
     Linear,
     as_features,
     check_dropout,
@@ -79,7 +79,7 @@ class GNN(nn.Module):
         2
     """
 
-    generators: Generators = GLOBAL  # of dropout: one for each replica, if there are several
+    draws: Draws = GLOBAL  # what dropout draws from
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class GNN(nn.Module):
         outputs: list[Tensor] = []
         for place, layer in enumerate(self.layers):
             p = self.dropout if place else self.input_dropout
-            x = dropout(x, p, self.training, self.generators)
+            x = dropout(x, p, self.training, self.draws)
             if operators:
                 handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]
                 outputs.append(layer(x, handed[0] if len(handed) == 1 else handed, None))
@@ -208,7 +208,7 @@ class GNN(nn.Module):
                 )
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
-            out = self.head(dropout(out, self.dropout, self.training, self.generators))
+            out = self.head(dropout(out, self.dropout, self.training, self.draws))
         return out
 
 

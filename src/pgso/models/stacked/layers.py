@@ -5,7 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pgso.convs.architecture import OnGraph, transform_and_propagate
+from pgso.convs.gcn import GCNConv
 from pgso.convs.sparse_features import Features, _SparseTimesDense
+from pgso.graph.reach import Reach
 
 
 class StackedLinear(nn.Module):
@@ -14,6 +17,8 @@ class StackedLinear(nn.Module):
     Sparse features come as copies along a diagonal, one for each replica. For them the weights are
     stored as (R, in, out), as their product needs them.
     """
+
+    reach: Reach | None = None
 
     def __init__(self, weight: Tensor, bias: Tensor | None, sparse: bool) -> None:
         super().__init__()
@@ -47,7 +52,7 @@ class StackedLinear(nn.Module):
 
     def _dense(self, x: Tensor, onto: Tensor | None) -> Tensor:
         assert not self.sparse
-        out: Tensor = _Products.apply(x, self.weight, onto)
+        out: Tensor = _Products.apply(x, self.weight, onto, self.reach)
         return out
 
 
@@ -55,8 +60,11 @@ class _Products(torch.autograd.Function):
     """Onto + X_r W_rᵀ, with the gradients in the order of factors that torch takes for one."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, onto: Tensor | None) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, onto: Tensor | None, reach: Reach | None
+    ) -> Tensor:
         ctx.save_for_backward(x, weight)
+        ctx.reach = reach
         ctx.rows = None if onto is None else onto.size(1)
         turned = weight.transpose(1, 2)
         return torch.bmm(x, turned) if onto is None else torch.baddbmm(onto, x, turned)
@@ -66,9 +74,44 @@ class _Products(torch.autograd.Function):
         (g,) = grads
         x, weight = ctx.saved_tensors
         to_x = torch.bmm(g, weight) if ctx.needs_input_grad[0] else None
-        to_weight = torch.bmm(g.transpose(1, 2), x)
-        to_onto = g.sum(1, keepdim=True) if ctx.rows == 1 else g
-        return to_x, to_weight, None if ctx.rows is None else to_onto
+        whole = g if ctx.reach is None else ctx.reach.whole(g, "gradient")
+        features = x if ctx.reach is None else ctx.reach.whole(x, "features")
+        to_weight = torch.bmm(whole.transpose(1, 2), features)
+        to_onto = whole.sum(1, keepdim=True) if ctx.rows == 1 else g
+        return to_x, to_weight, None if ctx.rows is None else to_onto, None
+
+
+class StackedGCN(GCNConv):
+    """A GCN layer whose bias may be added to the nodes of a layer's reach only."""
+
+    reach: Reach | None
+
+    def forward(  # noqa: D102
+        self, x: Features, edge_index: OnGraph, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        if self.bias is None:
+            return out
+        if not torch.is_grad_enabled():
+            return out.add_(self.bias)  # a new array would cost as much as the product
+        if self.reach is None:
+            return out + self.bias
+        added: Tensor = _Bias.apply(out, self.bias, self.reach)
+        return added
+
+
+class _Bias(torch.autograd.Function):
+    """X + b, with the gradient of b summed over all nodes in their order."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, bias: Tensor, reach: Reach) -> Tensor:
+        ctx.reach = reach
+        return x + bias
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = grads
+        return g, ctx.reach.whole(g, "bias").sum(1, keepdim=True), None
 
 
 class StackedBatchNorm(nn.Module):

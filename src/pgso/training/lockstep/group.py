@@ -5,11 +5,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pgso.graph import Graph
+from pgso.graph.reach import Reach
 from pgso.models.gnn import GNN
-from pgso.models.stacked import StackedData, stack
+from pgso.models.stacked import ReplicaDraws, StackedData, hops_of, stack
 from pgso.training.loops.whole_graph import WholeGraph
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.session import Divergence, Session
+
+MOST_REACHED = 0.6  # of the nodes, behind the first layer: above it, choosing them does not pay
 
 
 class Group:
@@ -31,10 +35,15 @@ class Group:
         models = [_network(session) for session in sessions]
         self.loops = [_loop(session) for session in sessions]
         x = [loop.x for loop in self.loops]
-        self.data = StackedData(self.loops[0].graph, x)
-        self.model, views = stack(models, generators, sparse=x[0].layout != torch.strided)
+        self.on_validation = sessions[0].learning.on_validation
+        reach = self._reach(hops_of(models[0]))
+        self.data = StackedData(self.loops[0].graph, x, reach)
+        self.model, views = stack(models, ReplicaDraws(generators, reach), self.data)
         self.views = [view for view in views if view.stacked.requires_grad]
         self.learning = OperatorLearning(sessions[0].spec, self.model)
+        seen = torch.arange(len(x[0])) if reach is None else reach.nodes[-1]
+        self.train = [torch.searchsorted(seen, loop.train) for loop in self.loops]
+        self.val = [torch.searchsorted(seen, loop.val) for loop in self.loops]
         groups: dict[tuple[float, float], list[Tensor]] = {}
         for session in sessions:
             for group in session.learning.groups:
@@ -74,19 +83,34 @@ class Group:
     def _train(self) -> list[float]:
         """One step of all replicas; the loss of each."""
         self.model.train()
-        outputs = self.model(self.data.x, self.data).unbind()  # type: ignore[arg-type]
-        parts = list(zip(self.loops, outputs, strict=True))
+        outputs = self.model(self.data.reached, self.data).unbind()  # type: ignore[arg-type]
+        parts = list(zip(self.loops, outputs, self.train, self.val, strict=True))
         # A sum of losses: the gradients of a replica are those of its own loss.
-        losses = torch.stack([loop.loss_of(out) for loop, out in parts])
+        losses = torch.stack([loop.loss_of(out, nodes) for loop, out, nodes, _ in parts])
         held_out = None
-        if self.learning.on_validation:
-            held_out = torch.stack([loop.held_out_loss_of(out) for loop, out in parts]).sum()
+        if self.on_validation:
+            held_out = torch.stack(
+                [loop.held_out_loss_of(out, nodes) for loop, out, _, nodes in parts]
+            ).sum()
         self.learning.backward(losses.sum(), held_out, self.epoch)
         for view in self.views:
             view.hand_out_gradients()
         self.optimiser.step()
         values: list[float] = losses.detach().tolist()
         return values
+
+    def _reach(self, hops: int | None) -> Reach | None:
+        """What the losses of all replicas can see; None if that is most of the graph."""
+        graph = self.loops[0].graph
+        if hops is None or not isinstance(graph, Graph):
+            return None
+        parts = [part for loop in self.loops for part in self._losses_on(loop)]
+        reach = Reach.of(graph, torch.cat(parts).unique(), hops, len(self.loops))
+        hidden = None if reach is None else reach.nodes[1].numel()
+        return None if hidden is None or hidden > MOST_REACHED * graph.num_nodes else reach
+
+    def _losses_on(self, loop: WholeGraph) -> tuple[Tensor, ...]:
+        return (loop.train, loop.val) if self.on_validation else (loop.train,)
 
     def _outputs(self) -> tuple[Tensor, ...]:  # (n, outputs) each
         self.model.eval()
