@@ -146,7 +146,7 @@ def find(
         if options:
             raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
         problem = problem_from(data, x, y, train, val, test, objective)
-    _check(problem)
+    check_problem(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
     name = os.fspath(data) if isinstance(data, str | os.PathLike) else problem.name
@@ -160,7 +160,8 @@ def find(
     return Finding(record, ladder, best)
 
 
-def _check(problem: Problem) -> None:
+def check_problem(problem: Problem) -> None:
+    """Refuse labels that nothing can be learned from."""
     labels = problem.y[problem.train]
     if len(labels) < 3:
         raise InputError(f"find needs three training labels or more, got {len(labels)}")
@@ -179,7 +180,7 @@ def _check(problem: Problem) -> None:
 def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) -> FindingRecord:
     problem = ladder.problem
     guess = score_of_guessing(problem)
-    rungs = tuple(_rung(fitted, best, problem, guess) for fitted in ladder.fitted.values())
+    rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
     signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
@@ -218,7 +219,10 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     )
 
 
-def _rung(fitted: Fitted, best: Fitted, problem: Problem, guess: float | None) -> RungRecord:
+def rung_record(
+    fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
+) -> RungRecord:
+    """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
     longest = max((word.letters for word in fitted.words), key=len)
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = fitted.evidence

@@ -26,7 +26,8 @@ def problem_from(
         data: The graph. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
         y: Classes, or floating-point numbers (with fractions, more than 50 values or more than half
-            as many as nodes, or a column for each of several); -1, None or NaN where unknown (of numbers: NaN).
+            as many as nodes, or a column for each of several); -1, None or NaN where unknown (of
+            numbers: NaN).
         train: Indices or a mask; None: every label that is in no other part.
         val: Likewise; None: none.
         test: Likewise; None: none.

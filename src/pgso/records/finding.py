@@ -30,9 +30,7 @@ class RungRecord(BaseModel):
     loo: float | None  # scores: leave-one-out, validation, test
     val: float | None
     test: float | None
-    points: (
-        float | None
-    )  # the score on all judging labels, minus the kept rung's; guessing at least
+    points: float | None  # the score on all judging labels, guessing at least, minus the kept one's
     gain: float | None = None  # of the loss, over the rung it challenged
     interval: tuple[float, float] | None = None  # 95 %
     p: float | None = None  # that a challenger looks this much better by chance
