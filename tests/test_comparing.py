@@ -22,9 +22,9 @@ def test_data_in_memory_are_compared_on_splits_of_their_own():
     records = []
     found = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
     assert isinstance(found, Comparison)
-    assert found.operators == ("fixed", "pgso", "mpgso")
+    assert found.operators == ("fixed", "pgso", "mpgso", "found")
     assert [(r.spec.operator, r.spec.seed) for r in records][:4] == [
-        ("fixed", 0), ("pgso", 0), ("mpgso", 0), ("fixed", 1),
+        ("fixed", 0), ("pgso", 0), ("mpgso", 0), ("found", 0),
     ]  # fmt: skip
     assert found.verdict
 

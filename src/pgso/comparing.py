@@ -14,7 +14,7 @@ from pgso.errors import InputError
 from pgso.models.conversion import convert
 from pgso.models.optimisation import param_groups
 from pgso.records import RunRecord, RunSpec
-from pgso.report.comparison import Comparison
+from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.training.criterion import Criterion
 from pgso.training.fit import check_task, fit_task
@@ -22,6 +22,7 @@ from pgso.training.scoring import Scoring
 from pgso.training.threads import one_thread
 
 OPERATORS = ("fixed", "pgso", "mpgso")
+FOUND = (*OPERATORS, "found")
 IN_MEMORY = "in memory"
 CALLED = ("edge_weight", "edge_attr")  # how models call the weights of edges
 
@@ -35,7 +36,7 @@ def compare(
     tell: Callable[[RunRecord], None] | None = None,
     **choices: Any,
 ) -> Comparison:
-    """Train with fixed and learned operators on the same seeds and splits; say which to use.
+    """Train with fixed, learned and found operators on the same seeds and splits; say which to use.
 
     Args:
         data: A dataset's name, a path of your own, a :class:`Task`, or PyG's data (see
@@ -56,7 +57,7 @@ def compare(
     Example:
         >>> found = compare("karate", seeds=2, epochs=5)
         >>> found.operators, found.metric
-        (('fixed', 'pgso', 'mpgso'), 'accuracy')
+        (('fixed', 'pgso', 'mpgso', 'found'), 'accuracy')
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InputError(f"seeds must be a whole number from 1 on, got {seeds!r}")
@@ -66,6 +67,8 @@ def compare(
     for seed in range(seeds):
         task, named = _task(data, seed, root, choices)
         for record in _runs(task, model, RunSpec(**{**choices, "dataset": named, "seed": seed})):
+            if nothing_found(record):
+                continue
             records.append(record)
             if tell is not None:
                 tell(record)
@@ -86,7 +89,9 @@ def _runs(task: Task, model: nn.Module | None, spec: RunSpec) -> Iterator[RunRec
     if task.test.numel() == 0:
         raise InputError(f"{task.name} has no test set to compare on; give one")
     if model is None:
-        for operator in OPERATORS:
+        if spec.judges:
+            spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+        for operator in FOUND:
             yield fit_task(spec.but(operator=operator), task)[1]
         return
     if task.kind != "node":

@@ -62,6 +62,13 @@ def test_types_of_nodes_are_one_or_refused():
     several["user"].y = torch.arange(12) % 2
     several["user", "knows", "user"].edge_index = EDGES
     assert Task.from_data(several).num_nodes == 12
+    assert Task.from_data(several).relations is None
+    several["user", "likes", "user"].edge_index = EDGES[:, 2:]
+    relations = Task.from_data(several).relations
+    assert {name: graph.num_edges for name, graph in relations.graphs.items()} == {
+        "knows": 6,
+        "likes": 4,
+    }
     several["item"].x = torch.rand(3, 2)
     with pytest.raises(InputError, match=r"2 types of nodes \(user, item\)"):
         Task.from_data(several)

@@ -14,9 +14,9 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
-OPERATORS = ("fixed", "pgso", "mpgso")
+OPERATORS = ("fixed", "pgso", "mpgso", "found")
 
-NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
+NOT_SET = {"seed": "--seeds says how many", "operator": "all of them are compared"}
 
 
 @command(
@@ -61,8 +61,9 @@ def compare(
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
-    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use.
+    """Train fixed, PGSO, mPGSO and what pgso find found on the same seeds and splits.
 
+    With --recipe robust, a part of validation only judges: one decision for all seeds together.
     A stronger fixed network (residual, normed, twice as deep) is trained beside: the verdict is
     about the best fixed network, not about a weak one.
     """
@@ -87,7 +88,10 @@ def compare(
         log_targets=log_targets,
     )
     stronger = spec.stronger if reference else None
-    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+    if spec.judges:
+        spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+    names = [n for n in OPERATORS if n != "found" or (spec.task != "link" and spec.terms is None)]
+    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in names]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
     folders.check_destination("--out", out, folder=True)
@@ -99,6 +103,7 @@ def compare(
 
     from pgso.report.baselines import mean_baselines
     from pgso.report.comparison import compare as compare_records
+    from pgso.report.comparison import nothing_found
     from pgso.report.doubts import doubts
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
@@ -122,7 +127,7 @@ def compare(
             runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
     else:
         runs = [record for record in map(store.get, specs) if record is not None]
-    records = [run for run in runs if run.spec not in beside]
+    records = [run for run in runs if run.spec not in beside and not nothing_found(run)]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
     console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)

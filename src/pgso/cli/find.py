@@ -110,15 +110,20 @@ def _chance(p: float) -> str:
 
 def _about(record: "FindingRecord") -> str:
     graph: Any = record.graph
+    kind = "directed" if graph.is_directed else "undirected"
     parts = [
-        f"{graph.num_nodes:,} nodes",
-        f"{graph.num_edges:,} {'directed' if graph.is_directed else 'undirected'} edges",
+        _counted(graph.num_nodes, "node"),
+        _counted(graph.num_edges, f"{kind} edge"),
         f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
-        f"{graph.components:,} components",
-        f"{graph.num_labels:,} training labels ({100 * graph.label_share:.0f} %)",
+        _counted(graph.components, "component"),
+        f"{_counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
     ]
     if graph.num_graphs > 1:
-        parts.insert(0, f"{graph.num_graphs:,} graphs")
+        parts.insert(0, _counted(graph.num_graphs, "graph"))
     if graph.adjusted_homophily is not None:
         parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
     return f"{record.dataset}: " + ", ".join(parts) + f"; {record.seconds:.1f} s"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -53,7 +53,13 @@ def _homogeneous(data: Any) -> Any:
             f"the graph has {len(data.node_types)} types of nodes ({', '.join(data.node_types)}); "
             "a task has one: choose it, or make the graph homogeneous with data.to_homogeneous()"
         )
-    return data.to_homogeneous()
+    whole = data.to_homogeneous()
+    kinds = [relation for _, relation, _ in data.edge_types]
+    if len(kinds) > 1:
+        whole.edge_kinds = {
+            name: (whole.edge_type == kind).nonzero()[:, 0] for kind, name in enumerate(kinds)
+        }
+    return whole
 
 
 def _nodes(data: Any, seed: int) -> Arrays:
@@ -61,11 +67,19 @@ def _nodes(data: Any, seed: int) -> Arrays:
         raise InputError("the data need edge_index and y, one answer per node")
     n = int(data.num_nodes)
     y, classes, targets = _answers(data.y)
+    edges, weight = _array(data.edge_index), _weight(data)
+    relations = None
+    if hasattr(data, "edge_kinds"):
+        relations = {
+            name: (edges[:, rows], None if weight is None else weight[rows])
+            for name, rows in data.edge_kinds.items()
+        }
     if len(y) != n:
         raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
     return Arrays(
-        edge_index=_array(data.edge_index),
-        edge_weight=_weight(data),
+        edge_index=edges,
+        edge_weight=weight,
+        relations=relations,
         x=identity(n) if data.x is None else read_features(data.x),
         y=y,
         split=_masks(data, y, seed) or _split(y, classes, seed),

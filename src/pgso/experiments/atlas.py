@@ -29,6 +29,7 @@ COLOURS = {  # Okabe and Ito
     "banks": "#D55E00",
     "moments": "#CC79A7",
     "directions": "#009E73",
+    "relations": "#F0E442",
     "learned": "#E69F00",
 }
 

@@ -2,6 +2,7 @@
 
 import math
 import platform
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -22,9 +23,11 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
+from pgso.records.judged import Judged
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
+from pgso.training.candidates import candidates_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.closed_form import find_operator
@@ -52,8 +55,10 @@ def fit(
     """Run one spec to the end. The same spec on the same machine gives the same record but times.
 
     Args:
-        spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
-            is best on validation. With ``evidence``, the fixed operator is run as well, and kept
+        spec: What to run. ``operator="found"`` trains the network of the rung that
+            :func:`pgso.find` keeps on the training labels. ``operator="auto"`` runs fixed, the
+            networks of the best rungs, pgso and mpgso, and keeps the one that is best on
+            validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
@@ -144,14 +149,18 @@ def _fit(
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        session = Session(candidate, task, place)
-        return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
+        own = task if candidate.base == spec.base else on_base(task, candidate.base)
+        session = Session(candidate, own, place)
+        part = checkpoint and checkpoint.of(re.sub(r"[^a-z0-9]+", "-", name))
+        return Trained(session, _run(session, watch, part))
 
     started = time.perf_counter()
-    (session, record), confidence = choose(spec, train)
+    (session, record), confidence, found = choose(spec, train, lambda: candidates_of(spec, task))
     changes = {
         "spec": spec,
         "chosen": session.spec.operator,
+        "rung": None if found is None else found.rung,
+        "network": {} if found is None else found.changes,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
@@ -220,6 +229,7 @@ def record_of(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
             for gso, S in zip(session.model.operators, learned, strict=True)
         ),
+        judged=_judged(session),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
@@ -236,6 +246,16 @@ def peak_memory() -> float:
     except ImportError:
         return math.nan
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _judged(session: Session) -> Judged | None:
+    """What the labels that judge say; None where the spec does not ask, or there are too few."""
+    selection, task = session.selection, session.task
+    rows = selection.judges
+    if selection.judged is None or not bool(rows.any()):
+        return None
+    parts = (task.val, selection.judged, selection.answers)
+    return Judged.of(task.objective, *(part[rows].numpy(force=True) for part in parts))
 
 
 def advice_on(task: Task) -> str | None:

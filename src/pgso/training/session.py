@@ -19,6 +19,7 @@ from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.scoring import Scoring
+from pgso.training.selection import Selection
 from pgso.training.stability import limit_radius
 
 
@@ -54,7 +55,9 @@ class Session:
         learned = self.criterion.learned(task)
         self.learned_y = learned.y[self.scoring.scored]
         self.model = build_model(spec, task).to(self.device)
-        run = Run(spec, learned, self.criterion, self.scoring.scored, self.place)
+        self.selection = Selection(spec, task, self.scoring)
+        shown = self.selection.learning(learned)
+        run = Run(spec, shown, self.criterion, self.scoring.scored, self.place)
         self.loop = loop_of(run, self.model)
         self.network = self.place.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
@@ -111,7 +114,7 @@ class Session:
         out, val_loss = self._judged(outputs)
         self.check_finite("validation loss", val_loss)
         self.record(loss, out)
-        merit = (self.task.objective.merit(self._curves.last("val")), -val_loss)
+        merit = self.selection.merit(out, self._curves.last("val"), val_loss)
         if merit > self.best.merit:
             weights = {k: value.detach().clone() for k, value in tensors_of(self.model).items()}
             self.best = Best(merit, self.epoch - 1, weights)
@@ -189,6 +192,8 @@ class Session:
         state = self.optimiser.state_dict()
         for place, values in state["state"].items():
             tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
+        if self.selection.judged is not None:
+            tensors["judged"] = self.selection.judged
         tensors["random"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
@@ -197,6 +202,7 @@ class Session:
             "curves": self.curves,
             "best": self.best.merit,
             "best_epoch": self.best.epoch,
+            "judged": self.selection.judged_merit,
             "scheduler": self.scheduler.state_dict(),
             "rates": [group["lr"] for group in state["param_groups"]],
         }
@@ -217,6 +223,9 @@ class Session:
         self._curves = Curves(self.task.graph, plain["curves"])
         merit, loss = plain["best"]
         self.best = Best((merit, loss), plain["best_epoch"], _part(tensors, "best/"))
+        if "judged" in tensors:
+            merit, loss = plain["judged"]
+            self.selection.judged, self.selection.judged_merit = tensors["judged"], (merit, loss)
         torch.set_rng_state(tensors["random"])
         if self.device.type == "cuda" and "random_cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random_cuda"], self.device)
