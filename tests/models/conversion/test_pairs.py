@@ -51,6 +51,19 @@ def test_a_size_and_missing_targets_are_understood(both):
         torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("layout", ["csr", "coo"])
+@pytest.mark.filterwarnings("ignore:Converting sparse tensor")  # PyG's own
+def test_a_sparse_rectangle_stands_for_the_edges_of_a_pair(both, layout):
+    layer, converted = both
+    A = torch.zeros(2, 4).index_put((EDGES[1], EDGES[0]), torch.rand(4) + 0.5)
+    A = A.to_sparse_csr() if layout == "csr" else A.to_sparse_coo()
+    found, wanted = (one((SOURCES, TARGETS), A) for one in (converted, layer))
+    torch.testing.assert_close(found, wanted)
+    if not isinstance(layer, NO_SIZE):
+        found, wanted = (one((SOURCES, None), A) for one in (converted, layer))
+        torch.testing.assert_close(found, wanted)
+
+
 def test_the_scalars_of_a_pair_learn(both):
     _, converted = both
     converted((SOURCES, TARGETS), EDGES).square().sum().backward()

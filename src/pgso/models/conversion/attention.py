@@ -144,7 +144,7 @@ class GATPGSO(_WithLoops, pyg.GATConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATConv``; attention weights are those that γ's entries then multiply."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
         pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
         lin = self.lin if self.lin is not None else self.lin_src
@@ -181,7 +181,7 @@ class GATv2PGSO(_WithLoops, pyg.GATv2Conv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATv2Conv``; attention weights as for ``GATConv``."""
-        source, target, nodes = two_sets(x, None, self.flow)
+        source, target, nodes = two_sets(x, None, self.flow, edge_index)
         num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
         pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
         left = self.lin_l(source).view(shape)
@@ -223,7 +223,7 @@ class TransformerPGSO(_Attention, pyg.TransformerConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``TransformerConv``; attention weights as for ``GATConv``."""
-        source, target, nodes = two_sets(x, None, self.flow)
+        source, target, nodes = two_sets(x, None, self.flow, edge_index)
         assert target is not None, "without targets there are no queries, in PyG neither"
         num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
         pairs = self.pairs(edge_index)

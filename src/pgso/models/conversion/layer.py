@@ -14,7 +14,7 @@ from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
-from pgso.models.conversion.reading import Reading, as_edges
+from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
@@ -177,7 +177,7 @@ def one_set(x: Any) -> Tensor:
 
 
 def two_sets(
-    x: Any, size: Any, flow: str
+    x: Any, size: Any, flow: str, edge_index: Any = None
 ) -> tuple[Tensor, Tensor | None, int | tuple[int, int]]:  # sources, targets, num_nodes
     """Source and target features, which may be the same, and how many nodes there are."""
     if not isinstance(x, (tuple, list)):
@@ -192,6 +192,8 @@ def two_sets(
     count = source.size(-2) if target is None else target.size(-2)
     if size is not None and size[1] is not None:
         count = int(size[1])
+    elif target is None and is_sparse(edge_index):  # its rows are the targets
+        count = edge_index.size(0)
     return source, target, (count, source.size(-2))
 
 

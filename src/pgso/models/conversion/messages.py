@@ -119,7 +119,7 @@ class GINEPGSO(Weighed, pyg.GINEConv):
         self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GINEConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pairs = self.pairs(edge_index)
         num_nodes = both(nodes)
         entries, diagonal = self.coefficients(

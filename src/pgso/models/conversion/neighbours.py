@@ -66,7 +66,7 @@ class SAGEPGSO(SumOrMean, pyg.SAGEConv):
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``SAGEConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         sent = self.lin(source).relu() if self.project else source
         out: Tensor = self.lin_l(
             self.shift(self.pair(sent, target, nodes), edge_index, num_nodes=nodes)
@@ -86,7 +86,7 @@ class GraphPGSO(SumOrMean, pyg.GraphConv):
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GraphConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pair = self.pair(source, target, nodes)
         out: Tensor = self.lin_rel(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
         return out if target is None else out + self.lin_root(target)
@@ -125,7 +125,7 @@ class GINPGSO(SumOrMean, pyg.GINConv):
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``GINConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         out = self.shift(self.pair(source, target, nodes), edge_index, num_nodes=nodes)
         answer: Tensor = self.nn(out if target is None else out + self.eps * target)
         return answer
@@ -159,7 +159,7 @@ class SimplePGSO(SumOrMean, pyg.SimpleConv):
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``SimpleConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         if self.combine_root == "self_loop" and isinstance(nodes, tuple):
             raise InputError("self-loops join nodes of one set, and x is a pair; give one tensor")
         pair = self.pair(source, target, nodes)

@@ -8,7 +8,7 @@ from torch_geometric import nn as pyg
 
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
-from pgso.models.conversion.reading import Reading, as_edges
+from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 
 class Normalised(Converted):
@@ -127,7 +127,7 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
         """As PyG's ``ClusterGCNConv``; the values of a sparse A are no weights."""
         x = one_set(x)
-        if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
+        if is_sparse(edge_index):
             edge_index = as_edges(edge_index, None)[0]
         out: Tensor = self.lin_out(self.shift(x, edge_index)) + self.lin_root(x)
         return out
