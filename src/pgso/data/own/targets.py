@@ -11,6 +11,7 @@ from pgso.data.own.table import Row, check_widths, read_rows
 from pgso.errors import InputError
 
 NODE = ("node", "id", "node_id")  # how the column of names is recognised
+ITEM = (*NODE, "graph", "graph_id")
 
 
 class Targets(NamedTuple):
@@ -42,7 +43,7 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     body = rows if header is None else rows[1:]
     check_widths(rows, len(rows[0].cells))
     named = header is not None and (
-        header.cells[0].lower() in NODE or (len(header.cells) > 1 and _names_nodes(body, ends))
+        header.cells[0].lower() in ITEM or (len(header.cells) > 1 and _names_nodes(body, ends))
     )
     if not named and len(rows[0].cells) > 1 and header is None:
         raise rows[0].error(
