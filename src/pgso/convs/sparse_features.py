@@ -30,6 +30,7 @@ class Draws:
     def rows_of(self, x: Tensor) -> tuple[Tensor, int] | None:
         """Which rows x (R, m, F) has, of how many that are drawn for; None: all of them."""
         del x
+        return None
 
     def words(self, count: int, bits: int) -> Tensor:  # (generators, words)
         """From each, as many random 64-bit integers as hold ``count`` times so many bits."""

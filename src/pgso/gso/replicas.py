@@ -52,7 +52,7 @@ class ReplicaShift(NodeShift):
         self._set(one=graph, num_replicas=count, reach=reach)
 
     def times(self, x: Tensor) -> Tensor:  # type: ignore[override]  # (R, n, F)
-        """γ_r x_r for every replica r; from the nodes of a layer of its reach, those of the next."""
+        """γ_r x_r for every replica r, or its rows in the next layer of the reach."""
         flat = x.reshape(-1, x.size(-1))
         level = None if self.reach is None else self.reach.levels.get(x.size(1))
         return self._times(flat, level).view(x.size(0), -1, x.size(-1))

@@ -12,7 +12,7 @@ from pgso.graph.reach import Reach
 
 
 class StackedLinear(nn.Module):
-    """X_r W_rᵀ + b_r for every replica r: what :class:`pgso.convs.sparse_features.Linear` does for one.
+    """X_r W_rᵀ + b_r for every replica r, as :class:`pgso.convs.sparse_features.Linear` for one.
 
     Sparse features come as copies along a diagonal, one for each replica. For them the weights are
     stored as (R, in, out), as their product needs them.
@@ -119,6 +119,7 @@ class StackedBatchNorm(nn.Module):
 
     running_mean: Tensor
     running_var: Tensor
+    num_batches_tracked: Tensor
 
     def __init__(self, norms: list[nn.BatchNorm1d]) -> None:
         super().__init__()

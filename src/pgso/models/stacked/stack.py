@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -13,22 +12,10 @@ from pgso.convs.bank import BankConv
 from pgso.convs.gcn import GCNConv
 from pgso.convs.gin import MLP, GINConv
 from pgso.convs.sgc import SGConv
-from pgso.convs.sparse_features import (
-    GLOBAL,
-    Draws,
-    Features,
-    Linear,
-    SparseFeatures,
-    as_features,
-    dense_dropout,
-)
-from pgso.graph import Graph, Relations
-from pgso.graph.pattern import side_by_side
-from pgso.graph.reach import Reach
+from pgso.convs.sparse_features import Draws, Linear, SparseFeatures
 from pgso.gso.module import PGSO
-from pgso.gso.operator import ShiftOperator
-from pgso.gso.replicas import ReplicaShift
 from pgso.models.gnn import GNN, Layer
+from pgso.models.stacked.data import StackedData
 from pgso.models.stacked.layers import (
     StackedBatchNorm,
     StackedGCN,
@@ -36,7 +23,7 @@ from pgso.models.stacked.layers import (
     StackedLinear,
 )
 
-# Modules whose ``forward`` serves replicas as it is.
+# Modules whose ``forward`` serves replicas as it is: they hold what is stacked.
 CONTAINERS = (GNN, Layer, GCNConv, SGConv, GINConv, BankConv, MLP, nn.ModuleList)
 
 
@@ -50,8 +37,9 @@ def _is_known(module: nn.Module) -> bool:
         return module.kind == "scalar" and not module.explain
     if isinstance(module, JumpingKnowledge):
         return module.mode in ("cat", "max")
-    kinds = (*CONTAINERS, Linear, nn.BatchNorm1d, nn.LayerNorm)
-    return isinstance(module, kinds) and not (isinstance(module, GNN) and module.encoder)
+    if isinstance(module, GNN) and module.encoder is not None:
+        return False
+    return isinstance(module, (*CONTAINERS, Linear, nn.BatchNorm1d, nn.LayerNorm))
 
 
 def hops_of(model: GNN) -> int | None:
@@ -93,7 +81,7 @@ class Views(NamedTuple):
         self.stacked.grad = None
 
 
-def stack(models: Sequence[GNN], draws: Draws, data: "StackedData") -> tuple[GNN, list[Views]]:
+def stack(models: Sequence[GNN], draws: Draws, data: StackedData) -> tuple[GNN, list[Views]]:
     """One network of all replicas. From now on the given models share its memory.
 
     A step of the stacked network's weights is a step of the models' weights: a model can be
@@ -104,49 +92,43 @@ def stack(models: Sequence[GNN], draws: Draws, data: "StackedData") -> tuple[GNN
         draws: Where the draws of each replica's dropout come from.
         data: What the network will be applied to.
     """
-    first = models[0]
-    assert can_stack(first)
-    stacked = copy.deepcopy(first)
+    assert can_stack(models[0])
+    stacked = copy.deepcopy(models[0])
     stacked.draws = draws
-    sparse = isinstance(data.x, SparseFeatures)
-    modules = [list(model.modules()) for model in models]
-    made = {
-        old: _stacked(
-            old, [list_[place] for list_ in modules], sparse and _reads_features(first, one)
-        )
-        for place, (old, one) in enumerate(zip(list(stacked.modules()), modules[0], strict=True))
-    }
-    for new in made.values():
-        if isinstance(new, GCNConv):
-            new.__class__ = StackedGCN
+    by_module = list(zip(*(model.modules() for model in models), strict=True))
+    sparse = _maps_of_features(models[0]) if isinstance(data.x, SparseFeatures) else set()
+    made: dict[nn.Module, nn.Module] = {}  # by the copy of the first replica's module
+    for old, parts in zip(list(stacked.modules()), by_module, strict=True):
+        made[old] = _stacked(old, list(parts), parts[0] in sparse)
+    for old, new in made.items():
         if isinstance(new, StackedGCN | StackedLinear):
             new.reach = data.reach
-    for parent in list(made):
-        for name, child in list(parent._modules.items()):
-            if child is not None and made[child] is not child:
-                parent._modules[name] = made[child]
+        for name, child in old._modules.items():
+            if child is not None:
+                old._modules[name] = made[child]
     views = [
         view
-        for place, new in enumerate(made.values())
-        for view in _views(new, [list_[place] for list_ in modules])
+        for new, parts in zip(made.values(), by_module, strict=True)
+        for view in _views(new, parts)
     ]
     for view in views:
         view.join()
     return stacked, views
 
 
-def _reads_features(model: GNN, module: nn.Module) -> bool:
-    """Whether a linear map is applied to the network's input."""
+def _maps_of_features(model: GNN) -> set[Any]:
+    """The linear maps that are applied to the network's input."""
     layer: Any = model.layers[0]
     conv = layer.conv
-    maps = [layer.residual, *getattr(conv, "lins", [getattr(conv, "lin", None)])]
     if isinstance(conv, GINConv):
-        maps.append(conv.nn.first)
-    return any(module is one for one in maps)
+        maps = [conv.nn.first]
+    else:
+        maps = list(conv.lins) if isinstance(conv, BankConv) else [conv.lin]
+    return {*maps, layer.residual}
 
 
 def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
-    """The module of all replicas; containers keep their class, with stacked parameters."""
+    """The module of all replicas; containers keep their class, with stacked tensors."""
     if isinstance(old, Linear):
         bias = None if old.bias is None else torch.stack([part.bias.detach() for part in parts])
         return StackedLinear(torch.stack([part.weight.detach() for part in parts]), bias, sparse)
@@ -157,111 +139,21 @@ def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
     for name, parameter in old._parameters.items():
         if parameter is not None:
             values = torch.stack([getattr(part, name).detach() for part in parts])
-            # A bias (R, 1, F) is added to features (R, n, F).
-            old._parameters[name] = nn.Parameter(
-                values if values.dim() < 2 else values.unsqueeze(1)
-            )
+            if values.dim() > 1:  # a bias, which is added to features (R, n, F)
+                values = values.unsqueeze(1)
+            old._parameters[name] = nn.Parameter(values)
     for name, buffer in old._buffers.items():
         if buffer is not None:
             old._buffers[name] = torch.stack([getattr(part, name) for part in parts])
+    if isinstance(old, GCNConv):
+        old.__class__ = StackedGCN
     return old
 
 
-def _views(stacked: nn.Module, parts: list[nn.Module]) -> Iterator[Views]:
+def _views(stacked: nn.Module, parts: Sequence[nn.Module]) -> Iterator[Views]:
     """The tensors of one module."""
     sparse = isinstance(stacked, StackedLinear) and stacked.sparse
     for name, value in [*stacked._parameters.items(), *stacked._buffers.items()]:
         if value is not None:
             tensors = [getattr(part, name) for part in parts]
             yield Views(value, tensors, sparse and name == "weight")
-
-
-class StackedData:
-    """The graph and the features of every replica, as a stacked network takes them.
-
-    It stands where a graph stands: :meth:`operator_of` makes the operators of all replicas.
-    """
-
-    def __init__(
-        self, graph: Graph | Relations, x: Sequence[Tensor], reach: Reach | None = None
-    ) -> None:
-        self.graph, self.count, self.reach = graph, len(x), reach
-        self._copies: dict[Graph, Graph] = {}
-        self.x: Features  # of all nodes
-        self.reached: Features  # of those that the loss can see
-        if x[0].layout != torch.strided:
-            features = as_features(x[0])
-            assert isinstance(features, SparseFeatures)
-            self.x = self.reached = features.copies(self.count)
-            if reach is not None:
-                self.reached = ReachedFeatures.of_rows(features, reach.nodes[0], self.count)
-            return
-        self.x = torch.stack(tuple(x))
-        if all(one is x[0] for one in x):
-            self.x = x[0].expand(self.count, *x[0].shape)
-        self.reached = self.x if reach is None else self.x.index_select(1, reach.nodes[0])
-
-    def operator_of(self, gso: PGSO) -> ShiftOperator:
-        """γ of every replica."""
-        graph = gso.graph_of(self.graph)
-        if graph not in self._copies:
-            self._copies[graph] = graph.copies(self.count)
-        columns = None
-        if gso.degrees == "both" and not graph.is_undirected:
-            columns = graph.column_sums
-        return ReplicaShift(graph, self._copies[graph], gso.S, columns, not gso.learned, self.reach)
-
-
-class ReplicaDraws(Draws):
-    """A generator for each replica; rows that a loss cannot see are drawn, and not looked at."""
-
-    def __init__(self, generators: Sequence[torch.Generator], reach: Reach | None) -> None:
-        super().__init__(generators)
-        self.reach = reach
-
-    def rows_of(self, x: Tensor) -> tuple[Tensor, int] | None:
-        """The nodes of a layer."""
-        if self.reach is None or x.dim() != 3:
-            return None
-        nodes = self.reach.nodes_of(x.size(1))
-        return None if nodes is None else (nodes, self.reach.graph.num_nodes)
-
-
-@dataclass(frozen=True, eq=False)
-class ReachedFeatures(SparseFeatures):
-    """Sparse features of some nodes. Dropout draws for those of all nodes."""
-
-    whole: Tensor  # (R nnz,) the values of all nodes
-    chosen: Tensor  # where these features' values stand among them
-
-    @classmethod
-    def of_rows(cls, x: SparseFeatures, nodes: Tensor, copies: int) -> "ReachedFeatures":
-        """The features of ascending nodes."""
-        assert x.rows.rowptr is not None
-        lengths = x.rows.rowptr.diff()
-        present = torch.zeros(x.shape[0], dtype=torch.bool)
-        present[nodes] = True
-        chosen = present.repeat_interleave(lengths).nonzero().flatten()
-        start = torch.zeros(nodes.numel() + 1, dtype=torch.int64)
-        start[1:] = lengths[nodes].cumsum(0)
-        rows = torch.sparse_csr_tensor(
-            start, x.rows.col[chosen].long(), x.values[chosen], (nodes.numel(), x.shape[1]),
-            check_invariants=False,
-        )  # fmt: skip
-        some = SparseFeatures.of(rows).copies(copies)
-        return cls(
-            some.rows,
-            some.columns,
-            some.order,
-            some.values,
-            some.shape,
-            x.values.repeat(copies),
-            side_by_side(chosen, x.values.numel(), copies),
-        )
-
-    def dropout(self, p: float, training: bool, draws: Draws = GLOBAL) -> SparseFeatures:
-        """Dropout of the stored values of all nodes, of which these are some."""
-        if not training or p == 0:
-            return self
-        whole = dense_dropout(self.whole, p, training, draws)
-        return replace(self, values=whole.index_select(0, self.chosen))

@@ -83,7 +83,7 @@ class Group:
     def _train(self) -> list[float]:
         """One step of all replicas; the loss of each."""
         self.model.train()
-        outputs = self.model(self.data.reached, self.data).unbind()  # type: ignore[arg-type]
+        outputs = self.model(self.data.reached, self.data).unbind()
         parts = list(zip(self.loops, outputs, self.train, self.val, strict=True))
         # A sum of losses: the gradients of a replica are those of its own loss.
         losses = torch.stack([loop.loss_of(out, nodes) for loop, out, nodes, _ in parts])
@@ -115,7 +115,7 @@ class Group:
     def _outputs(self) -> tuple[Tensor, ...]:  # (n, outputs) each
         self.model.eval()
         with torch.no_grad():
-            out: Tensor = self.model(self.data.x, self.data)  # type: ignore[arg-type]
+            out: Tensor = self.model(self.data.x, self.data)
         return out.unbind()
 
 
