@@ -57,7 +57,9 @@ def test_a_model_of_the_user_is_compared_with_its_converted_self():
     [
         ({"model": GCN(4, 8, 2, out_channels=3)}, r"numbers of shape \(60, 2\), got \(60, 3\)"),
         ({"model": torch.nn.Linear(4, 2)}, "Linear"),
-        ({"seeds": 0}, "seeds must be a whole number from 1 on"),
+        ({"seeds": 0}, "seeds must be a whole number from 1 to 10000"),
+        ({"seeds": 10**9}, "seeds must be a whole number from 1 to 10000"),
+        ({"model": 5}, "model must be a torch module, got int"),
         ({"operator": "fixed"}, "compare chooses operator itself"),
     ],
 )

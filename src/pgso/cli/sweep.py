@@ -29,7 +29,7 @@ def sweep(
     operator: Annotated[
         list[str] | None, typer.Option(help="fixed | pgso | mpgso; may be repeated.")
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1)] = 3,
+    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1, max=10_000)] = 3,
     search: Annotated[str, typer.Option(help="grid | tpe")] = "grid",
     trials: Annotated[int, typer.Option(help="Of the TPE search, per operator.", min=1)] = 20,
     space: Annotated[

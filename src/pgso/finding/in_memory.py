@@ -40,6 +40,8 @@ def problem_from(
     if train is None and getattr(data, "train_mask", None) is not None:
         parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
     classes, values, known = _targets(y)
+    if not known.any():
+        raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
     features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
     prepared = as_tensor(read_features(features))
