@@ -66,7 +66,7 @@ def _check_num_nodes(num_nodes: int | tuple[int, int] | None) -> None:
             continue
         if not isinstance(count, Integral) or count < 0:
             raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
-        if count > MOST_NODES:
+        if int(count) > MOST_NODES:
             raise InputError(f"a graph has at most {MOST_NODES} nodes, got {count}; check the ids")
 
 
