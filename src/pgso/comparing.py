@@ -76,8 +76,10 @@ def compare(
         >>> found.operators, found.metric
         (('fixed', 'pgso', 'mpgso', 'found'), 'accuracy')
     """
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(f"seeds must be a whole number from 1 on, got {seeds!r}")
+    if model is not None and not isinstance(model, nn.Module):
+        raise InputError(f"model must be a torch module, got {type(model).__name__}")
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= 10_000:
+        raise InputError(f"seeds must be a whole number from 1 to 10000, got {seeds!r}")
     for name in {"seed", "operator", "dataset"} & choices.keys():
         raise InputError(f"compare chooses {name} itself; leave it out")
     if model is not None:

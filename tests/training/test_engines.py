@@ -78,6 +78,7 @@ def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     [
         ({"engine": "steam"}, "no engine is called 'steam'"),
         ({"workers": 0}, "at least 1, got 0"),
+        ({"workers": 10**6}, "workers must be at most .* on this machine, got 1000000"),
         ({"address": "auto"}, "choose engine ray, not local"),
     ],
 )

@@ -33,7 +33,9 @@ def compare(
     terms: choices.Terms = None,
     basis: choices.Basis = None,
     degree: choices.Degree = None,
-    seeds: Annotated[int, typer.Option(help="Runs per operator, paired by seed.", min=1)] = 10,
+    seeds: Annotated[
+        int, typer.Option(help="Runs per operator, paired by seed.", min=1, max=10_000)
+    ] = 10,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
     hidden: choices.Hidden = None,

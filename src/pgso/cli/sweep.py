@@ -41,7 +41,7 @@ def sweep(
             autocompletion=completion.completing(completion.words_of("operator")),
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1)] = 3,
+    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1, max=10_000)] = 3,
     search: Annotated[
         str,
         typer.Option(help="grid | tpe", autocompletion=completion.completing(("grid", "tpe"))),

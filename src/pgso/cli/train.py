@@ -1,6 +1,7 @@
 """``pgso train``: one run, one record."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +86,10 @@ def train(
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
-    first = launch().rank == 0  # of the processes that torchrun has started
+    here = launch()
+    first = here.rank == 0  # of the processes that torchrun has started
+    if here.num_ranks > 1:  # else torch prints C++ frames beside our sentence about a lost process
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds

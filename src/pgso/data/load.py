@@ -59,6 +59,9 @@ def load_task(
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    for what, path in (("a dataset's name or folder", name), ("root", root)):
+        if not isinstance(path, str | os.PathLike) and (path is not None or what != "root"):
+            raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
     place = data_root(root)
     dataset = _find(os.fspath(name), place)
     links = {}

@@ -130,7 +130,8 @@ def _nodes(data: Any, seed: int) -> Arrays:
 
 def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
     for place, graph in enumerate(graphs):
-        if graph.edge_index is None or graph.y is None or graph.y.numel() == 0:
+        edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
+        if edge_index is None or y is None or y.numel() == 0:
             raise InputError(f"graph {place} needs edge_index and y, an answer of its own")
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes

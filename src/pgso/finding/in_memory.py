@@ -42,6 +42,8 @@ def problem_from(
         parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
     numbers = objective is not None and OBJECTIVES[objective].answer == "value"
     classes, values, known = _targets(y, numbers)
+    if not known.any():
+        raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
     features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
     prepared = as_tensor(read_features(features))

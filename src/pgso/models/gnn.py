@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import torch
@@ -110,6 +111,13 @@ class GNN(nn.Module):
             _check_choice("norm", norm, get_args(Norm))
         if jk is not None:
             _check_choice("jk", jk, get_args(JumpingMode))
+        for name, width in (
+            ("in_channels", in_channels),
+            ("hidden_channels", hidden_channels),
+            ("out_channels", out_channels),
+        ):
+            if not isinstance(width, Integral):
+                raise InputError(f"{name} must be an integer, got {width!r}")
         if not isinstance(num_layers, int) or num_layers < 1:
             raise InputError(f"num_layers must be an integer of at least 1, got {num_layers}")
         self.task, self.pooling = task, pooling

@@ -1,6 +1,7 @@
 """Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -107,7 +108,9 @@ def _symmetric_pairs(
         raise InputError(
             f"all {n} eigenvalues would need a dense matrix; ask for k of them, or for the density"
         )
-    k = n if k is None else min(k, n)
+    if isinstance(k, bool) or not isinstance(k, Integral | None):
+        raise InputError(f"k must be a whole number or None, got {k!r}")
+    k = n if k is None else min(int(k), n)
     if k < 1:
         raise InputError(f"k must be at least 1, for a graph of at least one node, got {k}")
     symmetric = twin(op)

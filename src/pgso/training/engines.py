@@ -19,6 +19,7 @@ from pgso.training.threads import one_thread
 from pgso.training.workers import Records, RunGroup, run_in_workers
 
 Engine = Literal["local", "ray"]
+WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
 RAY_PATIENCE = 10.0  # seconds for a cluster to answer
 OnRecord = Callable[[RunRecord], None]
 
@@ -57,6 +58,8 @@ def run_all(
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
     if workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
+    if workers > (most := WORKERS_PER_CPU * max(os.cpu_count() or 1, 4)):
+        raise InputError(f"workers must be at most {most} on this machine, got {workers}")
     if address is not None and engine != "ray":
         raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)

@@ -80,6 +80,8 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
+    if not isinstance(spec, RunSpec):
+        raise InputError(f"fit takes a RunSpec, got {spec!r:.80}; see pgso.RunSpec(dataset=...)")
     place = place_of(device)
     state = place.text_of_first(state_of(spec.dataset))  # before it is read
     if spec.head == "closed_form":
