@@ -238,13 +238,13 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
 
 def _places(records: Sequence[RunRecord]) -> list[tuple[float, float, str]]:
     """Homophily, degree and names; graphs at the same place share a label."""
-    names: dict[tuple[float, float], list[str]] = {}
+    places: dict[tuple[float, float], tuple[float, float, list[str]]] = {}
     for record in records:
         graph = _finding(record).graph
         assert graph.adjusted_homophily is not None
-        place = round(graph.adjusted_homophily, 1), max(graph.degree_median, 0.5)
-        names.setdefault(place, []).append(record.spec.dataset)
-    return [(h, d, ", ".join(sorted(found))) for (h, d), found in names.items()]
+        h, d = graph.adjusted_homophily, max(graph.degree_median, 0.5)
+        places.setdefault((round(h, 1), d), (h, d, []))[2].append(record.spec.dataset)
+    return [(h, d, ", ".join(sorted(names))) for h, d, names in places.values()]
 
 
 EXPERIMENTS.register("atlas")(Atlas())

@@ -17,7 +17,10 @@ from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
-LINES = {name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()}
+LINES: dict[str, dict[str, Any]] = {
+    name: {"color": c, "linestyle": dash, "linewidth": 1.2}
+    for name, (c, dash) in PARAMETERS.items()
+}
 
 
 def group(

@@ -106,7 +106,7 @@ def set_aside_elsewhere(path: Path, records: Iterable[RunRecord]) -> dict[Path, 
         The files with older records, and how many each received.
     """
     keys = {record.spec.key for record in records}
-    aside = {}
+    aside: dict[Path, int] = {}
     for ledger in sorted(path.parent.parent.glob(f"*/{path.name}")):
         before = read_ledger(ledger)
         old = [r for key, r in before.items() if key in keys and not r.is_current]
