@@ -1,8 +1,9 @@
 """``python -m benchmarks.studies``: time one short run of every kind that the studies consist of.
 
 A kind is a dataset with a conv and an operator. What was timed with today's numerics is not timed
-again. The time is that of one core. The short runs go to ``results/timing/records.jsonl``, from which ``pgso run all --plan`` and
-``docs/studies.md`` estimate hours. Stopping loses nothing but the run under way.
+again. The time is that of one core. The short runs go to ``results/timing/records.jsonl``, from
+which ``pgso run all --plan`` and ``docs/studies.md`` estimate hours. Stopping loses nothing but the
+run under way.
 """
 
 import time

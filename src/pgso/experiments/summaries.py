@@ -18,8 +18,7 @@ from pgso.report.statistics import t_interval
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
 LINES: dict[str, dict[str, Any]] = {
-    name: {"color": c, "linestyle": dash, "linewidth": 1.2}
-    for name, (c, dash) in PARAMETERS.items()
+    name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()
 }
 
 
