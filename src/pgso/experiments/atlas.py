@@ -5,13 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 from scipy.stats import spearmanr
 
 from pgso.data import DATASETS
 from pgso.data.places import data_root
 from pgso.data.sources.planted import WORLDS
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import group, mean_and_interval, new_figure, save, table
+from pgso.experiments.summaries import (
+    group,
+    legend_beside,
+    mean_and_interval,
+    new_figure,
+    save,
+    table,
+)
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
@@ -200,7 +208,7 @@ def _best(record: RunRecord) -> RungRecord:
 
 def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
     """Homophily against degree, a colour for the family that is kept."""
-    figure = new_figure(2, width=4.6, height=4.4)
+    figure = new_figure(2, width=3.2, height=3.4)
     axes = figure.subplots(1, 2, sharey=True)
     for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
         for family, colour in COLOURS.items():
@@ -213,17 +221,31 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
             ]
             homophily = [_finding(record).graph.adjusted_homophily for record in members]
             degree = [max(_finding(record).graph.degree_median, 0.5) for record in members]
-            axis.scatter(homophily, degree, color=colour, label=family, s=36, edgecolor="white")
+            axis.scatter(homophily, degree, color=colour, label=family, s=20, edgecolor="white")
             if not is_drawn:
-                for record, h, d in zip(members, homophily, degree, strict=True):
+                for h, d, names in _places(members):
                     axis.annotate(
-                        record.spec.dataset, (h, d), xytext=(4, 3), textcoords="offset points",
-                        fontsize=7,
-                    )  # fmt: skip
+                        names, (h, d), xytext=(4, 3), textcoords="offset points", fontsize=6.5
+                    )
         axis.set(xlabel="adjusted homophily", title=title, yscale="log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(ScalarFormatter())
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.margins(x=0.12)
     axes[0].set_ylabel("median degree")
-    axes[1].legend(frameon=False, fontsize=8, title="family kept")
+    legend_beside(axes[1], "family kept")
     return figure
+
+
+def _places(records: Sequence[RunRecord]) -> list[tuple[float, float, str]]:
+    """Homophily, degree and names; graphs at the same place share a label."""
+    places: dict[tuple[float, float], tuple[float, float, list[str]]] = {}
+    for record in records:
+        graph = _finding(record).graph
+        assert graph.adjusted_homophily is not None
+        h, d = graph.adjusted_homophily, max(graph.degree_median, 0.5)
+        places.setdefault((round(h, 1), d), (h, d, []))[2].append(record.spec.dataset)
+    return [(h, d, ", ".join(sorted(names))) for h, d, names in places.values()]
 
 
 EXPERIMENTS.register("atlas")(Atlas())

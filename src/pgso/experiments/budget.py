@@ -39,8 +39,8 @@ class Budget:
         left = self.end - self.clock()
         if left <= 0:
             return []
-        taken: list[RunSpec] = []
         total, limit = 0.0, min(left, PORTION) * self.workers
+        taken: list[RunSpec] = []
         for spec in specs:
             seconds = self.timings.seconds(spec)
             seconds = UNTIMED if seconds is None else seconds

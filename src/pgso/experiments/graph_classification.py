@@ -22,7 +22,21 @@ COMMON = {"input_dropout": 0.0, "norm": "batch"}
 TUNING_SEEDS = range(100, 103)  # three folds of the eleventh shuffling
 FOLDS, SHUFFLINGS = 10, 3
 GIN_PROTOCOL = {"protocol": "gin"}
-HIV = {"num_layers": 5, "hidden_channels": 64, "batch_size": 256, "epochs": 20, **COMMON}
+# OGB's own choices in a narrower network (5 x 64, theirs is 5 x 300): mean pooling, no decay. S
+# learns at the appendix's rates. Sum pooling was 6 points of ROC-AUC worse on validation.
+HIV = {
+    "num_layers": 5,
+    "hidden_channels": 64,
+    "batch_size": 64,
+    "epochs": 20,
+    "pooling": "mean",
+    "dropout": 0.2,
+    "lr": 0.001,
+    "s_rate": 10.0,
+    "exponent_lr": 0.0005,
+    "weight_decay": 0.0,
+    **COMMON,
+}
 
 
 class GraphClassification(Experiment):

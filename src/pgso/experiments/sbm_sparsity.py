@@ -12,6 +12,7 @@ from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
     group,
+    legend_beside,
     mean_and_interval,
     mean_and_spread,
     new_figure,
@@ -21,6 +22,7 @@ from pgso.experiments.summaries import (
 )
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
+from pgso.report.colours import OPERATORS
 
 LEVELS = tuple((round(0.50 - 0.02 * step, 2), round(0.25 - 0.01 * step, 2)) for step in range(15))
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -79,7 +81,7 @@ class SbmSparsity(Experiment):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S and accuracy against sparsity in each variant, and the adjacency pictures."""
         by_variant = group(records, variant_of, VARIANTS)
-        figure = new_figure(len(by_variant), 2, width=4.4)
+        figure = new_figure(len(by_variant), 2, width=2.1, height=2.0)
         axes = figure.subplots(2, len(by_variant), squeeze=False)
         rows = []
         for column, (variant, runs) in enumerate(by_variant.items()):
@@ -89,11 +91,17 @@ class SbmSparsity(Experiment):
                 values = [[final_S(record)[place] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
-                axes[0, column].errorbar(p, means, sds, label=name, capsize=2, **LINES[name])
+                axes[0, column].errorbar(
+                    p, means, sds, label=name, linewidth=1.2, elinewidth=0.6, **LINES[name]
+                )
             accuracy = [np.mean(scores(levels[level])) for level in p]
-            axes[1, column].plot(p, accuracy, marker="o")
-            axes[0, column].set(title=variant.split(" (")[0], ylabel="learned value")
-            axes[1, column].set(xlabel="p = 2q (sparser to the right)", ylabel="test accuracy")
+            axes[1, column].plot(p, accuracy, marker="o", markersize=3, color=OPERATORS["pgso"])
+            axes[1, column].axhline(100 / COMMUNITIES, color=OPERATORS["fixed"], linestyle="dotted")
+            axes[1, column].set_ylim(20, 103)
+            title = variant.split(" (")[0].replace(", ", ",\n")
+            axes[0, column].set(title=title, ylabel="" if column else "learned value")
+            label = "" if column else "test accuracy, %\n(dotted: chance)"
+            axes[1, column].set(xlabel="p = 2q, sparser to the right", ylabel=label)
             for axis in axes[:, column]:
                 axis.invert_xaxis()
             rows.append(
@@ -105,7 +113,7 @@ class SbmSparsity(Experiment):
                     mean_and_interval(exponent_gap(runs), 2),
                 )
             )
-        axes[0, 0].legend(frameon=False, fontsize=7, ncols=2)
+        legend_beside(axes[0, -1])
         learned = save(figure, figures, "figure_2")
         header = [
             "variant",
@@ -167,7 +175,7 @@ def exponent_gap(records: Sequence[RunRecord]) -> list[float]:
 def adjacency_pictures() -> Figure:
     """One sampled adjacency matrix per level, nodes ordered by community."""
     rng = np.random.default_rng(0)
-    figure = new_figure(5, 3, width=1.7, height=1.8)
+    figure = new_figure(5, 3, width=1.3, height=1.45)
     label = np.repeat(np.arange(COMMUNITIES), SIZE)
     for axis, (p, q) in zip(figure.subplots(3, 5).flat, LEVELS, strict=True):
         probability = np.where(label[:, None] == label[None, :], p, q)
