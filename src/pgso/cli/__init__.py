@@ -2,6 +2,7 @@
 
 from pgso.cli import compare as compare
 from pgso.cli import doctor as doctor
+from pgso.cli import explain as explain
 from pgso.cli import find as find
 from pgso.cli import listing as listing
 from pgso.cli import predict as predict

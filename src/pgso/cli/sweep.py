@@ -115,7 +115,7 @@ def sweep(
             numbers = (objective.written(each, 1) if objective else "–" for each in (val, mean))
             table.add_row(name, shown, *numbers)
     if metrics:
-        record = SweepRecord(
+        swept = SweepRecord(
             dataset=base.dataset,
             conv=base.conv,
             metric=metrics[0],
@@ -126,8 +126,8 @@ def sweep(
             space=chosen_space,
             best=tuple(SweepChoice(**entry) for entry in found),
         )
-        mark = sha256(record.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
-        file = record.write(out / f"sweep-{choices.folder_of(base)}-{mark}")
+        mark = sha256(swept.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
+        file = swept.write(out / f"sweep-{choices.folder_of(base)}-{mark}")
         console.print(f"record: {file}", soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(found))

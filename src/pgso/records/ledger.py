@@ -20,7 +20,7 @@ def thinned(record: RunRecord) -> RunRecord:
     ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code,
     and a run neither densities nor its evaluation.
     """
-    record = record.model_copy(update={"spectra": None, "evaluation": None})
+    record = record.model_copy(update={"spectra": None, "evaluation": None, "explanation": None})
     if record.finding is not None:
         left_out: dict[str, Any] = {"predictions": (), "spectrum": None, "code": "", "same_as": {}}
         left_out["data"] = None
