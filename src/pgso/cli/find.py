@@ -11,10 +11,9 @@ from pgso.cli.main import command
 from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from pgso.records.finding import FindingRecord
 
-    from pgso.objectives import Objective
-    from pgso.records.finding import FindingRecord, RungRecord
+SHOWN = 12  # rungs, unless all are asked for
 
 
 @command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
@@ -36,7 +35,7 @@ def find(
     import pgso
     from pgso.report.baselines import baselines_grid
     from pgso.report.doubts import doubts_of_finding
-    from pgso.report.finding import write_finding
+    from pgso.report.finding import rungs_grid, write_finding
     from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
@@ -62,7 +61,7 @@ def find(
         typer.echo(json.dumps(record.model_dump(mode="json") | files))
         return
     console.print(_about(record), style="dim")
-    console.print(_table(record, show_all))
+    console.print(rungs_grid(record, None if show_all else SHOWN).to_rich())
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], OBJECTIVES[record.metric]).to_rich())
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
@@ -72,48 +71,16 @@ def find(
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-SHOWN = 12  # rungs, unless all are asked for
-
-
-def _table(record: "FindingRecord", show_all: bool) -> "Table":
-    from rich.table import Table
-
-    objective = OBJECTIVES[record.metric]
-    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    if not show_all:
-        wanted = {record.best, record.reference, *record.steps}
-        first = {rung.name for rung in rungs[: SHOWN - len(wanted)]}
-        rungs = [rung for rung in rungs if rung.name in wanted | first]
-    table = Table("", "rung", box=None)
-    for name in ("loss", "leave-one-out", "validation", "test", "chance"):
-        table.add_column(name, justify="right")
-    for rung in rungs:
-        mark = "→" if rung.name == record.best else ""
-        table.add_row(mark, rung.name, *_cells(rung, objective), style="bold" if mark else None)
-    hidden = len(record.rungs) - len(rungs)
-    more = f"; {hidden} more with --all" if hidden else ""
-    table.caption = (
-        f"{objective.heading}; loss: of {record.judges:,} labels, none of them predicted by a fit "
-        f"that saw it; chance: that an equal operator looks this much better{more}"
-    )
-    return table
-
-
-def _cells(rung: "RungRecord", objective: "Objective") -> list[str]:
-    scores = [objective.written(score) for score in (rung.loo, rung.val, rung.test)]
-    return [f"{rung.loss:.4f}", *scores, "" if rung.p is None else _chance(rung.p)]
-
-
-def _chance(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _about(record: "FindingRecord") -> str:
     graph: Any = record.graph
-    kind = "directed" if graph.is_directed else "undirected"
+    kind, edges = "directed", graph.num_edges
+    if not graph.is_directed:  # stored in both directions
+        kind, edges = "undirected", -(-graph.num_edges // 2)
     parts = [
         _counted(graph.num_nodes, "node"),
-        _counted(graph.num_edges, f"{kind} edge"),
+        _counted(
+            graph.num_edges if graph.is_directed else -(-graph.num_edges // 2), f"{kind} edge"
+        ),
         f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
         _counted(graph.components, "component"),
         f"{_counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",

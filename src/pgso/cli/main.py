@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": ("compare", "Does learning the operator pay? Paired runs, and a verdict."),
     "train": ("train", "Train one model."),
     "predict": ("predict", "Apply a saved model."),
+    "explain": ("explain", "Which columns and edges matter to a saved model?"),
     "sweep": ("sweep", "Choose hyper-parameters on validation."),
     "spectrum": ("spectrum", "Show where the eigenvalues of an operator lie."),
     "run": ("run", "Run a study of the paper."),

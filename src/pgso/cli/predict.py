@@ -1,7 +1,6 @@
 """``pgso predict``: apply a saved model."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ import typer
 from pgso.cli import choices, folders
 from pgso.cli.main import command
 from pgso.cli.prediction_file import as_dicts, check_format, ranked, write_table
+from pgso.cli.saved_model import open_model
 from pgso.cli.terminal import Console
-from pgso.errors import InputError
 
 
 @command(
@@ -46,52 +45,20 @@ def predict(
     and both with the true answer where it is known. The graph may be another one than the model
     was trained on, as long as its features are the same; its table is prepared as the model's was.
     """
-    from pgso.data import DATASETS
-    from pgso.data.load import OWN, load_task
+    folders.check_destination("--to", to)
+    check_format(to)
+    network, _, header, task, is_trained_here = open_model(model, dataset, options, data)
+
     from pgso.models.links import LinkModel
-    from pgso.training.base import on_base
-    from pgso.training.checkpoint import fitted, load_model, preparation_of
     from pgso.training.prediction import predict_outputs
     from pgso.training.predictions import calibration_of, most_probable_links, prediction_table
 
-    folders.check_destination("--to", to)
-    check_format(to)
-    network, spec, header = load_model(model)
-    asked = choices.make_spec(dataset, None, options)
-    path = Path(dataset).expanduser()
-    own = asked.dataset not in DATASETS and (path.is_dir() or path.suffix.lower() in OWN)
-    unlabelled = own and path.suffix.lower() != ".npz"
-    # A user's folders are read alike, and a dataset as the model saw it.
-    alike = asked.dataset == spec.dataset or (own and spec.dataset not in DATASETS)
-    given = {
-        **asked.data_options,
-        **(spec.data_options if alike else {}),
-        **choices.pairs(options),
-    }
-    load = partial(load_task, asked.dataset, data, spec.seed, task=spec.task)
-    load = partial(load, preparation=preparation_of(header, model))
-    try:
-        task = load(**given)
-    except InputError:
-        if not unlabelled:
-            raise
-        # Its labels may be missing, or too few to learn from; which were learned does not matter.
-        given = {k: v for k, v in given.items() if k not in ("target", "metric")}
-        task = load(**given, unlabelled=True)
-    task = on_base(task, spec.base)
-    unnamed = header.get("columns") is None or task.columns is None
-    task = fitted(header, task)
-    if unnamed and asked.dataset != spec.dataset:
-        Console(stderr=True, markup=False).print(
-            f"note: columns without names are taken to be those of {spec.dataset}, in that order",
-            soft_wrap=True,
-        )
     if isinstance(network, LinkModel):
         ids = task.ids or range(task.num_nodes)
         columns, rows = most_probable_links(network, task, links, ids)
     else:
         out = predict_outputs(network, task)
-        columns, rows = prediction_table(header, out, task, asked.dataset == spec.dataset)
+        columns, rows = prediction_table(header, out, task, is_trained_here)
     table = list(rows)
     if rank_by is not None:
         columns, table = ranked(columns, table, rank_by)

@@ -131,7 +131,7 @@ def sweep(
         for name, trial in best.items()
     ]
     if best[winner].records:
-        record = SweepRecord(
+        swept = SweepRecord(
             dataset=base.dataset,
             conv=base.conv,
             metric=best[winner].records[0].metric,
@@ -142,8 +142,8 @@ def sweep(
             space=chosen_space,
             best=tuple(SweepChoice.model_validate(entry) for entry in entries),
         )
-        mark = sha256(record.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
-        file = record.write(out / f"sweep-{folders.folder_of(base)}-{mark}")
+        mark = sha256(swept.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
+        file = swept.write(out / f"sweep-{folders.folder_of(base)}-{mark}")
         console.print(f"record: {file}", soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(entries))

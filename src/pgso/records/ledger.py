@@ -25,7 +25,7 @@ def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunReco
         curves: Names of the curves that a page shows: these keep 50 points, others are dropped. By
             default all curves keep their first and last point.
     """
-    record = record.model_copy(update={"spectra": None, "evaluation": None})
+    record = record.model_copy(update={"spectra": None, "evaluation": None, "explanation": None})
     if record.finding is not None:
         left_out: dict[str, Any] = {"predictions": (), "spectrum": None, "code": "", "same_as": {}}
         left_out["data"] = None

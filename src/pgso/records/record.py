@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.evaluation import Evaluation
+from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
 from pgso.records.judged import Judged
 from pgso.records.numerics import Revised
@@ -36,6 +37,7 @@ class RunRecord(Revised, BaseModel):
     start_interval: tuple[tuple[float, float], ...] = ()  # certified, of each; () if it is not
     spectra: Spectra | None = None  # what a page shows of the operators, where it was computed
     evaluation: Evaluation | None = None  # at the chosen epoch: how it is right and wrong
+    explanation: Explanation | None = None  # what matters, where pgso explain was asked
     finding: FindingRecord | None = None  # of a closed-form head
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py

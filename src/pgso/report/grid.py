@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich import box
 from rich.table import Table
@@ -22,6 +22,10 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     links: Mapping[str, str] = field(default_factory=dict)  # cells of the page that lead somewhere
+
+    def first(self, count: int) -> "Grid":
+        """The same table with so many rows at most."""
+        return replace(self, rows=self.rows[:count])
 
     def to_rich(self) -> Table:
         """For the terminal; names of the user's own are never taken for markup."""

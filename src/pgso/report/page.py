@@ -18,6 +18,7 @@ from pgso.report.comparison import STRONGER, Comparison, compare
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import calibration_grid, confusion_grids, positive_class
+from pgso.report.explanation import edges_grid, feature_bars, features_grid
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
@@ -191,11 +192,27 @@ def render_page(
         has_intervals=any(run.curves.get("interval") for run in learned_runs(records)),
         has_densities=any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
         has_subgraph=any(entry.get("subgraph") for entry in spectra),
+        explanations=_explanations(records),
         provenance=provenance_grids(records, links),
         code=python_code(records),
         command=command,
         files={name: address for name, address in links.items() if name.endswith(".json")},
     )
+
+
+def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """What matters to each run that was asked."""
+    return [
+        {
+            "name": f"{LABELS[run.spec.operator]}, seed {run.spec.seed}",
+            "features": features_grid(run.explanation, run.objective),
+            "bars": feature_bars(run.explanation, run.objective),
+            "edges": edges_grid(run.explanation),
+            "notes": run.explanation.notes,
+        }
+        for run in records
+        if run.explanation is not None
+    ]
 
 
 def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str, Grid]:
