@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 from pgso.data import DATASETS
 from pgso.data.places import data_root
 from pgso.data.sources.planted import WORLDS
+from pgso.experiments.agreement import agreement, trained_runs
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     group,
@@ -65,6 +66,9 @@ class Atlas(Experiment):
         real = [record for record in found if record.spec.dataset != GENERATED]
         drawn = [record for record in found if record.spec.dataset == GENERATED]
         shown = save(_map(found), figures, "atlas")
+        findings = {record.spec.dataset: _finding(record) for record in real}
+        trained = agreement(findings, trained_runs(figures.parents[1]))
+        networks = f"## Trained networks\n\n{trained}\n" if trained else ""
         return (
             f"# {self.title}\n\n`pgso find` on {len(real)} datasets and {len(drawn)} generated "
             "graphs. Each keeps the simplest rung that its labels do not speak against; no network "
@@ -72,7 +76,7 @@ class Atlas(Experiment):
             f"## Datasets\n\n{_winners(real)}\n\n{_datasets(real)}\n\n"
             "Points are better scores than GCN's own γ²x on the labels that judge, and on the test "
             "set. Agreement is the rank correlation, over the rungs of a dataset, between the "
-            f"leave-one-out and the test score.\n\n## The map\n\n{shown}\n\n"
+            f"leave-one-out and the test score.\n\n{networks}## The map\n\n{shown}\n\n"
             f"## Generated graphs: verdict against truth\n\n{_verdicts(drawn)}\n"
             f"{self.footer('atlas', records)}"
         )
