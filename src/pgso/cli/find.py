@@ -78,9 +78,7 @@ def _about(record: "FindingRecord") -> str:
         kind, edges = "undirected", -(-graph.num_edges // 2)
     parts = [
         _counted(graph.num_nodes, "node"),
-        _counted(
-            graph.num_edges if graph.is_directed else -(-graph.num_edges // 2), f"{kind} edge"
-        ),
+        _counted(edges, f"{kind} edge"),
         f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
         _counted(graph.components, "component"),
         f"{_counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
