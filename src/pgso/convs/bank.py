@@ -158,12 +158,6 @@ class BankConv(Conv):
         """One operator for each term on the graph."""
         return tuple(self.banks)  # type: ignore[arg-type]
 
-    def reset_parameters(self) -> None:
-        """Draw new weights; operators go back to where they started."""
-        super().reset_parameters()
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
     def forward(
         self,
         x: Features,  # (n, in_channels)
