@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
+from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, Graph, convert
 from pgso.errors import InputError
@@ -109,6 +110,32 @@ def test_the_state_dict_is_pygs_and_the_scalars(name):
     for key, value in layer.state_dict().items():
         assert torch.equal(kept[key], value)
     assert all(key.startswith(("gso.", "hops.")) for key in set(kept) - set(layer.state_dict()))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_explainers_mask_weighs_what_it_weighs_in_pyg(name):
+    kind, layer, mask = KINDS[name], KINDS[name].make().eval(), torch.rand(EDGES.size(1))
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    converted = convert(layer)
+    if name.startswith("rgcn"):  # of which PyG can mask the fast form only
+        if name != "rgcn":
+            pytest.skip("one form is enough")
+        layer = pyg.FastRGCNConv(WIDTH, 3, layer.num_relations)
+        layer.load_state_dict(converted.state_dict(), strict=False)
+    outputs = []
+    for model in (layer, converted):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model(*inputs))
+    torch.testing.assert_close(*outputs)
+
+
+@pytest.mark.parametrize("name", ["simple mean", "transformer"])
+def test_converted_layers_compile_whole(name):
+    kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    torch._dynamo.reset()
+    compiled = torch.compile(converted, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(*inputs), converted(*inputs))
 
 
 def test_the_table_of_kinds_is_complete():
