@@ -1,5 +1,6 @@
 """Convs, objectives, rungs and adapters of other packages, found by their entry points."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -50,13 +51,23 @@ MODULES = {
         FAMILIES.register("thrice")(Family(3, rungs))
         """,
     "adapter": """
-        from torch_geometric.nn import FastRGCNConv
         from pgso.models.conversion import converts
-        from pgso.models.conversion.relations import RGCNPGSO
+        from pgso.models.conversion.normalised import GCNPGSO
+        from visitor.layer import VisitingLayer
 
-        @converts(FastRGCNConv)
-        class FastPGSO(RGCNPGSO, FastRGCNConv):
-            '''The same layer, computed in another way.'''
+        @converts(VisitingLayer)
+        class VisitingPGSO(GCNPGSO, VisitingLayer):
+            '''Twice what GCNConv says.'''
+
+            def forward(self, x, edge_index):
+                return 2 * super().forward(x, edge_index)
+        """,
+    "layer": """
+        from torch_geometric.nn import GCNConv
+
+        class VisitingLayer(GCNConv):
+            def forward(self, x, edge_index):
+                return 2 * super().forward(x, edge_index)
         """,
 }
 GROUPS = {
@@ -107,13 +118,12 @@ def test_registries_know_what_an_installed_package_brings(installed):
 
 def test_an_adapter_is_loaded_when_a_layer_has_none(installed):
     import torch
-    from torch_geometric.nn import FastRGCNConv
 
     from pgso import convert
 
-    layer, x = FastRGCNConv(4, 3, 2), torch.randn(4, 4)
-    edges, kinds = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 1]]), torch.tensor([0, 1, 0, 0])
-    torch.testing.assert_close(convert(layer)(x, edges, kinds), layer(x, edges, kinds))
+    layer = importlib.import_module("visitor.layer").VisitingLayer(4, 3)
+    x, edges = torch.randn(4, 4), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 1]])
+    torch.testing.assert_close(convert(layer)(x, edges), layer(x, edges))
 
 
 def test_a_rung_of_a_package_is_tried_by_find(installed):

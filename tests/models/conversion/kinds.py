@@ -20,6 +20,15 @@ class Kind(NamedTuple):
         return (x, 0.5 * x, edge_index, *further) if self.first else (x, edge_index, *further)
 
 
+def on_edges(kind, num_edges, weight=None):
+    """The further argument that a layer of this kind takes."""
+    if kind.edges == "features":
+        return [torch.randn(num_edges, EDGE_WIDTH)]
+    if kind.edges == "types":
+        return [(torch.arange(num_edges) > 4).long()]
+    return [] if weight is None or kind.edges == "nothing" else [weight]
+
+
 def mlp():
     return nn.Sequential(nn.Linear(WIDTH, 3), nn.ReLU(), nn.Linear(3, 3))
 

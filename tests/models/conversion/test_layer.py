@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
+from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, Graph, convert
 from pgso.errors import InputError
 from pgso.models.conversion.layer import ADAPTERS
-from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
+from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
 from tests.strategies import edge_lists
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5], [1, 0, 2, 1, 3, 2, 0]])  # 4 is isolated, 5 only sends
@@ -20,15 +21,6 @@ EDGES_ONLY = ("cheb", "gine", "rgcn", "arma", "pna of", "transformer edges")  # 
 MERGED = "simple mean with loops"  # where PyG counts a stored diagonal and its own loop as one
 OF_A = ["gcn of A", "tag of A", "appnp of A", "graph", "graph mean", "le"]  # take any sign
 X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
-
-
-def on_edges(kind, num_edges, weight=None):
-    """The further argument that a layer of this kind takes."""
-    if kind.edges == "features":
-        return [torch.randn(num_edges, EDGE_WIDTH)]
-    if kind.edges == "types":
-        return [(torch.arange(num_edges) > 4).long()]
-    return [] if weight is None or kind.edges == "nothing" else [weight]
 
 
 def both(layer, *inputs, training=False):
@@ -109,6 +101,35 @@ def test_the_state_dict_is_pygs_and_the_scalars(name):
     for key, value in layer.state_dict().items():
         assert torch.equal(kept[key], value)
     assert all(key.startswith(("gso.", "hops.")) for key in set(kept) - set(layer.state_dict()))
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if not name.startswith("rgcn")])
+def test_an_explainers_mask_weighs_what_it_weighs_in_pyg(name):
+    kind, layer, mask = KINDS[name], KINDS[name].make().eval(), torch.rand(EDGES.size(1))
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    outputs = []
+    for model in (layer, convert(layer)):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model(*inputs))
+    torch.testing.assert_close(*outputs)
+
+
+def test_a_mask_finds_the_edges_of_each_relation():
+    layer, kinds = KINDS["rgcn sum"].make(), torch.arange(EDGES.size(1)) % 2
+    keep = torch.tensor([True, False, True, True, True, False, True])
+    wanted = layer(X, EDGES[:, keep], kinds[keep])  # PyG's own cannot be masked
+    converted = convert(layer)
+    set_masks(converted, keep.float(), EDGES, apply_sigmoid=False)
+    torch.testing.assert_close(converted(X, EDGES, kinds), wanted)
+
+
+@pytest.mark.parametrize("name", ["simple mean", "transformer"])
+def test_converted_layers_compile_whole(name):
+    kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    torch._dynamo.reset()
+    compiled = torch.compile(converted, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(*inputs), converted(*inputs))
 
 
 def test_the_table_of_kinds_is_complete():

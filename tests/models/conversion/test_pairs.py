@@ -8,8 +8,7 @@ from torch_geometric.data import HeteroData
 
 from pgso import PGSO, convert
 from pgso.errors import InputError
-from tests.models.conversion.kinds import KINDS, WIDTH
-from tests.models.conversion.test_layer import on_edges
+from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
 
 SOURCES, TARGETS = torch.randn(4, 8), torch.randn(2, 16)
 EDGES = torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]])

@@ -105,12 +105,13 @@ class Converted:
         edge_weight: Tensor | None = None,  # (E,)
         gso: nn.Module | None = None,
         num_nodes: int | tuple[int, int] | None = None,
+        part: Tensor | None = None,  # (E of the layer,) of booleans: which of its edges these are
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
         if num_nodes is None:
             num_nodes = x.size(-2)
         gso = self.gso if gso is None else gso
-        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso))
+        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso, part))
         if edge_weight is None:
             return out
         return out.to(torch.promote_types(out.dtype, edge_weight.dtype))  # as PyG's messages are
@@ -121,6 +122,7 @@ class Converted:
         edge_weight: Tensor | None,
         num_nodes: int | tuple[int, int],
         gso: Any = None,
+        part: Tensor | None = None,
     ) -> ShiftOperator:
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
@@ -133,7 +135,7 @@ class Converted:
         operator: OnPattern = gso.on(edges, masked=False)
         if not self.explain:
             return operator
-        mask = self.edge_mask()
+        mask = self.edge_mask() if part is None else self.edge_mask()[part]
         if not edges.is_bipartite:
             mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
         entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))

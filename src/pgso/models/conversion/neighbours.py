@@ -153,7 +153,7 @@ class SimplePGSO(SumOrMean, pyg.SimpleConv):
         """With self-loops no degree is 0."""
         if self.combine_root == "self_loop" and self.averages(self):
             return Reading(degree="count")
-        return super().reading
+        return MEANS if self.averages(self) else SUMS
 
     def forward(
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None

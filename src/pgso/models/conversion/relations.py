@@ -41,8 +41,9 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         pairs, _, _ = as_edges(edge_index, None)
         out = torch.zeros(target.size(0), self.out_channels, device=target.device)  # PyG's type
         for gso, weight, kind in zip(self.hops, self.weights(), self.kinds(), strict=True):
-            part = self.part(pairs, edge_type, kind)
-            out = out + self.term(source, target, nodes, part, weight, gso)
+            edges = self.part(pairs, edge_type, kind)
+            mask = edge_type == kind if self.explain else None
+            out = out + self.term(source, target, nodes, edges, weight, gso, mask)
         if self.root is not None:
             out = out + (target @ self.root if target.is_floating_point() else self.root[target])
         return out if self.bias is None else out + self.bias
@@ -87,17 +88,19 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         source: Tensor,
         target: Tensor,
         nodes: int | tuple[int, int],
-        part: Tensor,
+        edges: Tensor,
         weight: Tensor,
         gso: nn.Module,
+        part: Tensor | None,
     ) -> Tensor:  # (targets, out_channels)
         """What one relation adds."""
         if not source.is_floating_point():
             if self.num_blocks is not None:
                 raise InputError("RGCNConv with num_blocks takes features, not indices")
             rows = self.pair(weight[source], None, nodes)
-            return self.shift(rows, part, gso=gso, num_nodes=nodes)
-        out = self.shift(self.pair(source, target, nodes), part, gso=gso, num_nodes=nodes)
+            return self.shift(rows, edges, gso=gso, num_nodes=nodes, part=part)
+        rows = self.pair(source, target, nodes)
+        out = self.shift(rows, edges, gso=gso, num_nodes=nodes, part=part)
         if self.num_blocks is None:
             return out @ weight
         blocks = out.view(-1, weight.size(0), weight.size(1))
