@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pgso.cli import choices, folders
 from pgso.cli.main import command
+from pgso.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,6 +33,10 @@ def find(
     folders.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
 
+    given = choices.pairs(options)
+    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+        raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+
     import pgso
     from pgso.report.finding import write_finding
 
@@ -42,12 +47,12 @@ def find(
             seed=seed,
             objective=objective,
             tell=lambda name: status.update(name),
-            **choices.pairs(options),
+            **given,
         )
     record = found.record
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
-    folder = out / f"find-{name}"
+    folder = out / folders.shortened(f"find-{name}")
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:
