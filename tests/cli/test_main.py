@@ -91,6 +91,8 @@ def test_the_version_is_the_packages(pgso):
         (["report", "initialisations"], "first: pgso run initialisations"),
         (["list", "preset"], "Did you mean 'presets'?"),
         (["spectrum", "karate", "--preset", "gnc"], "Did you mean 'gcn'?"),
+        (["find", "karate", "--option", "x=1"], "karate has no option 'x'"),
+        (["spectrum"], "name a dataset or a file, for example: pgso spectrum karate"),
         (["sweep", "karate", "--space", "epochs=3"], "--space epochs takes a list"),
         (["sweep", "karate", "--search", "random"], "choose grid or tpe"),
         (["sweep", "karte"], "Did you mean 'karate'?"),

@@ -321,7 +321,7 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise InputError(f"{text!r} is not of the form NAME=VALUE")
+            raise InputError(f"{text!r} is not of the form NAME=VALUE, such as epochs=100")
         try:
             found[name] = json.loads(value)
         except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pgso.cli import choices, folders
 from pgso.cli.main import command
+from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def find(
     folders.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
 
+    given = choices.pairs(options)
+    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+        raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+
     import pgso
     from pgso.report.baselines import baselines_grid
     from pgso.report.doubts import doubts_of_finding
@@ -45,14 +50,14 @@ def find(
             seed=seed,
             objective=objective,
             tell=lambda name: status.update(name),
-            **choices.pairs(options),
+            **given,
         )
         status.update("what it must beat")
         spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
         record = found.record.model_copy(update={"data": data_record(spec, data)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
-    folder = out / f"find-{name}"
+    folder = out / folders.shortened(f"find-{name}")
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:

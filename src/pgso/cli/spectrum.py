@@ -66,10 +66,6 @@ def spectrum(
     as_json: choices.AsJson = False,
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
-    from pgso.spectrum.figure import draw
-    from pgso.spectrum.spectrum_page import render
-    from pgso.spectrum.summary import summarise
-
     spec: RunSpec | None = None
     if record is not None and compare_presets:
         raise InputError("--record and --compare-presets exclude each other; give one of them")
@@ -84,6 +80,10 @@ def spectrum(
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
     out = out or choices.RUNS / _folder(source, preset, record, compare_presets, undirected)
     folders.check_destination("--out", out, folder=True)
+    from pgso.spectrum.figure import draw
+    from pgso.spectrum.spectrum_page import render
+    from pgso.spectrum.summary import summarise
+
     graph = _graph_of(source, data, undirected, spec)
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgso.data import load_task
 from pgso.data.own import edge_file
 from pgso.data.own.edge_file import read_edges
 from pgso.data.own.table import read_columns
@@ -85,3 +86,12 @@ def test_a_large_file_is_parsed_once_and_again_when_it_changes(tmp_path, monkeyp
     path.write_text("source,target\nann,bob,\nbob,cid\n".replace("bob,\n", "bob\n"))
     assert read_edges(path).edges.weight is None
     assert len(parsed) == 2
+
+
+def test_an_undirected_edge_with_two_weights_is_named_with_its_lines(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,weight\nann,bob,2\nbob,cid,1\nbob,ann,5\n")
+    (tmp_path / "labels.csv").write_text("node,label\nann,a\nbob,b\ncid,a\n")
+    problem = r"lines 2 and 4: the edge between nodes 'ann' and 'bob' has the weight 2 .* and 5"
+    with pytest.raises(InputError, match=problem):
+        load_task(tmp_path)
+    assert load_task(tmp_path, undirected=False).num_edges == 3

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array, Arrays
-from pgso.data.edge_lists import merged
 from pgso.data.own.answers import Answers, read_answers, unlabelled
 from pgso.data.own.edge_file import GRAPH, WITHIN, Edges
 from pgso.data.own.feature_file import FeatureTable
@@ -52,7 +51,7 @@ def load_collection(
     split = (empty, empty, empty)
     if not to_predict:
         split = learned.split(file_of(folder, "splits"), graphs, seed)
-    edge_index, weight = merged(edges.on(nodes), edges.weight, len(nodes), undirected, edges.path)
+    edge_index, weight = edges.merged(edges.on(nodes), nodes, undirected)
     columns: tuple[str, ...] | None = None
     if table is None:
         x, fitted = _degrees(edge_index, len(nodes)), None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.data.arrays import Array
+from pgso.data.edge_lists import TwoWeightsError, merged
 from pgso.data.own.table import Row, is_number, read_columns, read_rows
 from pgso.data.processed import Named, cached
 from pgso.errors import InputError
@@ -40,6 +41,30 @@ class Edges(NamedTuple):
         except KeyError as error:
             raise self._unknown(str(error.args[0]), nodes) from None
         return places[self.ends] if len(places) else self.ends
+
+    def merged(
+        self, pairs: Array, nodes: dict[str, int], undirected: bool, chosen: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """The edges without repetitions, with reverses if they are undirected.
+
+        Args:
+            pairs: What :meth:`on` gave.
+            nodes: The place of each node.
+            undirected: Whether an edge goes both ways.
+            chosen: Which edges (a mask); by default all.
+        """
+        weight = self.weight
+        if chosen is not None:
+            pairs, weight = pairs[:, chosen], None if weight is None else weight[chosen]
+        try:
+            return merged(pairs, weight, len(nodes), undirected, self.path)
+        except TwoWeightsError as error:
+            names = list(nodes)
+            j, i = (names[end].rpartition(WITHIN)[2] for end in error.ends)  # type: ignore[call-overload]
+            lines = [row.line for row in read_rows(self.path) if {j, i} <= set(row.cells)]
+            listed = " and ".join(map(str, lines[:3]))
+            where = f"{self.path}, lines {listed}"
+            raise TwoWeightsError(where, (j, i), error.weights) from None
 
     def _unknown(self, name: str, nodes: dict[str, int]) -> InputError:
         graph, _, shown = name.rpartition(WITHIN)

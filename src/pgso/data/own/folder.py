@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array, Arrays, identity
-from pgso.data.edge_lists import merged
 from pgso.data.limits import check_relations
 from pgso.data.own.answers import SEVERAL, read_answers
 from pgso.data.own.answers import unlabelled as nothing_to_learn
@@ -104,14 +103,12 @@ def load_folder(
         columns = (fitted.outputs or table.names) if table.has_header else None
     relations = None
     if edges.kinds is None:
-        edge_index, total = merged(pairs, edges.weight, n, undirected, edge_file)
+        edge_index, total = edges.merged(pairs, nodes, undirected)
     else:
         relations = {}
         check_relations(len(edges.relations), edge_file)
         for kind, name in enumerate(edges.relations):
-            is_kind = edges.kinds == kind
-            of_kind = None if edges.weight is None else edges.weight[is_kind]
-            relations[name] = merged(pairs[:, is_kind], of_kind, n, undirected, edge_file)
+            relations[name] = edges.merged(pairs, nodes, undirected, edges.kinds == kind)
         # Together they are the sum of their parts, in which an edge may be of several kinds.
         edge_index, total = _summed(relations.values(), n)
     return Arrays(
