@@ -19,6 +19,7 @@ from pgso.models.stacked.data import StackedData
 from pgso.models.stacked.layers import (
     StackedBatchNorm,
     StackedGCN,
+    StackedLayer,
     StackedLayerNorm,
     StackedLinear,
 )
@@ -133,8 +134,7 @@ def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
     for name, buffer in old._buffers.items():
         if buffer is not None:
             old._buffers[name] = torch.stack([getattr(part, name) for part in parts])
-    if isinstance(old, GCNConv):
-        old.__class__ = StackedGCN
+    old.__class__ = {GCNConv: StackedGCN, Layer: StackedLayer}.get(type(old), type(old))
     return old
 
 
