@@ -157,17 +157,13 @@ def weighted_product(
     return out.squeeze(1)
 
 
-def row_dots(left: Tensor, right: Tensor, num_copies: int = 1, size: int | None = None) -> Tensor:
+def row_dots(left: Tensor, right: Tensor, size: int | None = None) -> Tensor:
     """The dot product of each row of ``left`` with the same row of ``right``, in 32 bits or more.
 
     As a batch of 1 x F times F x 1 products it needs no buffer of the size of its inputs; where
-    such a buffer stays in the cache, it is quicker. Rows of several copies of a graph are taken
-    copy by copy, so that each has the digits it would have alone; ``size`` is the number of values
-    of a copy, where not all of its rows are there.
+    such a buffer stays in the cache, it is quicker. Rows of a replica have the digits that they
+    have alone, if ``size`` is the number of values of ``left`` there.
     """
-    if num_copies > 1:
-        parts = zip(left.chunk(num_copies), right.chunk(num_copies), strict=True)
-        return torch.cat([row_dots(*pair, size=size) for pair in parts])
     if left.dtype in (torch.float16, torch.bfloat16):
         left, right = left.float(), right.float()
     if (left.numel() if size is None else size) <= 2**19:

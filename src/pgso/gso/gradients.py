@@ -199,12 +199,12 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if not ctx.learned:
         return z, None, None, None
     x, y = features
-    copies = ctx.graph.num_copies
-    to_left = row_dots(g, y, copies).to(left.dtype)
-    to_right = row_dots(x, z, copies).to(right.dtype)
+    one, other = (value.numel() // ctx.graph.num_copies for value in (g, x))
+    to_left = row_dots(g, y, one).to(left.dtype)
+    to_right = row_dots(x, z, other).to(right.dtype)
     q = None
     if own is not None:
-        q = row_dots(g, x, copies).to(own.dtype)
+        q = row_dots(g, x, one).to(own.dtype)
         kept = own * q
         to_left, to_right = to_left - kept, to_right - kept
     if once:

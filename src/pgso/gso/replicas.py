@@ -61,7 +61,8 @@ class ReplicaShift(NodeShift):
         own, left, right = self._vectors(x.dtype)
         mixing = None if self.fixed else self._once("_mixing", self._mixing)
         if mixing is None or bool(mixing.all()):
-            return self._propagated(x, own, left, right, self._held(x.dtype), level)
+            held = None if level is not None else self._held(x.dtype)
+            return self._propagated(x, own, left, right, held, level)
         return self._in_part(x, mixing, level)
 
     def _propagated(
@@ -118,12 +119,11 @@ class ReachedPropagation(torch.autograd.Function):
         if not ctx.learned:
             return z, None, None, None, None, None
         own, left, right, x, y = features
-        copies = graph.num_copies
-        size = graph.num_nodes // copies * x.size(1)
-        q = row_dots(g, x.index_select(0, level.among), copies, size)
+        size = graph.num_nodes // graph.num_copies * x.size(1)
+        q = row_dots(g, x.index_select(0, level.among), size)
         kept = own * q
-        to_left = row_dots(g, y, copies, size) - kept
-        to_right = row_dots(x, z, copies, size)
+        to_left = row_dots(g, y, size) - kept
+        to_right = row_dots(x, z, size)
         to_right[level.among] -= kept
         by_left, by_right = _or_infinite(left, graph.receives), _or_infinite(right, graph.sends)
         whole = torch.zeros_like(left)

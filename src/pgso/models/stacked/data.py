@@ -33,6 +33,7 @@ class StackedData:
     ) -> None:
         self.graph, self.count, self.reach = graph, len(x), reach
         self._copies: dict[Graph, Graph] = {}
+        self._fixed: dict[PGSO, ShiftOperator] = {}  # their S never changes
         self.x: Features  # of all nodes
         self.reached: Features  # of those that the loss can see
         if x[0].layout != torch.strided:
@@ -49,13 +50,20 @@ class StackedData:
 
     def operator_of(self, gso: PGSO) -> ShiftOperator:
         """γ of every replica."""
+        if gso in self._fixed:
+            return self._fixed[gso]
         graph = gso.graph_of(self.graph)
         if graph not in self._copies:
             self._copies[graph] = graph.copies(self.count)
         columns = None
         if gso.degrees == "both" and not graph.is_undirected:
             columns = graph.column_sums
-        return ReplicaShift(graph, self._copies[graph], gso.S, columns, not gso.learned, self.reach)
+        operator = ReplicaShift(
+            graph, self._copies[graph], gso.S, columns, not gso.learned, self.reach
+        )
+        if not gso.learned:
+            self._fixed[gso] = operator
+        return operator
 
 
 class ReplicaDraws(Draws):

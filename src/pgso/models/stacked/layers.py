@@ -9,6 +9,7 @@ from pgso.convs.architecture import OnGraph, transform_and_propagate
 from pgso.convs.gcn import GCNConv
 from pgso.convs.sparse_features import Features, _SparseTimesDense
 from pgso.graph.reach import Reach
+from pgso.models.gnn import Layer
 
 
 class StackedLinear(nn.Module):
@@ -98,6 +99,20 @@ class StackedGCN(GCNConv):
             return out + self.bias
         added: Tensor = _Bias.apply(out, self.bias, self.reach)
         return added
+
+
+class StackedLayer(Layer):
+    """A layer that needs no new arrays where no gradients are wanted: they would be large."""
+
+    def after(self, out: Tensor, x: Features) -> Tensor:
+        """Everything that follows the conv; without gradients, in the memory of its output."""
+        if torch.is_grad_enabled() or not self.hidden:
+            return super().after(out, x)
+        if self.residual is not None:
+            out.add_(self.residual(x))
+        if self.norm is not None:
+            out = self.norm(out)
+        return out.relu_()
 
 
 class _Bias(torch.autograd.Function):

@@ -19,6 +19,7 @@ from pgso.models.stacked.data import StackedData
 from pgso.models.stacked.layers import (
     StackedBatchNorm,
     StackedGCN,
+    StackedLayer,
     StackedLayerNorm,
     StackedLinear,
 )
@@ -63,22 +64,10 @@ class Views(NamedTuple):
     parts: list[Tensor]
     turned: bool  # whether a part is transposed in the stacked tensor
 
-    def part(self, whole: Tensor, replica: int) -> Tensor:
-        """A replica's part of a tensor like the stacked one, in the form it has in the replica."""
-        part = whole[replica]
-        return part.t() if self.turned else part.view(self.parts[replica].shape)
-
     def join(self) -> None:
         """Let the parts share the memory of the stacked tensor."""
-        for replica, part in enumerate(self.parts):
-            part.data = self.part(self.stacked.data, replica)
-
-    def hand_out_gradients(self) -> None:
-        """Give every replica its part of the stacked gradient."""
-        whole = self.stacked.grad
-        for replica, part in enumerate(self.parts):
-            part.grad = None if whole is None else self.part(whole, replica)
-        self.stacked.grad = None
+        for whole, part in zip(self.stacked.data, self.parts, strict=True):
+            part.data = whole.t() if self.turned else whole.view(part.shape)
 
 
 def stack(models: Sequence[GNN], draws: Draws, data: StackedData) -> tuple[GNN, list[Views]]:
@@ -145,8 +134,7 @@ def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
     for name, buffer in old._buffers.items():
         if buffer is not None:
             old._buffers[name] = torch.stack([getattr(part, name) for part in parts])
-    if isinstance(old, GCNConv):
-        old.__class__ = StackedGCN
+    old.__class__ = {GCNConv: StackedGCN, Layer: StackedLayer}.get(type(old), type(old))
     return old
 
 

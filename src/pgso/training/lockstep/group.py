@@ -9,6 +9,7 @@ from pgso.graph import Graph
 from pgso.graph.reach import Reach
 from pgso.models.gnn import GNN
 from pgso.models.stacked import ReplicaDraws, StackedData, hops_of, stack
+from pgso.training.lockstep.adam import GroupAdam
 from pgso.training.loops.whole_graph import WholeGraph
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.session import Divergence, Session
@@ -39,20 +40,13 @@ class Group:
         reach = self._reach(hops_of(models[0]))
         self.data = StackedData(self.loops[0].graph, x, reach)
         self.model, views = stack(models, ReplicaDraws(generators, reach), self.data)
-        self.views = [view for view in views if view.stacked.requires_grad]
         self.learning = OperatorLearning(sessions[0].spec, self.model)
         seen = torch.arange(len(x[0])) if reach is None else reach.nodes[-1]
         self.train = [torch.searchsorted(seen, loop.train) for loop in self.loops]
         self.val = [torch.searchsorted(seen, loop.val) for loop in self.loops]
-        groups: dict[tuple[float, float], list[Tensor]] = {}
-        for session in sessions:
-            for group in session.learning.groups:
-                groups.setdefault((group["lr"], group["weight_decay"]), []).extend(group["params"])
-        # The parameters of each replica by themselves: Adam rounds the ends of arrays differently.
-        self.optimiser = torch.optim.Adam(
-            [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
-            fused=True,
-        )
+        learned = [view for view in views if view.stacked.requires_grad]
+        groups = [session.learning.groups for session in sessions]
+        self.optimiser = GroupAdam(learned, groups)
         spec = sessions[0].spec
         self.scheduler = torch.optim.lr_scheduler.StepLR(
             self.optimiser, spec.lr_step, spec.lr_decay
@@ -93,8 +87,6 @@ class Group:
                 [loop.held_out_loss_of(out, nodes) for loop, out, _, nodes in parts]
             ).sum()
         self.learning.backward(losses.sum(), held_out, self.epoch)
-        for view in self.views:
-            view.hand_out_gradients()
         self.optimiser.step()
         values: list[float] = losses.detach().tolist()
         return values
