@@ -15,6 +15,7 @@ from pgso.records import Store
 from pgso.records.store import read_record
 
 SWEEP = ["sweep", "karate", "--space", "epochs=[30,40,50]", "--seeds", "4", "--workers", "2"]
+PATIENCE = 20.0  # seconds for processes to end by themselves
 LONGEST = 12.0  # seconds until the kill; a sweep takes about that long
 
 
@@ -45,7 +46,7 @@ def run(count: int, seed: int = 0) -> Outcome:
                 written += len([*(out / "records").glob("*.json")]) - len(before)
             problem = _problem(out, expected, before, ended)
             if orphans:
-                problem = f"{orphans} processes outlived their parent"
+                problem = f"{orphans} processes outlived their parent by {PATIENCE:.0f} s"
             if problem:
                 outcome.failures.append(f"seed {seed}, case {case}: {problem}")
             if ended:
@@ -90,7 +91,7 @@ def _killed(out: Path, seconds: float, records: int | None) -> tuple[bool, int]:
     except subprocess.TimeoutExpired:
         sweep.send_signal(signal.SIGKILL)
         sweep.wait()
-    patience = time.monotonic() + 20
+    patience = time.monotonic() + PATIENCE
     while time.monotonic() < patience:  # workers end by themselves when their parent is gone
         if not _session(sweep.pid):
             return False, 0

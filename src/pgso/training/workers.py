@@ -19,7 +19,8 @@ from pgso.training.threads import one_thread
 RunGroup = Callable[[Sequence[RunSpec], str | Path | None], Iterable[RunRecord]]
 Records = Generator[RunRecord, None, None]
 
-PRELOADED = ["pgso.training.preload"]  # seconds of imports, torch's first of all
+# The second is seconds of imports, torch's first of all; the first watches the parent meanwhile.
+PRELOADED = ["pgso.training.orphans", "pgso.training.preload"]
 
 
 def start_loading() -> bool:
