@@ -233,7 +233,7 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(ScalarFormatter())
         axis.yaxis.set_minor_formatter(NullFormatter())
-        axis.margins(x=0.12)
+        axis.margins(x=0.12, y=0.1)
     axes[0].set_ylabel("median degree")
     legend_beside(axes[1], "family kept")
     return figure
