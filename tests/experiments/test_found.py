@@ -60,3 +60,10 @@ def test_every_page_has_the_marks_of_its_tables():
     for page, tables in found.PAGES.items():
         text = (ROOT / page).read_text(encoding="utf-8")
         assert filled(text, dict.fromkeys(tables, "new")).count("\nnew\n") == len(tables)
+
+
+def test_the_page_is_what_the_records_say():
+    page = "docs/what_we_found.md"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    tables = {name: make(ROOT / "results") for name, make in found.PAGES[page].items()}
+    assert text == filled(text, tables), "run: make readme"

@@ -3,7 +3,14 @@ from pathlib import Path
 import pytest
 
 from pgso.experiments import EXPERIMENTS
-from pgso.experiments.plan import Timing, Timings, by_importance, plan_table, timings_of
+from pgso.experiments.plan import (
+    Timing,
+    Timings,
+    by_importance,
+    plan_table,
+    timings_of,
+    untimed_kinds,
+)
 from pgso.records import RunRecord, RunSpec
 from pgso.records.ledger import write_ledger
 from pgso.records.numerics import NUMERICS
@@ -53,3 +60,13 @@ def test_the_plan_counts_what_is_done_and_takes_times_from_the_ledgers(
     text = plan_table(tmp_path)
     assert "| `pgso run spectral_support` | Figure 1 | 1 | 10 | 9 | 9.0 |" in text
     assert "On 2 cores that is about 4 hours" in text
+
+
+def test_every_kind_of_run_is_timed_once_with_todays_code(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pgso.experiments.plan.by_importance", lambda: ["convergence"])
+    old = Timings([Timing(RunSpec(dataset="Cora", operator="fixed"), 4000.0, NUMERICS - 1)])
+    kinds = untimed_kinds(old, seconds=60.0)
+    assert len(kinds) == 4  # two datasets with two operators each, whatever the seed
+    (long,) = [spec for spec in kinds if (spec.dataset, spec.operator) == ("Cora", "fixed")]
+    assert long.epochs == 3  # 20 seconds an epoch
+    assert untimed_kinds(Timings(Timing(spec, 1.0) for spec in kinds)) == []

@@ -214,6 +214,7 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
     """Homophily against degree, a colour for the family that is kept."""
     figure = new_figure(2, width=3.2, height=3.4)
     axes = figure.subplots(1, 2, sharey=True)
+    labels: dict[float, int] = {}  # by degree
     for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
         for family, colour in COLOURS.items():
             members = [
@@ -228,14 +229,16 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
             axis.scatter(homophily, degree, color=colour, label=family, s=20, edgecolor="white")
             if not is_drawn:
                 for h, d, names in _places(members):
+                    labels[d] = labels.get(d, 0) + 1
+                    above = 3 if labels[d] % 2 else -9  # neighbours at one height take turns
                     axis.annotate(
-                        names, (h, d), xytext=(4, 3), textcoords="offset points", fontsize=6.5
+                        names, (h, d), xytext=(4, above), textcoords="offset points", fontsize=6.5
                     )
         axis.set(xlabel="adjusted homophily", title=title, yscale="log")
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(ScalarFormatter())
         axis.yaxis.set_minor_formatter(NullFormatter())
-        axis.margins(x=0.12)
+        axis.margins(x=0.12, y=0.1)
     axes[0].set_ylabel("median degree")
     legend_beside(axes[1], "family kept")
     return figure

@@ -53,8 +53,9 @@ def verdicts(results: Path) -> str:
     ]
     header = ["where", "the paper says", "we measured", "does it hold?"]
     records = [record for ledger in ledgers.values() for record in ledger]
-    revision = f"revision {records[0].numerics}" if records else "no records"
-    return f"{table(header, rows)}\n\nMade from the records in `results/` ({revision})."
+    revisions = ", ".join(sorted({f"revision {record.numerics}" for record in records}))
+    source = revisions or "none yet"
+    return f"{table(header, rows)}\n\nMade from the records in `results/` ({source})."
 
 
 def reasons(results: Path) -> str:

@@ -106,6 +106,8 @@ def timings_of(results: Path) -> Timings:
 def untimed_kinds(timings: Timings, seconds: float = 20.0) -> list[RunSpec]:
     """One short run for every kind of run in the studies that today's code was not timed with.
 
+    The shortest come first.
+
     Args:
         timings: What was timed.
         seconds: How long a short run may take, as far as older runs tell.
@@ -119,7 +121,7 @@ def untimed_kinds(timings: Timings, seconds: float = 20.0) -> list[RunSpec]:
             guess = (timings.seconds(spec) or 0.0) / spec.epochs  # of an epoch
             most = spec.epochs if guess == 0 else max(1, int(seconds / guess))
             kinds[kind] = spec.but(epochs=min(spec.epochs, SHORT_EPOCHS, most))
-    return list(kinds.values())
+    return sorted(kinds.values(), key=lambda spec: timings.seconds(spec) or 0.0)
 
 
 def plan_table(results: Path, workers: int = 2) -> str:
