@@ -37,6 +37,14 @@ def test_a_run_that_was_still_rising_is_to_be_longer():
     assert "longer" not in said(0.9, epoch=18)
 
 
+def test_runs_that_diverge_on_columns_that_are_not_scaled_say_so():
+    record = make_record("pgso", 0, 0.9, status="diverged", error="the loss became nan")
+    large = make_data(classes=(), largest_feature=32_000.0)
+    (doubt,) = doubts([record], [large])
+    assert doubt.startswith("training diverged in 1 of 1 runs, and the largest feature is 3.2e+04")
+    assert doubts([record], [make_data(classes=(), largest_feature=3.0)]) == []
+
+
 def test_a_rare_class_is_named():
     assert "the class 'leaves' has 8 training examples: its scores are mostly luck" in said(0.9)
 

@@ -135,7 +135,7 @@ def train(
         return
     from pgso.report.run_page import write_run
 
-    known = data_of([record], store, data) if record.status == "done" else []
+    known = [] if record.status == "failed" else data_of([record], store, data)
     page = write_run(record, store, known, context.obj)
     if as_json:
         from pgso.report.doubts import doubts

@@ -54,6 +54,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         adjusted_homophily=_homophily(task),
         num_features=task.num_features,
         features=_features(task),
+        largest_feature=_largest(task.x),
         columns=_columns(task),
     )
 
@@ -178,6 +179,14 @@ def _features(task: Task) -> str:
         return "numbers"
     stored, cells = task.x.values().numel(), task.x.size(0) * task.x.size(1)
     return f"numbers, of which {100 * stored / max(cells, 1):.1f} % are not 0"
+
+
+def _largest(x: Tensor) -> float:
+    values = x if x.layout == torch.strided else x.values()
+    if not values.numel():
+        return 0.0
+    low, high = values.aminmax()
+    return float(torch.maximum(low.abs(), high.abs()))
 
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:

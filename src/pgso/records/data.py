@@ -87,6 +87,7 @@ class DataRecord(Revised, BaseModel):
     adjusted_homophily: float | None = None  # None: not classes of nodes, or one class only
     num_features: int
     features: str  # what they are, in words
+    largest_feature: float = 0.0  # the largest absolute value of x
     columns: tuple[FeatureColumn, ...] = ()  # of a user's table
     baselines: tuple[BaselineRecord, ...] = ()
 

@@ -11,6 +11,7 @@ from pgso.records.finding import FindingRecord
 from pgso.report.baselines import mean_baselines
 
 FEW = 10  # training examples of a class
+LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
@@ -22,7 +23,8 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
         data: What is known about their data, one per seed.
     """
     done = [record for record in records if record.status == "done" and record.test is not None]
-    return [*_of_scores(done, data), *_of_training(done), *_of_data(data)]
+    diverged = _of_divergence(records, data)
+    return [*_of_scores(done, data), *diverged, *_of_training(done), *_of_data(data)]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
@@ -82,6 +84,17 @@ def _not_better(
         yield f"a model without the graph does as well or better ({written(FEATURES)}){advice}"
     elif is_as_good(GRAPH):
         yield f"neighbours' labels without features do as well or better ({written(GRAPH)})"
+
+
+def _of_divergence(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
+    diverged = [record for record in records if record.status == "diverged"]
+    largest = max((record.largest_feature for record in data), default=0.0)
+    if diverged and largest > LARGE:
+        yield (
+            f"training diverged in {len(diverged)} of {len(records)} runs, and the largest feature "
+            f"is {largest:.3g}: give the columns mean 0 and standard deviation 1 (a features.csv "
+            'is, unless columns.json says "as is")'
+        )
 
 
 def _of_training(records: Sequence[RunRecord]) -> Iterator[str]:
