@@ -62,7 +62,7 @@ def test_a_bank_that_drops_its_blocks_is_not_listed_twice():
 def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
     seen = {}
 
-    def learn(problem, words, fit, rows, per_hop):
+    def learn(problem, words, fit, rows, per_hop=False):
         seen["rows"] = rows
         return ((0.0, 1.0, 0.0, 0.0, -0.4, -0.4, 0.8),)
 

@@ -21,6 +21,7 @@ from pgso.records.spec import SevenNumbers
 ROWS = 384  # labels that S is learned on, at most: a step costs rows³
 FEWEST = 200  # labels below which S is not learned: it fits their noise
 RATE, STEPS = 0.03, 25
+STEPS_PER_HOP = 10  # from an S that is learned already
 LARGE, COMPONENTS = 10_000, 32  # nodes from which on this many columns of x learn S
 
 
@@ -51,7 +52,7 @@ def learn(
     optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
     best, found = torch.inf, (letter.S,) * hops
     features = _features(problem, rows)
-    for _ in range(STEPS):
+    for _ in range(STEPS_PER_HOP if per_hop else STEPS):
         kernels = _kernels(problem, propagation, words, S, rows, features)
         K = torch.einsum("b,bij->ij", log_scales.exp(), kernels)
         M = torch.linalg.inv(K + torch.eye(len(rows)))
