@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch_geometric import nn as pyg
+from torch_geometric.nn.dense.linear import Linear
 
 from pgso.errors import InputError
 from pgso.gso.parameters import PGSOParameters
@@ -52,6 +53,29 @@ class SumOrMean(Converted):
         fits = target is not None and target.size(-1) == source.size(-1)
         return source, target if fits else None
 
+    def shift_and_map(
+        self,
+        linear: Any,
+        pair: Any,  # what γ is applied to, see ``pair``
+        edge_index: Any,
+        edge_weight: Tensor | None,
+        nodes: int | tuple[int, int],
+    ) -> Tensor:  # (..., targets, out_channels)
+        """γ X W + b: γ and W commute, so the product is taken on the narrower side of W.
+
+        A layer in W's place that is not PyG's ``Linear``, or has hooks, gets γ X as it is.
+        """
+        hooked = getattr(linear, "_forward_hooks", None) or linear._forward_pre_hooks
+        if type(linear) is not Linear or hooked or linear.in_channels <= linear.out_channels:
+            answer: Tensor = linear(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
+            return answer
+        parts = pair if isinstance(pair, tuple) else (pair,)
+        mapped = [None if x is None else functional.linear(x, linear.weight) for x in parts]
+        narrow: Any = tuple(mapped) if isinstance(pair, tuple) else mapped[0]
+        out = self.shift(narrow, edge_index, edge_weight, num_nodes=nodes)
+        out = out if linear.bias is None else out + linear.bias
+        return out.to(mapped[0].dtype)  # type: ignore[union-attr]
+
     @property
     def reading(self) -> Reading:
         """Weights do not count in a mean's degree, as in PyG."""
@@ -68,9 +92,8 @@ class SAGEPGSO(SumOrMean, pyg.SAGEConv):
         """As PyG's ``SAGEConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         sent = self.lin(source).relu() if self.project else source
-        out: Tensor = self.lin_l(
-            self.shift(self.pair(sent, target, nodes), edge_index, num_nodes=nodes)
-        )
+        pair = self.pair(sent, target, nodes)
+        out = self.shift_and_map(self.lin_l, pair, edge_index, None, nodes)
         if self.root_weight and target is not None:
             out = out + self.lin_r(target)
         return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
@@ -88,7 +111,7 @@ class GraphPGSO(SumOrMean, pyg.GraphConv):
         """As PyG's ``GraphConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pair = self.pair(source, target, nodes)
-        out: Tensor = self.lin_rel(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
+        out = self.shift_and_map(self.lin_rel, pair, edge_index, edge_weight, nodes)
         return out if target is None else out + self.lin_root(target)
 
 
