@@ -3,7 +3,7 @@
 import os
 
 from pgso import fit
-from pgso.data.own.folder import HEADERS
+from pgso.data.own.files import NAMES, SUFFIXES
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.fingerprint import READ, fingerprint
 
@@ -32,7 +32,8 @@ def test_files_that_are_no_part_of_the_dataset_do_not_count(tmp_path):
     (tmp_path / "predictions.csv").write_text("a,1")
     (tmp_path / "best.safetensors").write_text("")
     assert fingerprint(str(tmp_path)) == before
-    assert set(HEADERS) | {"features.npy", "columns.json"} == set(READ)
+    tables = {name + suffix for name in NAMES for suffix in SUFFIXES}
+    assert tables | {"features.npy", "columns.json"} == set(READ)
 
 
 def test_a_folder_that_is_called_like_a_dataset_is_not_it(tmp_path, monkeypatch):

@@ -6,11 +6,12 @@ from typing import Any
 
 from pgso.errors import InputError
 
+NAMES = ("edges", "features", "labels", "splits", "targets")
 SUFFIXES = (".csv", ".parquet")
 
 
 def file_of(folder: Path, name: str) -> Path | None:
-    """The file of that name, in either format; None if there is none.
+    """The file of that name (one of ``NAMES``), in either format; None if there is none.
 
     Example:
         >>> import tempfile
