@@ -1,6 +1,8 @@
 """``pgso compare`` at toy size: what it prints, what it writes, and that it resumes."""
 
 import json
+import subprocess
+import sys
 
 from pgso.report import page
 from pgso.training import engines
@@ -10,7 +12,7 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, spectra, **_: folder / "none")
+    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
@@ -20,14 +22,15 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
         assert word in shown.stdout
     text = (tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html").read_text()
     assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
-    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 8
+    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 10
     assert "Against a stronger network: a fixed residual gcn of 4 layers with batch norm" in text
 
     no_report(monkeypatch)
     again = pgso("compare", *TOY, "--json")
-    assert "8 of 8 runs are there already" in again.stderr
+    assert "10 of 10 runs are there already" in again.stderr
     found = json.loads(again.stdout)  # nothing but JSON
-    assert [entry["operator"] for entry in found["test"]["summaries"]] == ["fixed", "pgso", "mpgso"]
+    names = [entry["operator"] for entry in found["test"]["summaries"]]
+    assert names == ["fixed", "pgso", "mpgso", "found"]
     assert found["verdict"] in shown.stdout.replace("\n", " ")
     assert {f"{key}.json" for key in found["records"]} == {
         path.name for path in (tmp_path / "runs" / "records").iterdir()
@@ -44,11 +47,31 @@ def test_a_stronger_fixed_network_is_trained_beside_unless_it_is_not_wanted(pgso
         "residual": True,
     }
     assert found["reference"]["test"]["n"] == 2
-    assert {entry["operator"] for entry in found["reference"]["differences"]} == {"pgso", "mpgso"}
+    compared = {entry["operator"] for entry in found["reference"]["differences"]}
+    assert compared == {"pgso", "mpgso", "found"}
     without = json.loads(pgso("compare", *TOY, "--json", "--no-reference").stdout)
     assert without["reference"] is None
     strong = pgso("compare", *TOY, "--json", "--recipe", "strong")
     assert json.loads(strong.stdout)["reference"] is None  # it is strong already
+
+
+def test_the_robust_recipe_decides_once_for_all_seeds(pgso, monkeypatch):
+    no_report(monkeypatch)
+    size = ("--option", "rows=20", "--option", "cols=20", "--no-reference")
+    toy = ("minesweeper", "--epochs", 3, "--seeds", 2, "--workers", 1, "--recipe", "robust")
+    found = json.loads(pgso("compare", *toy, *size, "--json").stdout)
+    decision = found["decision"]
+    assert decision["kept"] in ("fixed", "pgso", "mpgso", "found")
+    assert set(decision["confidence"]) == {"pgso", "mpgso", "found"}
+    assert (decision["seeds"], decision["labels"]) == (2, 134)  # two thirds of twice 100
+    assert any("all 2 seeds together" in note for note in found["notes"])
+
+
+def test_links_are_compared_without_what_find_found(pgso, monkeypatch):
+    no_report(monkeypatch)
+    shown = pgso("compare", *TOY, "--task", "link", "--no-reference", "--json")
+    names = [entry["operator"] for entry in json.loads(shown.stdout)["test"]["summaries"]]
+    assert names == ["fixed", "pgso", "mpgso"]
 
 
 def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
@@ -62,14 +85,15 @@ def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
     real = engines.run_one
 
-    def sometimes(spec, root=None):
-        record = real(spec, root)
+    def sometimes(spec, *options):
+        record = real(spec, *options)
         if (spec.operator, spec.seed) == ("pgso", 1):
             return record.model_copy(update={"status": "failed", "error": "out of luck"})
         return record
 
     no_report(monkeypatch)
     monkeypatch.setattr(engines, "run_one", sometimes)
+    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
     shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
     assert "out of luck" in shown.stdout
     assert shown.exit_code == 1
@@ -106,3 +130,22 @@ def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
     found = json.loads(shown.stdout)
     assert found["metric"] == "link_auc"
     assert found["report"].endswith("karate-gcn-link-epochs-5/none")
+
+
+def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):
+    assert pgso("compare", *TOY).exit_code == 0
+    page = tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html"
+    first = page.read_text()
+    page.unlink()
+    script = (
+        "import sys; from pgso.__main__ import main; sys.argv = ['pgso', *{words!r}]\n"
+        "try: main()\n"
+        "except SystemExit as event: assert not event.code, event.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    for words in (["report"], ["compare", *map(str, TOY)]):
+        command = [sys.executable, "-c", script.format(words=words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert page.read_text() == first
+    assert (tmp_path / "runs" / "index.html").is_file()

@@ -1,6 +1,7 @@
 """A saved model says whose columns it takes."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,30 @@ def predictions(pgso, folder):
     assert shown.exit_code == 0, shown.output
     lines = Path("predictions.csv").read_text().splitlines()
     return {row["id"]: row for row in csv.DictReader(lines)}
+
+
+def test_probabilities_are_calibrated_ranked_and_printed_as_json(pgso):
+    trained = pgso("train", "customers", "--epochs", 5, "--save", "m.safetensors",
+                   "--option", "size=400", "--json")  # fmt: skip
+    assert trained.exit_code == 0, trained.output
+    calibration = json.loads(trained.stdout)["evaluation"]["calibration"]
+    options = ("predict", "m.safetensors", "customers", "--option", "size=400")
+    shown = pgso(*options, "--rank-by", "leaves", "--json")
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)
+    assert found["calibration"]["temperature"] == pytest.approx(calibration["temperature"])
+    rows = found["predictions"]
+    chances = [row["p(leaves)"] for row in rows]
+    assert chances == sorted(chances, reverse=True)
+    assert [row["rank"] for row in rows] == list(range(1, 401))
+    # On test, they are as sure as the record says that calibrated ones are.
+    test = [row for row in rows if row["split"] == "test"]
+    sure = sum(row["probability"] for row in test)
+    assert sure == pytest.approx(sum(entry[1] for entry in calibration["after"]), rel=1e-4)
+    assert sure != pytest.approx(sum(entry[1] for entry in calibration["before"]), rel=1e-4)
+    said = pgso(*options, "--top", 3)
+    assert "probabilities are calibrated on validation: temperature" in said.stdout
+    assert "3 predictions" in said.stdout
+    refused = pgso(*options, "--rank-by", "nobody")
+    assert refused.exit_code == 2
+    assert "choose one of: stays, leaves, probability" in refused.stderr

@@ -29,6 +29,7 @@ def make_record(operator, seed, test, val=None, *, epochs=4, directed=False, **m
         "test": test,
         "epoch": epochs - 1,
         "start": (GCN,) * layers,
+        "start_interval": () if directed else ((-1.0, 1.0),) * layers,
         "parameters": (S[-1],) * layers,
         "nearest": (("gcn", 0.25),) * layers,
         "curves": curves,

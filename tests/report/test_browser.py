@@ -8,9 +8,13 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 
+from pgso.records import Store
 from pgso.report.comparison import compare
+from pgso.report.overview import write_overview
 from pgso.report.page import render_page
+from tests.report.data import make_data
 from tests.report.records import MOVED, THREE, make_record, make_runs
+from tests.report.test_evaluation import make_evaluation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -40,9 +44,9 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def show(browser, tmp_path):
-    def opened(runs, spectra=None, heading="toy"):
+    def opened(runs, heading="toy", **more):
         path = tmp_path / "report.html"
-        path.write_text(render_page(runs, compare(runs), spectra or {}, heading), encoding="utf-8")
+        path.write_text(render_page(runs, compare(runs), heading, **more), encoding="utf-8")
         browser.get_log("performance")  # forget what came before
         browser.get(path.as_uri())
         return browser
@@ -59,7 +63,8 @@ def with_spectra(runs):
         for epoch, peak in ((0, 0.6), (2, 0.8))
         for layer in (0, 1)
     ]
-    return {run.spec.key: {**spectra, "by_epoch": by_epoch} for run in runs}
+    update = {"spectra": {**spectra, "by_epoch": by_epoch}}
+    return [run.model_copy(update=update) for run in runs]
 
 
 def now(page, name):
@@ -89,7 +94,7 @@ def test_nothing_is_asked_for_but_the_page_itself(show):
 
 def test_every_plot_is_drawn(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     for name in ("scores", "curve-loss", "curve-val", "trajectory", "support", "spectrum"):
         assert page.find_elements("css selector", f"#{name} svg .grid"), name
     assert len(page.find_elements("css selector", "#scores circle")) == 12
@@ -98,7 +103,7 @@ def test_every_plot_is_drawn(show):
 
 def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     assert now(page, "m2") == f"{MOVED[1]:.3f}"  # it begins at the chosen epoch
     read = "return [document.querySelector('#support .cursor').getAttribute('x1'), "
     read += "document.querySelector('#spectrum .rug').getAttribute('x1'), "
@@ -109,7 +114,7 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
     move_slider(page, HOME)
     assert page.find_element("id", "epoch").text == "0"
     assert (now(page, "m2"), now(page, "e2"), now(page, "a")) == ("1.000", "−0.500", "1.000")
-    assert (now(page, "lowest λ"), now(page, "highest λ")) == ("−1.000", "1.000")
+    assert (now(page, "lower bound"), now(page, "upper bound")) == ("−1.000", "1.000")
     start = page.execute_script(read)
     assert all(before != after for before, after in zip(learned, start, strict=True))
     move_slider(page, RIGHT)
@@ -123,7 +128,8 @@ def test_the_slider_moves_values_interval_spectrum_and_entries_together(show):
 
 def test_a_seed_without_entries_says_so(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(run for run in runs if run.spec.seed == 0))
+    firsts = with_spectra(run for run in runs if run.spec.seed == 0)
+    page = show([*firsts, *(run for run in runs if run.spec.seed)])
     note = page.find_element("id", "elsewhere")
     assert not note.is_displayed()
     page.find_element("css selector", "#seed option[value='2']").click()
@@ -202,7 +208,7 @@ def test_operator_seed_and_layer_can_be_chosen(show):
 
 def test_there_are_numbers_under_every_plot(show):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs))
+    page = show(with_spectra(runs))
     page.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     for plot in page.find_elements("css selector", ".plot, canvas"):
         table = page.execute_script(
@@ -214,7 +220,7 @@ def test_there_are_numbers_under_every_plot(show):
 @pytest.mark.parametrize("width", [360, 390, 820, 1280])
 def test_no_width_scrolls_sideways(show, width):
     runs = make_runs(THREE)
-    page = show(runs, with_spectra(runs), heading="averyveryverylongnameofadataset" * 3)
+    page = show(with_spectra(runs), heading="averyveryverylongnameofadataset" * 3)
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -246,3 +252,58 @@ def test_a_hostile_name_is_text(show):
 def test_whatever_there_is_makes_no_error(show, runs):
     page = show(runs)
     assert page.find_element("css selector", ".verdict strong").text
+
+
+def test_right_and_wrong_are_drawn_and_read(show):
+    runs = [run.model_copy(update={"evaluation": make_evaluation(7)}) for run in make_runs(THREE)]
+    page = show(runs)
+    for name in ("roc", "precision", "reliability"):
+        assert page.find_elements("css selector", f"#{name} svg .curve"), name
+    dots = page.find_elements("css selector", "#scatter-0 circle")
+    assert len(dots) == 6  # two points of three operators, without lines
+    assert len(page.find_elements("css selector", "#scatter-0 .curve")) == 1  # the diagonal
+    cell = "#confusion-pgso tbody tr:nth-child(1) td:nth-of-type({})"
+    cells = [page.find_element("css selector", cell.format(k)) for k in (1, 2)]
+    shades = [each.value_of_css_property("background-color") for each in cells]
+    assert shades[0] != shades[1]
+    page.execute_script("document.querySelector('[data-plot=roc]').open = true")
+    rows = page.find_elements("css selector", "[data-plot=roc] tbody tr")
+    assert len(rows) == 51
+
+
+def test_a_wide_table_shows_that_it_scrolls_and_the_page_does_not(show):
+    page = show(make_runs(THREE), data=[make_data()])
+    phone = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    goes_on = "return arguments[0].scrollWidth > arguments[0].clientWidth"
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 400
+        boxes = page.find_elements("css selector", ".scroll")
+        wide = [b for b in boxes if b.is_displayed() and page.execute_script(goes_on, b)]
+        assert wide
+        assert "scroll" in wide[0].value_of_css_property("background-attachment")
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_overview_is_sorted_by_a_click_and_filtered_by_words(browser, tmp_path):
+    store = Store(tmp_path)
+    for seed, test in enumerate((0.5, 0.9, 0.7)):
+        store.put(make_record("pgso", seed, test, choices={"dataset": f"data{seed}"}))
+    browser.get(write_overview(tmp_path).as_uri())
+
+    def shown():
+        cells = browser.find_elements("css selector", "tbody tr:not([hidden]) td:nth-of-type(8)")
+        return [float(cell.text) for cell in cells]
+
+    head = browser.find_element("css selector", "thead th:nth-child(9)")
+    assert head.text.startswith("test")
+    head.find_element("css selector", "button").click()
+    assert shown() == [50.0, 70.0, 90.0]
+    head.find_element("css selector", "button").click()
+    assert shown() == [90.0, 70.0, 50.0]
+    assert head.get_attribute("aria-sort") == "descending"
+    browser.find_element("id", "filter").send_keys("data1")
+    assert shown() == [90.0]
+    assert browser.find_element("id", "count").text == "1 rows"
+    assert browser.get_log("browser") == []

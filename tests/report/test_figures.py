@@ -15,9 +15,9 @@ DENSITY = {"grid": [-1.0, 0.0, 1.0], "density": [0.0, 1.0, 0.0], "error": [0.0, 
 
 def test_every_plot_is_written_in_three_formats(tmp_path):
     runs = make_runs({"fixed": [0.5, 0.6], "mpgso": [0.7, 0.9]})
-    key = runs[-1].spec.key
-    spectra = {key: {"start": [DENSITY] * 2, "learned": [DENSITY] * 2}}
-    written = write_figures(runs, compare(runs), tmp_path, spectra)
+    spectra = {"start": [DENSITY] * 2, "learned": [DENSITY] * 2}
+    runs[-1] = runs[-1].model_copy(update={"spectra": spectra})
+    written = write_figures(runs, compare(runs), tmp_path)
     assert [path.stem for path in written] == [
         "scores",
         "curves",
@@ -35,7 +35,7 @@ def test_a_plot_without_numbers_is_not_drawn():
     fixed, directed = make_record("fixed", 0, 0.5), make_record("pgso", 0, 0.5, directed=True)
     assert draw_parameters([fixed]) is None
     assert draw_intervals([directed]) is None
-    assert draw_density([directed], {}) is None
+    assert draw_density([directed]) is None
     assert draw_parameters([directed]) is not None
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
     assert draw_scores([failed], compare([failed])) is None

@@ -13,11 +13,11 @@ def test_each_operator_of_each_mode_is_there_beside_its_start():
         assert (entry.nearest, entry.nearest_count, entry.n) == ("gcn", 4, 4)
 
 
-def test_the_interval_at_the_start_comes_from_the_fixed_run():
+def test_the_interval_at_the_start_comes_from_the_record():
     entry = learned_operators(make_runs(THREE))[0]
     assert entry.interval_start == (-1.0, 1.0)
     assert entry.interval_learned == (-2.0, 2.0)
-    assert learned_operators(make_runs({"pgso": [0.5]}))[0].interval_start is None
+    assert learned_operators(make_runs({"pgso": [0.5]}, directed=True))[0].interval_start is None
 
 
 def test_the_nearest_operator_is_the_one_of_most_seeds():

@@ -1,11 +1,16 @@
+import base64
+import json
 import re
 from html.parser import HTMLParser
 
 import pytest
 
+from pgso.records import Store
 from pgso.report.comparison import compare
 from pgso.report.page import render_page, write_report
+from tests.report.data import make_data
 from tests.report.records import THREE, make_record, make_runs
+from tests.report.test_evaluation import make_evaluation
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -23,8 +28,8 @@ class Tags(HTMLParser):
         self.addresses += [value for name, value in attributes if name in ("href", "src")]
 
 
-def page_of(runs, heading="toy", spectra=None, **more):
-    return render_page(runs, compare(runs), spectra or {}, heading, **more)
+def page_of(runs, heading="toy", **more):
+    return render_page(runs, compare(runs), heading, **more)
 
 
 def test_a_report_is_a_page_a_text_and_figures(tmp_path):
@@ -47,7 +52,7 @@ def test_the_verdict_stands_on_the_page_and_in_its_title():
 
 def test_the_page_asks_for_nothing_from_anywhere():
     found = Tags(page_of(make_runs(THREE)))
-    assert set(found.addresses) == {"#main", "data:,"}
+    assert {a for a in found.addresses if not a.startswith("data:")} == {"#main", "#reading"}
     assert not {"img", "iframe", "object", "embed", "base"} & set(found.tags)
     assert found.tags.count("script") == 2
     assert "default-src 'none'" in page_of(make_runs(THREE))
@@ -97,3 +102,44 @@ def test_a_page_is_made_of_whatever_there_is(runs, said):
 def test_the_same_records_give_the_same_page():
     runs = make_runs(THREE)
     assert page_of(runs) == page_of(runs)
+
+
+def test_data_come_first_then_the_verdict_then_what_must_be_beaten():
+    data = [make_data(seed) for seed in range(4)]
+    page = page_of(make_runs(THREE), data=data)
+    places = [page.index(text) for text in ("The graph", "2 classes", 'id="verdict"', "mPGSO +16.0",
+              "What a network must beat", "Scores by seed", "What was run")]  # fmt: skip
+    assert places == sorted(places)
+    assert "the class &#39;leaves&#39; has 8 training examples" in page
+    assert "neighbours&#39; labels, no features" in page
+
+
+def test_numbers_can_be_saved_from_the_page():
+    runs = [run.model_copy(update={"evaluation": make_evaluation(7)}) for run in make_runs(THREE)]
+    page = page_of(runs, data=[make_data()])
+    links = re.findall(r'download="([^"]+)" href="data:([^;]+);charset=utf-8;base64,([^"]+)"', page)
+    names = [name for name, _, _ in links]
+    assert {"test-accuracy.csv", "the-graph.csv", "calibration-error.csv", "numbers.json"} <= {
+        *names
+    }
+    saved = {name: base64.b64decode(text).decode() for name, _, text in links}
+    assert saved["test-accuracy.csv"].splitlines()[1].startswith("fixed,4,70.5 ± 1.3")
+    numbers = json.loads(saved["numbers.json"])
+    assert numbers["baselines"][0]["name"] == "guess"
+    assert len(numbers["runs"]) == 12
+
+
+def test_keys_lead_to_records_and_the_comparison_is_saved_beside_the_page(tmp_path):
+    store, runs = Store(tmp_path / "runs"), make_runs(THREE)
+    for run in runs:
+        store.put(run)
+    path = write_report(runs, tmp_path / "runs" / "toy", store=store)
+    links = [link for link in Tags(path.read_text()).addresses if link.endswith(".json")]
+    assert len(links) == 13
+    assert all((path.parent / link).is_file() for link in links)
+
+
+def test_the_chosen_epochs_are_said():
+    runs = make_runs(THREE, epochs=9, epoch=3)
+    page = page_of(runs)
+    assert '<th scope="row">PGSO</th><td>4</td><td>4 to 4</td><td>9</td>' in page

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from pgso.report.comparison import compare
 from pgso.report.payload import MOST_EPOCHS, embedded, payload
-from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
+from tests.report.records import GCN, MOVED, make_record, make_runs
 
 
-def data_of(runs, spectra=None):
-    return json.loads(embedded(payload(runs, compare(runs), spectra or {})))
+def data_of(runs):
+    return json.loads(embedded(payload(runs, compare(runs))))
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner, max_size=3)))
@@ -29,12 +29,8 @@ def test_the_slider_begins_at_the_start_and_ends_at_what_was_learned():
     assert run["parameters"][0] == [list(GCN)]
     assert run["parameters"][-1] == [list(MOVED)]
     assert run["chosen"] == 4
-    assert run["intervals"][0] == [None]  # no fixed run tells what it was
+    assert run["intervals"][0] == [[-1, 1]]
     assert run["intervals"][-1] == [[-2, 2]]
-
-
-def test_a_fixed_run_tells_the_interval_at_the_start():
-    assert data_of(make_runs(THREE))["runs"][0]["intervals"][0] == [[-1, 1]]
 
 
 def test_a_directed_graph_has_no_intervals():
@@ -57,9 +53,10 @@ def test_a_thinned_record_still_has_its_chosen_epoch():
     assert shown["intervals"][2] is None
 
 
-def test_spectra_go_to_the_run_of_their_key():
-    runs = make_runs({"pgso": [0.5, 0.6]})
+def test_spectra_come_from_the_record():
+    one, other = make_runs({"pgso": [0.5, 0.6]})
     density = {"grid": [0.0], "density": [1.0]}
-    first, second = data_of(runs, {runs[1].spec.key: {"start": [density]}})["runs"]
+    other = other.model_copy(update={"spectra": {"start": [density]}})
+    first, second = data_of([one, other])["runs"]
     assert first["start"] == []
     assert second["start"] == [density]

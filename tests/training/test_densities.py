@@ -5,7 +5,9 @@ import pytest
 import torch
 
 from pgso import Graph, RunSpec, fit
-from pgso.training.densities import FRAMES, SHOWN, spectra_of, surroundings
+from pgso.records import Store
+from pgso.records.spectra import without_spectra
+from pgso.training.densities import FRAMES, SHOWN, complete_spectra, spectra_of, surroundings
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,14 @@ def test_a_fixed_operator_has_one_density(runs):
     found = spectra_of(runs)[runs[0].spec.key]
     assert found["by_epoch"] == []
     assert found["start"] == found["learned"]
+
+
+def test_what_is_computed_is_stored_and_not_computed_again(runs, tmp_path):
+    store = Store(tmp_path)
+    complete = complete_spectra(runs, store)
+    assert [store.get(run.spec).spectra for run in runs] == [run.spectra for run in complete]
+    assert not without_spectra(complete)
+    assert spectra_of(complete) == {}
 
 
 def test_a_mean_over_the_nodes_is_not_shown_as_an_operator(runs):

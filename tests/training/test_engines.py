@@ -58,18 +58,18 @@ def test_an_error_of_ours_is_a_sentence_and_any_other_a_traceback(monkeypatch):
 def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     run = []
 
-    def spying(spec, root):
+    def spying(spec, root, device):
         run.append(spec)
         return RunRecord(spec=spec, val=0.5)
 
     monkeypatch.setattr(engines, "run_one", spying)
     store.put(RunRecord(spec=SPECS[1], val=0.25))
     seen = []
-    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append)
+    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append, lockstep=0)
     assert run == [SPECS[0], SPECS[2], SPECS[3]]
     assert [record.spec for record in seen] == run
     assert [record.val for record in records] == [0.5, 0.25, 0.5, 0.5, 0.5]
-    run_all(SPECS, store)
+    run_all(SPECS, store, lockstep=0)
     assert len(run) == 3
 
 
@@ -115,7 +115,7 @@ SWEEP = """
         root, out, workers, *sweep = sys.argv[1:]
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
-        records = run_all(specs, Store(out), root, workers=int(workers))
+        records = run_all(specs, Store(out), root, workers=int(workers), lockstep=0)
         print(*[record.status for record in records])
 """
 

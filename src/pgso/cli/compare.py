@@ -6,25 +6,25 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.baselines import judge
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.context import data_of, show_doubts, with_spectra
+from pgso.cli.effort import useful_workers
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
-OPERATORS = ("fixed", "pgso", "mpgso")
+OPERATORS = ("fixed", "pgso", "mpgso", "found")
 
-NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
+NOT_SET = {"seed": "--seeds says how many", "operator": "all of them are compared"}
 
 
-@app.command(
-    epilog=examples(
-        "pgso compare minesweeper --seeds 5",
-        "pgso compare ./my_graph --conv gat --set norm=batch",
-        "pgso compare karate --epochs 20 --json",
-        "pgso compare Cora --task link",
-    )
+@command(
+    "compare",
+    "pgso compare minesweeper --seeds 5",
+    "pgso compare ./my_graph --conv gat --set norm=batch",
+    "pgso compare karate --epochs 20 --json",
+    "pgso compare Cora --task link",
 )
 def compare(
     context: typer.Context,
@@ -59,11 +59,13 @@ def compare(
         bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
     ] = False,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
-    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use.
+    """Train fixed, PGSO, mPGSO and what pgso find found on the same seeds and splits.
 
+    With --recipe robust, a part of validation only judges: one decision for all seeds together.
     A stronger fixed network (residual, normed, twice as deep) is trained beside: the verdict is
     about the best fixed network, not about a weak one.
     """
@@ -88,55 +90,73 @@ def compare(
         log_targets=log_targets,
     )
     stronger = spec.stronger if reference else None
-    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+    if spec.judges:
+        spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+    names = [n for n in OPERATORS if n != "found" or (spec.task != "link" and spec.terms is None)]
+    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in names]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
-    choices.start_early(engine, min(workers, len(missing)))
+    used = useful_workers(missing, workers)
+    if missing:  # a finished comparison needs no torch
+        choices.start_early(engine, used)
 
+    from pgso.report.baselines import mean_baselines
     from pgso.report.comparison import compare as compare_records
+    from pgso.report.comparison import nothing_found
+    from pgso.report.doubts import doubts
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
-    from pgso.scale.place import device_of
-    from pgso.training.densities import spectra_of
-    from pgso.training.engines import run_all
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
-    device_of(device)  # refused before the first run
     if missing:
+        from pgso.scale.place import device_of
+        from pgso.training.engines import run_all
+
+        device_of(device)  # refused before the first run
         advice = choices.check(spec, data, needs_test=True, console=console)
         if advice:
             console.print(f"Note: {advice}.", soft_wrap=True)
-    with progress(console, dataset, len(missing)) as advance:
+        with progress(console, dataset, len(missing)) as advance:
 
-        def tell(record: RunRecord) -> None:
-            name = "stronger" if record.spec in beside else record.spec.operator
-            advance(f"{name}, seed {record.spec.seed}")
+            def tell(record: RunRecord) -> None:
+                name = "stronger" if record.spec in beside else record.spec.operator
+                advance(f"{name}, seed {record.spec.seed}")
 
-        runs = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
-    records = [run for run in runs if run.spec not in beside]
+            runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
+    else:
+        runs = [record for record in map(store.get, specs) if record is not None]
+    records = [run for run in runs if run.spec not in beside and not nothing_found(run)]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
-    judgement = judge(records, data)
     console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
     if not as_json:
         console.print(comparison_table(comparison))
-        judgement.show(console, records[0])
-        console.print(operator_table(records))
-    folder = out / choices.folder_of(spec)
-    spectra = spectra_of(records, data)
-    page = write_report(
-        records, folder, spectra, command=context.obj, reference=references, figures=figures
-    )
+    with console.status("baselines", spinner="line") as status:
+        known = data_of(records, store, data)
+        status.update("drawing")
+        records = with_spectra(records, store, data)
+        page = write_report(
+            records,
+            out / folders.folder_of(spec),
+            known,
+            command=context.obj,
+            reference=references,
+            figures=figures,
+            store=store,
+        )
     if as_json:
         found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
-        found |= judgement._asdict()
+        found["baselines"] = [entry.model_dump() for entry in mean_baselines(known)]
+        found["doubts"] = doubts(records, known)
         keys = [record.spec.key for record in runs]
         typer.echo(json.dumps(found | {"records": keys}))
     else:
+        show_doubts(console, records, known)
+        console.print(operator_table(records))
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.main import command
+from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from pgso.records.finding import FindingRecord
 
-    from pgso.objectives import Objective
-    from pgso.records.finding import FindingRecord, RungRecord
+SHOWN = 12  # rungs, unless all are asked for
 
 
-@app.command(
-    epilog=examples("pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
-)
+@command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
 def find(
     dataset: choices.DatasetName,
     seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
@@ -27,14 +26,22 @@ def find(
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
 
+    given = choices.pairs(options)
+    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+        raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+
     import pgso
-    from pgso.report.finding import write_finding
+    from pgso.report.baselines import baselines_grid
+    from pgso.report.doubts import doubts_of_finding
+    from pgso.report.finding import rungs_grid, write_finding
+    from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
         found = pgso.find(
@@ -43,74 +50,50 @@ def find(
             seed=seed,
             objective=objective,
             tell=lambda name: status.update(name),
-            **choices.pairs(options),
+            **given,
         )
-    record = found.record
+        status.update("what it must beat")
+        spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
+        record = found.record.model_copy(update={"data": data_record(spec, data)})
     settings = [*filter(None, [objective]), *(options or [])]
-    name = "-".join(choices.slug(part) for part in (dataset, str(seed), *settings))
-    folder = out / f"find-{name}"
+    name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
+    folder = out / folders.shortened(f"find-{name}")
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:
-        files = {"file": str(folder / "finding.json"), "report": str(page)}
+        files: dict[str, Any] = {"file": str(folder / "finding.json"), "report": str(page)}
+        files["doubts"] = doubts_of_finding(record)
         typer.echo(json.dumps(record.model_dump(mode="json") | files))
         return
     console.print(_about(record), style="dim")
-    console.print(_table(record, show_all))
+    console.print(rungs_grid(record, None if show_all else SHOWN).to_rich())
+    if record.data is not None and record.data.baselines:
+        console.print(baselines_grid([record.data], OBJECTIVES[record.metric]).to_rich())
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
+    for doubt in doubts_of_finding(record):
+        console.print(f"Note: {doubt}.", style="bold", soft_wrap=True)
     console.print(f"confirm it in a trained network: {record.command}", soft_wrap=True)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-SHOWN = 12  # rungs, unless all are asked for
-
-
-def _table(record: "FindingRecord", show_all: bool) -> "Table":
-    from rich.table import Table
-
-    from pgso.objectives import OBJECTIVES
-
-    objective = OBJECTIVES[record.metric]
-    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    if not show_all:
-        wanted = {record.best, record.reference, *record.steps}
-        first = {rung.name for rung in rungs[: SHOWN - len(wanted)]}
-        rungs = [rung for rung in rungs if rung.name in wanted | first]
-    table = Table("", "rung", box=None)
-    for name in ("loss", "leave-one-out", "validation", "test", "chance"):
-        table.add_column(name, justify="right")
-    for rung in rungs:
-        mark = "→" if rung.name == record.best else ""
-        table.add_row(mark, rung.name, *_cells(rung, objective), style="bold" if mark else None)
-    hidden = len(record.rungs) - len(rungs)
-    more = f"; {hidden} more with --all" if hidden else ""
-    table.caption = (
-        f"{objective.heading}; loss: of {record.judges:,} labels, none of them predicted by a fit "
-        f"that saw it; chance: that an equal operator looks this much better{more}"
-    )
-    return table
-
-
-def _cells(rung: "RungRecord", objective: "Objective") -> list[str]:
-    scores = [objective.written(score) for score in (rung.loo, rung.val, rung.test)]
-    return [f"{rung.loss:.4f}", *scores, "" if rung.p is None else _chance(rung.p)]
-
-
-def _chance(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _about(record: "FindingRecord") -> str:
     graph: Any = record.graph
+    kind, edges = "directed", graph.num_edges
+    if not graph.is_directed:  # stored in both directions
+        kind, edges = "undirected", -(-graph.num_edges // 2)
     parts = [
-        f"{graph.num_nodes:,} nodes",
-        f"{graph.num_edges:,} {'directed' if graph.is_directed else 'undirected'} edges",
+        _counted(graph.num_nodes, "node"),
+        _counted(edges, f"{kind} edge"),
         f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
-        f"{graph.components:,} components",
-        f"{graph.num_labels:,} training labels ({100 * graph.label_share:.0f} %)",
+        _counted(graph.components, "component"),
+        f"{_counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
     ]
     if graph.num_graphs > 1:
-        parts.insert(0, f"{graph.num_graphs:,} graphs")
+        parts.insert(0, _counted(graph.num_graphs, "graph"))
     if graph.adjusted_homophily is not None:
         parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
     return f"{record.dataset}: " + ", ".join(parts) + f"; {record.seconds:.1f} s"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,38 +1,39 @@
 """``pgso train``: one run, one record."""
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.baselines import judge
+from pgso.cli import choices, folders
 from pgso.cli.columns import show_columns
-from pgso.cli.main import app, examples
+from pgso.cli.context import data_of, show_doubts
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
 
 
-@app.command(
-    epilog=examples(
-        "pgso train Cora --operator mpgso --save best.safetensors",
-        "pgso train karate --epochs 20 --json",
-        "pgso train diabetes --conv gin --objective r2",
-        "pgso train Chameleon --terms self,quarter@in,quarter@out",
-        "pgso train Cora --basis chebyshev --degree 10",
-        "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
-    )
+@command(
+    "train",
+    "pgso train Cora --operator mpgso --save best.safetensors",
+    "pgso train karate --epochs 20 --json",
+    "pgso train diabetes --conv gin --objective r2",
+    "pgso train Chameleon --terms self,quarter@in,quarter@out",
+    "pgso train Cora --basis chebyshev --degree 10",
+    "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
 def train(
+    context: typer.Context,
     dataset: choices.DatasetName,
     conv: choices.Conv = None,
     terms: choices.Terms = None,
     basis: choices.Basis = None,
     degree: choices.Degree = None,
-    operator: Annotated[str, typer.Option(help="fixed | pgso | mpgso | auto")] = "pgso",
+    operator: choices.Operator = "pgso",
     seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
@@ -57,6 +58,7 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -93,8 +95,8 @@ def train(
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
         if first:
-            choices.check_destination("--out", out, folder=True)
-            choices.check_destination("--save", save)
+            folders.check_destination("--out", out, folder=True)
+            folders.check_destination("--save", save)
         choices.start_early("local", workers=1)
 
         from pgso.scale.ranks import joined
@@ -131,8 +133,16 @@ def train(
             store.put(record)
     if not first:
         return
+    from pgso.report.run_page import write_run
+
+    known = [] if record.status == "failed" else data_of([record], store, data)
+    page = write_run(record, store, known, context.obj)
     if as_json:
-        typer.echo(record.model_dump_json())
+        from pgso.report.doubts import doubts
+
+        found = record.model_dump(mode="json") | {"report": str(page)}
+        found["baselines"] = [entry.model_dump() for part in known for entry in part.baselines]
+        typer.echo(json.dumps(found | {"doubts": doubts([record], known)}))
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
@@ -143,9 +153,9 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
-    if record.status == "done":
-        judge([record], data).show(console, record)
+    show_doubts(console, [record], known)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
+    console.print(f"report: {page}", soft_wrap=True)
     if save is not None:
         nothing = "none, because no epoch was completed"
         console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)

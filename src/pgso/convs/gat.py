@@ -95,8 +95,6 @@ class GATConv(Conv):
         super().reset_parameters()
         glorot(self.att_src)
         glorot(self.att_dst)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
     def forward(
         self,

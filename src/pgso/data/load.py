@@ -99,7 +99,7 @@ def _find(name: str, root: Path) -> Dataset:
         return Dataset(path.resolve().name, partial(load_folder, path))
     if path.suffix.lower() in OWN and path.is_file():
         return Dataset(path.stem, partial(OWN[path.suffix.lower()], path))
-    if os.sep in name or path.suffix.lower() in OWN:
+    if any(mark in name for mark in "/\\") or path.suffix.lower() in OWN:
         raise InputError(
             f"there is nothing at {path} that could be loaded; give a folder with edges.csv and "
             "labels.csv, an .npz archive or a .csv table of SMILES"

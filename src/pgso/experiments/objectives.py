@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, scores, table
+from pgso.experiments.summaries import group, scores, table
 from pgso.records import RunRecord, RunSpec
 from pgso.report.labels import plain, signed
 from pgso.report.pairs import differences
@@ -20,7 +20,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "PGSO": {"operator": "pgso"},
     "mPGSO": {"operator": "mpgso"},
 }
-SEEDS = {Size.QUICK: 2, Size.FULL: 10}
+QUICK_SEEDS = 2
 
 
 class Question(NamedTuple):
@@ -28,7 +28,7 @@ class Question(NamedTuple):
 
     choices: dict[str, Any]
     note: str
-    seeds: int = 3  # of the budget study
+    seeds: int = 3
     alone: dict[str, Any] = {}  # what the model without a graph changes  # noqa: RUF012
 
 
@@ -60,13 +60,6 @@ QUESTIONS = {
         "of any nodes: GAE 91.0, VGAE 91.4.",
     ),
 }  # fmt: skip
-MORE = {
-    "CiteSeer, links": Question({"dataset": "CiteSeer", "task": "link"}, "As Cora."),
-    "FreeSolv, hydration energy": Question(
-        {**QUESTIONS["ESOL, solubility"].choices, "dataset": "FreeSolv"}, "Scaffold split."
-    ),
-    "BlogCatalog, groups": Question({"dataset": "BlogCatalog"}, "39 labels, no features."),
-}
 TOYS = {
     "diabetes": Question({"dataset": "diabetes", "epochs": 4, "hidden_channels": 8}, "A toy."),
     "karate, links": Question(
@@ -84,20 +77,20 @@ class Objectives(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Questions x models x seeds."""
         del done
-        asked = {Size.QUICK: TOYS, Size.BUDGET: QUESTIONS, Size.FULL: {**QUESTIONS, **MORE}}[size]
+        asked = TOYS if size == Size.QUICK else QUESTIONS
         return [
             _spec(question, name, seed)
             for seed in range(10)
             for question in asked.values()
             for name in MODELS
-            if seed < SEEDS.get(size, question.seeds)
+            if seed < (QUICK_SEEDS if size == Size.QUICK else question.seeds)
         ]
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """A table for each question."""
         del figures
         parts = []
-        for name, question in {**QUESTIONS, **MORE, **TOYS}.items():
+        for name, question in {**QUESTIONS, **TOYS}.items():
             keys = {_spec(question, model, 0).key for model in MODELS}
             runs = [record for record in records if record.spec.but(seed=0).key in keys]
             if runs:
@@ -108,7 +101,7 @@ class Objectives(Experiment):
             "paired by seed, with 95 % intervals. The epoch is chosen on validation. All models of "
             "a table share their settings unless said otherwise, and start with the same weights; "
             "no graph is the same network with the identity in the operator's place.\n\n"
-            f"{body}{footer('objectives', records, self.made_with(records))}"
+            f"{body}{self.footer('objectives', records)}"
         )
 
 

@@ -5,9 +5,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
+from pgso.records.evaluation import Evaluation
+from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
+from pgso.records.judged import Judged
 from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec, SevenNumbers
+from pgso.records.spectra import Spectra
 
 
 class RunRecord(Revised, BaseModel):
@@ -22,11 +26,18 @@ class RunRecord(Revised, BaseModel):
     val: float | None = None  # at the chosen epoch; a fraction, or in the unit of the targets
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
-    chosen: str | None = None  # the operator that validation chose, where it was asked
+    chosen: str | None = None  # the mode of the network that was kept, where there was a choice
+    rung: str | None = None  # the rung of pgso.find whose network it is
+    network: dict[str, Any] = {}  # what that rung changed in the spec
+    judged: Judged | None = None  # what the labels that judge say, where the spec asks for it
     confidence: dict[str, float] = {}  # that each challenger beats the one before it
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch
     nearest: tuple[tuple[str, float], ...] = ()  # the most similar preset and how far it is
+    start_interval: tuple[tuple[float, float], ...] = ()  # certified, of each; () if it is not
+    spectra: Spectra | None = None  # what a page shows of the operators, where it was computed
+    evaluation: Evaluation | None = None  # at the chosen epoch: how it is right and wrong
+    explanation: Explanation | None = None  # what matters, where pgso explain was asked
     finding: FindingRecord | None = None  # of a closed-form head
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py

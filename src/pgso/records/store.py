@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pgso.errors import InputError
+from pgso.records.data import DataRecord, data_spec, read_data_record
 from pgso.records.fingerprint import fingerprint
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
@@ -60,7 +61,8 @@ def remove_leftovers(folder: Path) -> None:
         if name is None:
             continue
         try:
-            here = name["host"] == _host()
+            # On Windows os.kill(process, 0) would send it a Ctrl-C: files are judged by their age.
+            here = name["host"] == _host() and os.name != "nt"
             if not _is_running(int(name["process"])) if here else _age(file) > OLD:
                 file.unlink()
         except OSError:  # another process was faster, or it is not ours
@@ -114,6 +116,13 @@ class Store:
         """
         return self._get(spec, fingerprint)
 
+    def read(self, key: str) -> RunRecord | None:
+        """The record under a key, whatever its files are like today; None if there is none."""
+        try:
+            return read_record(self.root / "records" / f"{key}.json")
+        except InputError:
+            return None
+
     def _get(self, spec: RunSpec, state_of: Callable[[str], str | None]) -> RunRecord | None:
         try:
             record = read_record(self.path(spec))
@@ -127,6 +136,22 @@ class Store:
         """Write a record, replacing what its spec had."""
         text = json.dumps(record.model_dump(mode="json"), separators=(",", ":"))
         write_atomically(self.path(record.spec), text + "\n")
+
+    def data(self, spec: RunSpec) -> DataRecord | None:
+        """What is known about the data of a spec, if it is of today and of the same files."""
+        wanted = data_spec(spec)
+        try:
+            record = read_data_record(self.root / "data" / f"{wanted.key}.json")
+        except InputError:
+            return None
+        is_same = record.spec == wanted and record.is_current
+        is_same = is_same and record.data in (None, fingerprint(spec.dataset))
+        return record if is_same else None
+
+    def put_data(self, record: DataRecord) -> None:
+        """Write what is known about some data, replacing what was known."""
+        text = json.dumps(record.model_dump(mode="json"), separators=(",", ":"))
+        write_atomically(self.root / "data" / f"{record.spec.key}.json", text + "\n")
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """The specs without a finished record; failed runs are tried again."""

@@ -8,10 +8,12 @@ from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
 from pgso.records.numerics import check_one_revision
-from pgso.report.differences import Difference, Scores, differences, summary
+from pgso.report.decision import Decision, decision_of
+from pgso.report.differences import Difference, Scores, operator_differences, summary
 from pgso.report.labels import LABELS, plain
 from pgso.report.notes import notes_on
 from pgso.report.reference import Reference, changes, describe, scored
+from pgso.report.series import by_operator
 
 STRONGER = "take a stronger network with its own fixed operator"
 
@@ -28,6 +30,7 @@ class Comparison:
     val: Scores
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
     reference: Reference | None = None  # a stronger fixed network beside
+    decision: Decision | None = None  # of the validation labels of all seeds, where they judge
 
     @property
     def objective(self) -> Objective:
@@ -68,16 +71,20 @@ class Comparison:
                 score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
                 return f"{STRONGER}: it has {score}; {beside}"
             if found.surely == "better" and against.surely != "better":
-                return f"learn it, or take a stronger network: {found.describe()}; {beside}"
+                return f"{self._take}, or take a stronger network: {found.describe()}; {beside}"
             if found.surely == "better":
-                return f"learn it: {found.describe()}; {beside}"
+                return f"{self._take}: {found.describe()}; {beside}"
         if found.holm_interval is None:
             return _verdict_without_interval(found)
         if found.surely == "better":
-            return f"learn it: {found.describe()}"
+            return f"{self._take}: {found.describe()}"
         if found.surely == "worse":
             return f"keep the fixed one: {found.describe()}"
         return f"no evidence that it helps here: {found.describe()}"
+
+    @property
+    def _take(self) -> str:
+        return "take what pgso find found" if self.candidate == "found" else "learn it"
 
     def _missing(self) -> str:
         if "fixed" not in self.operators:
@@ -116,7 +123,7 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         if name in seen:
             raise InputError(f"there are two records of operator {name[0]!r} with seed {name[1]}")
         seen.add(name)
-    first = runs[0]
+    first, decision = runs[0], decision_of(runs)
     scored = {record.spec.operator for record in runs if record.test is not None}
     return Comparison(
         dataset=first.spec.dataset,
@@ -125,9 +132,15 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         operators=tuple(name for name in LABELS if name in scored),
         test=_scores(runs, "test"),
         val=_scores(runs, "val"),
-        notes=tuple(notes_on(runs)),
+        notes=(*notes_on(runs), *([] if decision is None else [decision.sentence])),
         reference=_reference(runs, list(reference)),
+        decision=decision,
     )
+
+
+def nothing_found(record: RunRecord) -> bool:
+    """Whether a run of what ``find`` found has found nothing: it has no answer for such data."""
+    return record.spec.operator == "found" and record.status == "done" and record.rung is None
 
 
 def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
@@ -140,19 +153,19 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 
 
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
-    by_operator: dict[str, dict[int, float]] = {name: {} for name in LABELS}
-    objective = OBJECTIVES[_metric(records)]
-    for record in sorted(records, key=lambda record: record.spec.seed):
-        score = getattr(record, part)
-        if score is not None:
-            by_operator[record.spec.operator][record.spec.seed] = objective.shown(score)
-    summaries = tuple(
-        summary(name, list(seeds.values()), objective)
-        for name, seeds in by_operator.items()
-        if seeds
-    )
-    fixed = by_operator.pop("fixed")
-    return Scores(summaries, differences(by_operator, fixed, objective.name))
+    metric = _metric(records)
+    runs = by_operator(records, LABELS)
+    scores = {name: _shown(group, metric, part) for name, group in runs.items()}
+    objective = OBJECTIVES[metric]
+    summaries = (summary(name, values, objective) for name, values in scores.items() if values)
+    fixed = runs.pop("fixed", [])
+    return Scores(tuple(summaries), operator_differences(runs, fixed, metric, part))
+
+
+def _shown(records: Iterable[RunRecord], metric: str, part: str) -> list[float]:
+    """The scores as people read them, of those that have one."""
+    scores = [getattr(record, part) for record in records]
+    return [OBJECTIVES[metric].shown(score) for score in scores if score is not None]
 
 
 def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Reference | None:
@@ -162,19 +175,16 @@ def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Ref
         return None
     if len({record.spec.but(seed=0).key for record in reference}) > 1:
         raise InputError("the records of the reference come from different settings; give one")
-    objective = OBJECTIVES[_metric(runs)]
-    learned: dict[str, dict[int, float]] = {name: {} for name in LABELS if name != "fixed"}
-    for run in runs:
-        if run.test is not None and run.spec.operator in learned:
-            learned[run.spec.operator][run.spec.seed] = objective.shown(run.test)
-    test = {run.spec.seed: objective.shown(run.test) for run in found if run.test is not None}
-    val = [objective.shown(run.val) for run in found if run.val is not None]
+    metric = _metric(runs)
+    learned = by_operator(runs, [name for name in LABELS if name != "fixed"])
+    val = _shown(found, metric, "val")
+    objective = OBJECTIVES[metric]
     return Reference(
         description=describe(found[0].spec),
         changes=changes(runs[0].spec, found[0].spec),
-        test=summary("fixed", list(test.values()), objective),
+        test=summary("fixed", _shown(found, metric, "test"), objective),
         val=summary("fixed", val, objective) if val else None,
-        differences=differences(learned, test, objective.name),
+        differences=operator_differences(learned, found, metric),
     )
 
 

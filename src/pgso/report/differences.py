@@ -1,13 +1,15 @@
 """Scores over the seeds, and differences between runs of the same seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from pgso.objectives import OBJECTIVES, Objective
+from pgso.records import RunRecord
 from pgso.report.labels import LABELS, plain, signed
+from pgso.report.pairs import pairs
 from pgso.report.statistics import (
     Interval,
     holm,
@@ -106,25 +108,37 @@ def summary(operator: str, values: Sequence[float], objective: Objective) -> Sum
     return Summary(operator, len(values), mean, spread(values), _score_interval(values, objective))
 
 
-def differences(
-    scores: dict[str, dict[int, float]], baseline: dict[int, float], metric: str
+def operator_differences(
+    runs: Mapping[str, Sequence[RunRecord]],
+    baselines: Sequence[RunRecord],
+    metric: str,
+    part: str = "test",
 ) -> tuple[Difference, ...]:
-    """Each operator's scores minus the baseline's on the seeds that both have, Holm-corrected."""
+    """Each operator minus the baseline on the seeds that both have, Holm-corrected.
+
+    Args:
+        runs: The runs of every operator.
+        baselines: What they are compared with, at most one run a seed.
+        metric: The objective's name.
+        part: ``"test"`` or ``"val"``.
+    """
     paired = {
         name: {
-            seed: seeds[seed] - baseline[seed] for seed in sorted(seeds.keys() & baseline.keys())
+            pair.run.spec.seed: difference
+            for pair in pairs(sorted(group, key=lambda run: run.spec.seed), baselines)
+            if (difference := pair.difference(part)) is not None
         }
-        for name, seeds in scores.items()
+        for name, group in runs.items()
     }
-    pairs = {name: pair for name, pair in paired.items() if pair}
-    points = [tuple(pair.values()) for pair in pairs.values()]
+    paired = {name: by_seed for name, by_seed in paired.items() if by_seed}
+    points = [tuple(by_seed.values()) for by_seed in paired.values()]
     p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
     p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
     return tuple(
         Difference(
             operator=name,
             metric=metric,
-            seeds=tuple(pair),
+            seeds=tuple(by_seed),
             points=points[k],
             mean=float(np.mean(points[k])),
             interval=t_interval(points[k]),
@@ -134,7 +148,7 @@ def differences(
             p_wilcoxon=wilcoxon[k],
             p_wilcoxon_holm=wilcoxon_holm[k],
         )
-        for k, (name, pair) in enumerate(pairs.items())
+        for k, (name, by_seed) in enumerate(paired.items())
     )
 
 

@@ -1,6 +1,6 @@
 """The plots of a report for papers: PNG, SVG and PDF, the same bytes from the same records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
+from pgso.records.spectra import Spectra
 from pgso.report.colours import OPERATORS, PARAMETERS
 from pgso.report.comparison import Comparison
 from pgso.report.labels import LABELS, places
@@ -19,7 +20,6 @@ from pgso.report.series import (
     interval_bands,
     parameter_bands,
 )
-from pgso.report.spectra import Spectra
 
 FORMATS = ("png", "svg", "pdf")
 MOST_COLUMNS = 4
@@ -41,7 +41,6 @@ def write_figures(
     records: Sequence[RunRecord],
     comparison: Comparison,
     folder: str | Path,
-    spectra: Mapping[str, Spectra] | None = None,
 ) -> list[Path]:
     """Write every figure that the records have numbers for, in three formats.
 
@@ -57,7 +56,7 @@ def write_figures(
             "curves": draw_curves(records, comparison.objective),
             "parameters": draw_parameters(records),
             "interval": draw_intervals(records),
-            "density": draw_density(records, spectra or {}),
+            "density": draw_density(records),
         }
         for name, figure in drawn.items():
             if figure is None:
@@ -167,12 +166,12 @@ def draw_intervals(records: Sequence[RunRecord]) -> Figure | None:
     return figure
 
 
-def draw_density(records: Sequence[RunRecord], spectra: Mapping[str, Spectra]) -> Figure | None:
+def draw_density(records: Sequence[RunRecord]) -> Figure | None:
     """The spectral density before and after learning, for the first seed that has one."""
     panels = []
     for name, group, layer in _operators(records):
         for run in group:
-            found = spectra.get(run.spec.key, {})
+            found = run.spectra or Spectra()
             if layer < len(found.get("start", [])) and layer < len(found.get("learned", [])):
                 panels.append((f"{name}, seed {run.spec.seed}", run, found, layer))
                 break
@@ -193,7 +192,7 @@ def draw_density(records: Sequence[RunRecord], spectra: Mapping[str, Spectra]) -
 
 def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord], int]]:
     """Every learned operator: its name, its runs, its layer from 0."""
-    learned = [name for name in LABELS if name not in ("fixed", "auto")]
+    learned = [name for name in LABELS if name not in ("fixed", "found", "auto")]
     found = []
     for name, group in by_operator(records, learned).items():
         runs = [run for run in group if run.curves.get("parameters")]

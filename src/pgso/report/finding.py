@@ -1,16 +1,17 @@
 """``report.html`` of a finding: the ladder, the verdict and what to do, from its record alone."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from pgso.objectives import OBJECTIVES
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.records.store import write_atomically
+from pgso.report.baselines import baselines_grid
+from pgso.report.data_tables import data_grids
+from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Grid
+from pgso.report.tables import probability
+from pgso.report.template import render
 
 LEFT, RIGHT, ROW = 290, 720, 24  # where the plot's axis begins and ends, and a row's height
 
@@ -37,26 +38,22 @@ def write_finding(record: FindingRecord, folder: Path) -> Path:
 
 def render_finding(record: FindingRecord) -> str:
     """The page as text; everything it needs is inside, and it may fetch nothing."""
-    environment = Environment(
-        loader=PackageLoader("pgso.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = files("pgso.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
     marks, ticks = ladder_marks(record)
-    return environment.get_template("finding.html.j2").render(
+    data = [] if record.data is None else [record.data]
+    return render(
+        "finding.html.j2",
         record=record,
         best=record.rung(record.best),
-        style=Markup(style),  # noqa: S704  (our own file)
+        data=data_grids(data) or [graph_grid(record)],
+        doubts=doubts_of_finding(record),
+        baselines=baselines_grid(data, OBJECTIVES[record.metric]),
         marks=marks,
         ticks=ticks,
         height=ROW * len(marks) + 48,
         left=LEFT,
         right=RIGHT,
         spectrum=spectrum_curve(record),
-        grids=[rungs_grid(record), predictions_grid(record), graph_grid(record)],
+        grids=[rungs_grid(record), predictions_grid(record)],
         operator=operator_grid(record),
     )
 
@@ -94,20 +91,33 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
     return marks, ticks
 
 
-def rungs_grid(record: FindingRecord) -> Grid:
-    """Every rung with its scores and its evidence."""
+def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
+    """Every rung with its scores and its evidence, the kept one marked by an arrow.
+
+    Args:
+        record: The finding.
+        most: How many to show: the kept one, those it was climbed by, and the best of the others.
+    """
     rows, objective = [], OBJECTIVES[record.metric]
-    for rung in sorted(record.rungs, key=lambda rung: rung.loss):
+    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
+    if most is not None:
+        wanted = {record.best, record.reference, *record.steps}
+        first = {rung.name for rung in rungs[: max(most - len(wanted), 0)]}
+        rungs = [rung for rung in rungs if rung.name in wanted | first]
+    for rung in rungs:
         scores = [objective.written(value) for value in (rung.loo, rung.val, rung.test)]
-        chance = "-" if rung.p is None else ("<0.001" if rung.p < 0.001 else f"{rung.p:.3f}")
-        blocks = ", ".join(rung.blocks)
-        rows.append((rung.name, blocks, f"{rung.loss:.4f}", *scores, chance, f"{rung.seconds:.2f}"))
-    header = ("rung", "blocks", "loss", "leave-one-out", "validation", "test", "chance", "seconds")
+        name = f"→ {rung.name}" if rung.name == record.best else rung.name
+        row = (name, f"{rung.loss:.4f}", *scores, probability(rung.p))
+        rows.append(row if most is not None else (*row, ", ".join(rung.blocks)))
+    header: tuple[str, ...] = ("rung", "loss", "leave-one-out", "validation", "test", "chance")
+    hidden = len(record.rungs) - len(rungs)
+    more = f"; {hidden} more with --all" if hidden else ""
     caption = (
         f"{objective.heading}; loss: of {record.judges:,} labels, none predicted by a fit that saw "
-        "it; chance: that one of the challengers looks this much better without being better"
+        "it; chance: that one of the challengers looks this much better without being better" + more
     )
-    return Grid("Every rung", header, tuple(rows), caption)
+    header = header if most is not None else (*header, "blocks")
+    return Grid("Every rung" if most is None else "The ladder", header, tuple(rows), caption)
 
 
 def graph_grid(record: FindingRecord) -> Grid:

@@ -1,12 +1,16 @@
 """A table as words in rows, shown alike in the terminal, in markdown and on the page."""
 
+import csv
+import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
+
+NUMBER = re.compile(r"[+-]?[\d.]")
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,11 @@ class Grid:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)  # cells of the page that lead somewhere
+
+    def first(self, count: int) -> "Grid":
+        """The same table with so many rows at most."""
+        return replace(self, rows=self.rows[:count])
 
     def to_rich(self) -> Table:
         """For the terminal; names of the user's own are never taken for markup."""
@@ -41,6 +50,19 @@ class Grid:
             shown.add_row(*(Text(cell) for cell in row))
         return shown
 
+    def to_csv(self) -> str:
+        r"""For spreadsheets; a cell that they would take for a formula is quoted as text.
+
+        Example:
+            >>> Grid("t", ("name", "value"), (("=1+1", "-2.5"),)).to_csv()
+            "name,value\\n'=1+1,-2.5\\n"
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        for row in (self.header, *self.rows):
+            writer.writerow([f"'{cell}" if _is_formula(cell) else cell for cell in row])
+        return text.getvalue()
+
     def to_markdown(self) -> str:
         """A GitHub table under its title."""
         header, *rows = ([markdown_text(cell) for cell in row] for row in (self.header, *self.rows))
@@ -48,6 +70,11 @@ class Grid:
         if self.caption:
             lines += ["", markdown_text(self.caption)]
         return "\n".join(lines) + "\n"
+
+
+def _is_formula(cell: str) -> bool:
+    """Spreadsheets run cells that begin so; numbers with a sign are none."""
+    return cell.startswith(("=", "+", "-", "@", "\t")) and not NUMBER.match(cell)
 
 
 def markdown_text(text: str) -> str:

@@ -48,15 +48,13 @@ def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
         if (run.chosen or run.spec.operator) != "fixed":
             modes.setdefault((run.spec.operator, run.chosen), []).append(run)
     return [
-        _over_seeds(group, layer, runs)
+        _over_seeds(group, layer)
         for group in modes.values()
         for layer in range(len(group[0].parameters))
     ]
 
 
-def _over_seeds(
-    group: Sequence[RunRecord], layer: int, everything: Sequence[RunRecord]
-) -> LearnedOperator:
+def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
     S = np.array([record.parameters[layer] for record in group])
     names = [record.nearest[layer] for record in group if layer < len(record.nearest)]
     nearest, count = Counter(name for name, _ in names).most_common(1)[0] if names else ("-", 0)
@@ -72,7 +70,7 @@ def _over_seeds(
         nearest=nearest,
         nearest_count=count,
         nearest_distance=float(np.mean(distances)) if distances else float("nan"),
-        interval_start=_mean([interval_at_start(run, layer, everything) for run in group]),
+        interval_start=_mean([interval_at_start(run, layer) for run in group]),
         interval_learned=_mean([interval_at_epoch(run, layer, run.epoch) for run in group]),
     )
 
@@ -87,22 +85,10 @@ def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Inter
     return Interval(*bounds[layer])
 
 
-def interval_at_start(
-    record: RunRecord, layer: int, others: Iterable[RunRecord]
-) -> Interval | None:
-    """The certified interval before training.
-
-    The curves begin after the first epoch. The fixed run on the same seed, whose S does not
-    move, tells what it was at the start.
-    """
-    for other in others:
-        is_fixed = other.spec.operator == "fixed" and other.spec.seed == record.spec.seed
-        if not is_fixed or other.spec != record.spec.but(operator="fixed"):
-            continue
-        if other.start[:1] == (record.start[layer],):
-            epoch, _ = next(iter(points_of(other, "interval")), (0, None))
-            return interval_at_epoch(other, 0, epoch - 1)
-    return None
+def interval_at_start(record: RunRecord, layer: int) -> Interval | None:
+    """The certified interval before training; none for directed graphs."""
+    bounds = record.start_interval[layer : layer + 1]
+    return Interval(*bounds[0]) if bounds and all(map(is_number, bounds[0])) else None
 
 
 def _mean(intervals: Sequence[Interval | None]) -> Interval | None:

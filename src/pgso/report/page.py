@@ -1,25 +1,29 @@
 """``report.html``: one file to look at, offline; with ``report.md`` and figures beside it."""
 
-import base64
-import hashlib
+import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgso.objectives import Objective
-from pgso.records import RunRecord
+from pgso.records import RunRecord, Store
+from pgso.records.comparison import FILE, ComparisonRecord
+from pgso.records.data import DataRecord
 from pgso.records.store import write_atomically
+from pgso.report.baselines import baselines_grid, mean_baselines
 from pgso.report.comparison import STRONGER, Comparison, compare
+from pgso.report.data_tables import data_grids
+from pgso.report.doubts import doubts
+from pgso.report.evaluation import calibration_grid, confusion_grids, positive_class
+from pgso.report.explanation import edges_grid, feature_bars, features_grid
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
-from pgso.report.provenance import provenance_grids, python_code
+from pgso.report.provenance import chosen_epochs_grid, provenance_grids, python_code
 from pgso.report.series import by_operator, curve_band, interval_bands, parameter_bands
-from pgso.report.spectra import Spectra
 from pgso.report.tables import (
     curves_grid,
     differences_grid,
@@ -29,93 +33,186 @@ from pgso.report.tables import (
     reference_grid,
     scores_grid,
 )
+from pgso.report.template import render
 
 SCRIPTS = ("plot.js", "operator.js", "report.js")
+LEAD = (
+    "Should the graph operator be learned? Fixed against learned operators on the same seeds, "
+    "splits and initial weights."
+)
+
+
+class Verdict(NamedTuple):
+    """What a page says first, why, and whether it is good news."""
+
+    text: str
+    reason: str
+    tone: str  # good, bad or open
 
 
 def write_report(
     records: Sequence[RunRecord],
     out_dir: str | Path,
-    spectra: Mapping[str, Spectra] | None = None,
+    data: Sequence[DataRecord] = (),
     title: str | None = None,
     command: str | None = None,
     reference: Sequence[RunRecord] = (),
     figures: bool = False,
+    store: Store | None = None,
 ) -> Path:
-    """Write ``report.html`` and ``report.md`` from the records of one setting.
+    """Write ``report.html``, ``report.md`` and ``comparison.json`` from the records of one setting.
 
     Args:
         records: Runs that differ in operator and seed only.
         out_dir: The folder to write into; it is made if it is not there.
-        spectra: Spectral densities and a sub-graph by ``spec.key``, where they are known.
+        data: What is known about their data, one per seed.
         title: The page's heading; dataset and base architecture unless given.
         command: What the user typed, to be shown as the way to have the same again.
         reference: Runs of a stronger fixed network on the same seeds, if there are any.
         figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
+        store: Where the records are, for links to them.
 
     Returns:
         The path of ``report.html``.
     """
-    folder, known = Path(out_dir), spectra or {}
+    folder = Path(out_dir)
     comparison = compare(records, reference)
     heading = title or f"{comparison.dataset}, {comparison.conv}"
     drawn: list[Path] = []
     if figures:
         from pgso.report.figures import write_figures  # matplotlib takes its time to be loaded
 
-        drawn = write_figures(records, comparison, folder / "figures", known)
-    page = render_page(records, comparison, known, heading, command)
+        drawn = write_figures(records, comparison, folder / "figures")
+    summary = comparison_record(records, comparison, data, command, reference)
+    summary.write(folder)
+    files = {FILE: FILE} | record_links(records, store, folder)
+    page = render_page(records, comparison, heading, command, data, files)
     write_atomically(folder / "report.html", page)
-    write_atomically(folder / "report.md", _markdown(records, comparison, heading, command, drawn))
+    text = _markdown(records, comparison, heading, command, drawn, data)
+    write_atomically(folder / "report.md", text)
     return folder / "report.html"
+
+
+def comparison_record(
+    records: Sequence[RunRecord],
+    comparison: Comparison,
+    data: Sequence[DataRecord] = (),
+    command: str | None = None,
+    reference: Sequence[RunRecord] = (),
+) -> ComparisonRecord:
+    """The comparison as data: its verdict, its scores, and the runs it rests on."""
+    scores = asdict(comparison)
+    return ComparisonRecord(
+        dataset=comparison.dataset,
+        conv=comparison.conv,
+        metric=comparison.metric,
+        command=command,
+        numerics=records[0].numerics,
+        runs=tuple(record.spec.key for record in records),
+        reference=tuple(record.spec.key for record in reference),
+        verdict=comparison.verdict,
+        doubts=tuple(doubts(records, data)),
+        baselines=mean_baselines(data),
+        scores={name: scores[name] for name in ("test", "val", "reference", "notes")},
+    )
+
+
+def record_links(records: Sequence[RunRecord], store: Store | None, folder: Path) -> dict[str, str]:
+    """Addresses of the records by their keys, as seen from a folder."""
+    if store is None:
+        return {}
+    return {
+        record.spec.key: Path(os.path.relpath(store.path(record.spec), folder)).as_posix()
+        for record in records
+    }
 
 
 def render_page(
     records: Sequence[RunRecord],
     comparison: Comparison,
-    spectra: Mapping[str, Spectra],
     heading: str,
     command: str | None = None,
+    data: Sequence[DataRecord] = (),
+    files: Mapping[str, str] | None = None,
+    verdict: Verdict | None = None,
+    lead: str = LEAD,
 ) -> str:
-    """The page as text; everything it needs is inside, and it may fetch nothing."""
-    environment = Environment(
-        loader=PackageLoader("pgso.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    script = "\n".join(_asset(name) for name in SCRIPTS)
-    verdict, _, reason = comparison.verdict.partition(": ")
-    return environment.get_template("report.html.j2").render(
+    """The page as text; everything it needs is inside, and it may fetch nothing.
+
+    Args:
+        records: Runs that differ in operator and seed only.
+        comparison: Of these.
+        heading: What the page is called.
+        command: What the user typed.
+        data: What is known about their data, one per seed.
+        files: Addresses of what lies beside the page, by name; of records, by key.
+        verdict: Something else to say first than what the comparison says.
+        lead: A sentence on what the page is about.
+    """
+    said = verdict or _verdict(comparison)
+    links = dict(files or {})
+    numbers = payload(records, comparison)
+    evaluation = numbers["evaluation"]
+    confusions = confusion_grids(records)
+    evaluated = [run.evaluation for run in records if run.evaluation is not None]
+    parts = {"test": "Test", "val": "Validation"}
+    spectra = [run.spectra for run in records if run.spectra is not None]
+    return render(
+        "report.html.j2",
+        SCRIPTS,
         heading=heading,
-        verdict=verdict,
-        reason=reason,
-        tone=_tone(verdict),
+        lead=lead,
+        verdict=said.text,
+        reason=said.reason,
+        tone=said.tone,
+        doubts=doubts(records, data),
         comparison=comparison,
-        style=Markup(_asset("report.css")),  # noqa: S704  (our own file)
-        script=Markup(script),  # noqa: S704  (our own files)
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=Markup(embedded(payload(records, comparison, spectra))),  # noqa: S704
+        data=data_grids(data),
+        baselines=baselines_grid(data, comparison.objective),
+        data_json=Markup(embedded(numbers)),  # noqa: S704
+        summary=comparison_record(records, comparison, data, command).model_dump_json(indent=1),
         scores=[
             scores_grid(comparison, "test"),
             scores_grid(comparison, "val"),
             reference_grid(comparison),
         ],
         differences=differences_grid(comparison),
+        confusions=confusions,
+        calibration=calibration_grid(records),
+        evaluated=parts[evaluated[0].part] if evaluated else "",
+        positive=positive_class(records),
+        has_roc=bool(evaluation["roc"]),
+        has_scatter=bool(evaluation["scatter"]),
+        targets=[panel["target"] for panel in next(iter(evaluation["scatter"].values()), [])],
         learned=[grid for grid in (learned_grid(records), likeness_grid(records)) if grid.rows],
         curves=_curve_grids(records, comparison.objective),
+        epochs=chosen_epochs_grid(records),
         trajectories=_trajectory_grids(records),
         has_runs=bool(learned_runs(records)),
         has_intervals=any(run.curves.get("interval") for run in learned_runs(records)),
-        has_densities=any(
-            entry.get("start") or entry.get("by_epoch") for entry in spectra.values()
-        ),
-        has_subgraph=any(entry.get("subgraph") for entry in spectra.values()),
-        provenance=provenance_grids(records),
+        has_densities=any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
+        has_subgraph=any(entry.get("subgraph") for entry in spectra),
+        explanations=_explanations(records),
+        provenance=provenance_grids(records, links),
         code=python_code(records),
         command=command,
+        files={name: address for name, address in links.items() if name.endswith(".json")},
     )
+
+
+def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """What matters to each run that was asked."""
+    return [
+        {
+            "name": f"{LABELS[run.spec.operator]}, seed {run.spec.seed}",
+            "features": features_grid(run.explanation, run.objective),
+            "bars": feature_bars(run.explanation, run.objective),
+            "edges": edges_grid(run.explanation),
+            "notes": run.explanation.notes,
+        }
+        for run in records
+        if run.explanation is not None
+    ]
 
 
 def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str, Grid]:
@@ -133,7 +230,7 @@ def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str
             if (band := curve_band(group, name, scale)) is not None
         }
         if bands:
-            found[name] = curves_grid(title, bands)
+            found[name] = curves_grid(f"{title}, by epoch", bands)
     return found
 
 
@@ -158,10 +255,17 @@ def _markdown(
     heading: str,
     command: str | None,
     figures: Sequence[Path],
+    data: Sequence[DataRecord],
 ) -> str:
-    lines = [f"# {markdown_text(heading)}", "", f"**{markdown_text(comparison.verdict)}**", ""]
+    lines = [f"# {markdown_text(heading)}", ""]
+    lines += [grid.to_markdown() for grid in data_grids(data)]
+    lines += [f"**{markdown_text(comparison.verdict)}**", ""]
+    lines += [f"- {markdown_text(doubt)}" for doubt in doubts(records, data)]
     lines += [f"- {markdown_text(note)}" for note in comparison.notes]
-    lines += ["", markdown_tables(records, comparison)]
+    baselines = baselines_grid(data, comparison.objective)
+    lines += ["", *([baselines.to_markdown()] if baselines.rows else [])]
+    lines += [markdown_tables(records, comparison)]
+    lines += [grid.to_markdown() for grid in confusion_grids(records).values()]
     lines += [f"![{path.stem}](figures/{path.name})\n" for path in figures]
     lines += [grid.to_markdown() for grid in provenance_grids(records)]
     lines += ["Again:", ""]
@@ -171,10 +275,7 @@ def _markdown(
     return "\n".join(lines)
 
 
-def _tone(verdict: str) -> str:
+def _verdict(comparison: Comparison) -> Verdict:
+    text, _, reason = comparison.verdict.partition(": ")
     tones = {"learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
-    return tones.get(verdict, "open")
-
-
-def _asset(name: str) -> str:
-    return files("pgso.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return Verdict(text, reason, tones.get(text, "open"))

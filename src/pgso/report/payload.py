@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgso.records import RunRecord
+from pgso.records.spectra import Spectra
 from pgso.report.comparison import Comparison
+from pgso.report.evaluation import evaluation_plots
 from pgso.report.labels import LABELS
 from pgso.report.learned import interval_at_start
 from pgso.report.series import Band, by_operator, curve_band, is_number, points_of, thinned
-from pgso.report.spectra import Spectra
 
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
 
 
-def payload(
-    records: Sequence[RunRecord], comparison: Comparison, spectra: Mapping[str, Spectra]
-) -> dict[str, Any]:
+def payload(records: Sequence[RunRecord], comparison: Comparison) -> dict[str, Any]:
     """Everything the page's script draws; epochs are counted from 1, and 0 is the start."""
     objective = comparison.objective
     percent = objective.shown(1.0)
@@ -33,10 +32,12 @@ def payload(
             }
             for name, scale in (("loss", 1.0), ("val", percent), ("test", percent))
         },
-        "runs": [
-            _run(record, records, spectra.get(record.spec.key, {}))
-            for record in learned_runs(records)
+        "chosen": [
+            {"operator": name, "epochs": [run.epoch + 1 for run in group if run.epoch is not None]}
+            for name, group in by_operator(records, LABELS).items()
         ],
+        "evaluation": evaluation_plots(records),
+        "runs": [_run(record) for record in learned_runs(records)],
     }
 
 
@@ -44,7 +45,8 @@ def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
     """The runs whose operators can be looked at epoch by epoch, by operator and seed."""
     learned = [name for name in LABELS if name != "fixed"]
     groups = by_operator(records, learned).values()
-    return [run for group in groups for run in group if run.curves.get("parameters")]
+    moves = [run for group in groups for run in group if run.curves.get("parameters")]
+    return [run for run in moves if run.spec.operator != "found" or run.chosen != "fixed"]
 
 
 def embedded(value: Any) -> str:
@@ -82,8 +84,9 @@ def _band(found: Band) -> dict[str, list[float]]:
     }
 
 
-def _run(record: RunRecord, records: Sequence[RunRecord], spectra: Spectra) -> dict[str, Any]:
+def _run(record: RunRecord) -> dict[str, Any]:
     """One run, with the start as epoch 0 of every curve."""
+    spectra = record.spectra or Spectra()
     points, bounds = dict(points_of(record, "parameters")), dict(points_of(record, "interval"))
     chosen = None if record.epoch is None else record.epoch + 1
     if chosen is not None:
@@ -94,7 +97,7 @@ def _run(record: RunRecord, records: Sequence[RunRecord], spectra: Spectra) -> d
     intervals = None
     if bounds:
         layers = range(len(record.start))
-        at_start = [interval_at_start(record, layer, records) for layer in layers]
+        at_start = [interval_at_start(record, layer) for layer in layers]
         intervals = [at_start, *(bounds.get(epoch) for epoch, _ in shown)]
     return {
         "operator": record.spec.operator,

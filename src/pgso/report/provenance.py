@@ -1,16 +1,38 @@
 """What was run: the choices, the versions, the seconds, and how to have it again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 
 from pgso.records import RunRecord, RunSpec
 from pgso.report.grid import Grid
 from pgso.report.labels import LABELS, plain
+from pgso.report.series import by_operator
 from pgso.report.tables import NONE
 
 
-def provenance_grids(records: Sequence[RunRecord]) -> list[Grid]:
-    """Three tables: the runs, the choices they share, the software."""
-    return [_runs(records), _choices(records), _versions(records)]
+def provenance_grids(
+    records: Sequence[RunRecord], links: Mapping[str, str] | None = None
+) -> list[Grid]:
+    """Three tables: the runs, the choices they share, the software.
+
+    Args:
+        records: Runs of one setting.
+        links: Addresses of records, by key.
+    """
+    return [_runs(records, links or {}), _choices(records), _versions(records)]
+
+
+def chosen_epochs_grid(records: Sequence[RunRecord]) -> Grid:
+    """Which epoch validation chose: a row an operator."""
+    rows = []
+    for name, group in by_operator(records, LABELS).items():
+        epochs = sorted(run.epoch + 1 for run in group if run.epoch is not None)
+        if epochs:
+            middle = f"{median(epochs):g}"
+            ends = f"{epochs[0]} to {epochs[-1]}"
+            rows.append((LABELS[name], middle, ends, str(group[0].spec.epochs)))
+    header = ("operator", "chosen epoch (median)", "earliest to latest", "epochs trained")
+    return Grid("Chosen epochs", header, tuple(rows), "Chosen on validation, counted from 1.")
 
 
 def python_code(records: Sequence[RunRecord]) -> str:
@@ -29,7 +51,7 @@ def python_code(records: Sequence[RunRecord]) -> str:
     )
 
 
-def _runs(records: Sequence[RunRecord]) -> Grid:
+def _runs(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
     order = list(LABELS)
     runs = sorted(records, key=lambda run: (order.index(run.spec.operator), run.spec.seed))
     return Grid(
@@ -49,6 +71,7 @@ def _runs(records: Sequence[RunRecord]) -> Grid:
             for run in runs
         ),
         caption="The key is the name of the run's record. Epochs are counted from 1.",
+        links=links,
     )
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.algebra import Polynomial, Scaled, Sum, is_multiple_of_identity
-from pgso.gso.operator import NodeShift, ShiftOperator
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError

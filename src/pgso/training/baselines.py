@@ -2,13 +2,15 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
 from pgso.data import Task
 from pgso.data.arrays import Array
+from pgso.data.description import is_identity
+from pgso.records.data import BaselineRecord
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
@@ -17,16 +19,7 @@ STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
-class Baseline(NamedTuple):
-    """A model that a network should be better than."""
-
-    name: str  # guess, features or graph
-    label: str  # for tables
-    val: float | None
-    test: float | None
-
-
-def baselines(task: Task) -> tuple[Baseline, ...]:
+def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     """Those that a task has. Links and several labels each have none so far.
 
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
@@ -40,10 +33,10 @@ def baselines(task: Task) -> tuple[Baseline, ...]:
         return tuple(_scored(task))
 
 
-def _scored(task: Task) -> Iterator[Baseline]:
+def _scored(task: Task) -> Iterator[BaselineRecord]:
     is_class = task.answer == "class"
     yield _baseline(task, GUESS, "most frequent class" if is_class else "mean", _guess(task))
-    x = None if _is_identity(task) else _columns(task)
+    x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
     if x is not None and work <= MOST_WORK:
         name = "logistic regression" if is_class else "ridge regression"
@@ -58,11 +51,12 @@ def _scored(task: Task) -> Iterator[Baseline]:
         yield _baseline(task, GRAPH, "neighbours' labels, no features", _spread(task))
 
 
-def _baseline(task: Task, name: str, label: str, out: Array) -> Baseline:
+def _baseline(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
     def score(part: torch.Tensor) -> float | None:
         return task.objective.score(out[part.numpy()], task.y[part].numpy()) if len(part) else None
 
-    return Baseline(name, label, score(task.val), score(task.test))
+    val, test = score(task.val), score(task.test)
+    return BaselineRecord(name=name, label=label, val=val, test=test)
 
 
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; numbers: as they are
@@ -76,16 +70,6 @@ def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; numb
 def _guess(task: Task) -> Array:  # (items, outputs)
     known = _one_hot(task)[task.train.numpy()]
     return np.tile(np.nanmean(known, axis=0), (len(task.y), 1))
-
-
-def _is_identity(task: Task) -> bool:
-    """Whether a column is a node's own: what was not trained on has only zeros."""
-    x = task.x
-    if task.kind == "graph" or x.shape[0] != x.shape[1]:
-        return False
-    x = x.to_sparse_csr() if x.layout == torch.strided else x
-    n = len(x)
-    return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
@@ -139,7 +123,8 @@ def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to be compared with
         model = LogisticRegression(C=1 / penalty, max_iter=200).fit(x[train], y[train])
-    out[:, model.classes_] = model.predict_log_proba(x).clip(min=-1e3)
+    with np.errstate(divide="ignore"):  # a probability of 0
+        out[:, model.classes_] = model.predict_log_proba(x).clip(min=-1e3)
     return out
 
 

@@ -20,6 +20,7 @@ from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 from pgso.records.numerics import NUMERICS, UNSAID
 from pgso.records.store import write_atomically
+from pgso.training.evaluation import evaluate
 from pgso.training.residuals import residual_quantiles
 from pgso.training.session import Session, assign, tensors_of
 
@@ -102,8 +103,17 @@ def save_model(path: Path, session: Session) -> None:
         "objective": task.metric,
         "scale": None if scale is None else scale.as_dict(),
         "residuals": residual_quantiles(session),
+        "calibration": _calibration(session),
     }
     _write(path, session.best_weights, header)
+
+
+def _calibration(session: Session) -> dict[str, float] | None:
+    """The temperature of a classifier, and its calibration error on test before and after."""
+    evaluation = evaluate(session)
+    if evaluation is None or evaluation.calibration is None:
+        return None
+    return evaluation.calibration.model_dump(include={"temperature", "error_before", "error_after"})
 
 
 def take_best(session: Session) -> Model:

@@ -1,12 +1,13 @@
 """Curves of a run: loss, scores, S and certified intervals of every epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from pgso.graph import Graph
+from pgso.gso.module import PGSO
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum.interval import gershgorin_interval
 
@@ -49,6 +50,21 @@ class Curves:
             by_operator = [certified_ends(self.graph, values) for values in waiting]
             self._values["interval"] += [list(ends) for ends in zip(*by_operator, strict=True)]
         return self._values
+
+
+def is_certifiable(operators: Iterable[PGSO]) -> bool:
+    """Whether Theorem 2 speaks about them: with an S per node eigenvalues need not be real."""
+    return all(
+        gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
+        for gso in operators
+    )
+
+
+def certified_now(operators: Sequence[PGSO], graph: Graph) -> tuple[tuple[float, float], ...]:
+    """The certified interval of each operator as it is now; empty where nothing is certified."""
+    if not graph.is_undirected or not is_certifiable(operators):
+        return ()
+    return tuple(certified_ends(graph, [gso.S.detach().cpu()])[0] for gso in operators)
 
 
 def seven_numbers(S: Tensor) -> SevenNumbers:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from pgso.data.arrays import Array
 from pgso.data.load import task_of
 from pgso.graph import Graph
-from pgso.records import RunRecord
+from pgso.records import RunRecord, Store
 from pgso.records.spec import SevenNumbers
+from pgso.records.spectra import Density, DensityAtEpoch, Spectra, Subgraph, without_spectra
 from pgso.spectrum import density
 from pgso.training.base import on_base
 
@@ -21,49 +22,66 @@ FRAMES = 12  # densities along a run
 POINTS = 300  # of a density: as many as its 200 moments can tell apart
 SHOWN = 40  # nodes of the heat map
 
-Spectrum = Callable[[SevenNumbers], dict[str, list[float]]]
+Spectrum = Callable[[SevenNumbers], Density]
 
 
-def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> dict[str, Any]:
-    """What the report shows of the first seed's records, by the key of their spec.
+def complete_spectra(
+    records: Sequence[RunRecord], store: Store, root: str | Path | None = None
+) -> list[RunRecord]:
+    """The records, with the spectra that a page shows; what is computed is stored with them."""
+    spectra = spectra_of(records, root)
+    complete = []
+    for record in records:
+        if record.spec.key in spectra:
+            record = record.model_copy(update={"spectra": spectra[record.spec.key]})
+            store.put(record)
+        complete.append(record)
+    return complete
 
-    A directed graph has entries to show but no density; an S that differs from node to node has
-    neither, since a record holds its mean only.
+
+def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> dict[str, Spectra]:
+    """What a page shows of the first seed's records and they do not have, by their spec's key.
+
+    A directed graph has entries to show but no density.
     """
-    finished = [run for run in records if run.status == "done" and run.spec.shape == "scalar"]
-    if not finished:
+    shown = without_spectra(records)
+    if not shown:
         return {}
-    first = min(record.spec.seed for record in finished)
-    spec = finished[0].spec
-    task = on_base(task_of(spec.but(seed=first), root), spec.base)
+    spec = shown[0].spec
+    task = on_base(task_of(spec, root), spec.base)
     graph = task.graph
-    shown = [record for record in finished if record.spec.seed == first]
-    subgraph = surroundings(graph)
     directed = not graph.is_undirected
     if directed and any("@" in term for term in spec.terms or ()):
-        return {}  # the page's entries are of one direction, normalised by its degrees
+        # The page's entries are of one direction, normalised by its degrees.
+        return {record.spec.key: Spectra() for record in shown}
+    subgraph = surroundings(graph)
     if directed or graph.num_nodes > LARGEST:
-        return {record.spec.key: {"subgraph": subgraph} for record in shown}
-    known: dict[SevenNumbers, dict[str, list[float]]] = {}
+        return {record.spec.key: Spectra(subgraph=subgraph) for record in shown}
+    known: dict[SevenNumbers, Density] = {}
 
-    def spectrum(S: SevenNumbers) -> dict[str, list[float]]:
+    def spectrum(S: SevenNumbers) -> Density:
         if S not in known:
-            found = density(graph, S, num_points=POINTS)
-            known[S] = {"grid": found.grid.tolist(), "density": found.density.tolist()}
+            values = density(graph, S, num_points=POINTS)
+            known[S] = Density(grid=_short(values.grid), density=_short(values.density))
         return known[S]
 
     return {
-        record.spec.key: {
-            "start": [spectrum(S) for S in record.start],
-            "learned": [spectrum(S) for S in record.parameters],
-            "by_epoch": _frames(record, spectrum) if graph.num_edges <= MOST_EDGES else [],
-            "subgraph": subgraph,
-        }
+        record.spec.key: Spectra(
+            start=[spectrum(S) for S in record.start],
+            learned=[spectrum(S) for S in record.parameters],
+            by_epoch=_frames(record, spectrum) if graph.num_edges <= MOST_EDGES else [],
+            subgraph=subgraph,
+        )
         for record in shown
     }
 
 
-def surroundings(graph: Graph, size: int = SHOWN) -> dict[str, Any]:
+def _short(values: Array) -> list[float]:
+    """Eight digits: more than a page can show, in half of the room."""
+    return [float(f"{value:.8g}") for value in values.tolist()]
+
+
+def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
     """A ball around a well-connected node, nearest nodes first: A on it, and its degrees.
 
     The centre has at most a quarter as many neighbours as there is room for: a hub would show a
@@ -90,7 +108,7 @@ def surroundings(graph: Graph, size: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _frames(record: RunRecord, spectrum: Spectrum) -> list[dict[str, Any]]:
+def _frames(record: RunRecord, spectrum: Spectrum) -> list[DensityAtEpoch]:
     """Densities at equal distances in time, for the slider to move through."""
     if record.spec.operator == "fixed":
         return []
@@ -98,7 +116,7 @@ def _frames(record: RunRecord, spectrum: Spectrum) -> list[dict[str, Any]]:
     epochs = record.curves.get("epoch", range(len(curve)))
     places = sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)})
     return [
-        {"epoch": epochs[place], "operator": layer, **spectrum(tuple(S))}
+        DensityAtEpoch(**spectrum(tuple(S)), epoch=epochs[place], operator=layer)
         for place in places
         if curve
         for layer, S in enumerate(curve[place])

@@ -30,7 +30,8 @@ def prediction_table(
     Where the task has answers, there are columns ``label``, or ``true NAME`` of numbers. Where it
     is the one that the model was trained on, ``split`` says who was trained on.
 
-    Classes: the most probable one, how probable it is, and the probability of every class. Labels:
+    Classes: the most probable one, how probable it is, and the probability of every class,
+    calibrated by the temperature that was fitted on validation. Labels:
     those above one half, and the probability of each. Numbers: the prediction and an interval that
     90 % of the validation targets lie in.
     """
@@ -49,17 +50,26 @@ def _said(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[l
     columns = [f"p({name})" for name in names]
     if answer == "labels":
         return ["id", "prediction", *columns], _labels(names, out.sigmoid(), ids)
-    return ["id", "prediction", "probability", *columns], _classes(names, out.softmax(dim=1), ids)
+    temperature = calibration_of(header).get("temperature", 1.0)
+    probabilities = (out / temperature).softmax(dim=1)
+    return ["id", "prediction", "probability", *columns], _classes(names, probabilities, ids)
 
 
-def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[str]]]:
+def calibration_of(header: Mapping[str, Any]) -> dict[str, float]:
+    """The temperature of a saved model, and its calibration error before and after; or nothing."""
+    stored = header.get("calibration") or {}
+    numbers = {name: float(value) for name, value in stored.items()}
+    return numbers if math.isfinite(numbers.get("temperature", 0.0)) and numbers else {}
+
+
+def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
     items = len(task.y)
     columns: list[str] = []
-    cells: list[list[str]] = []
+    cells: list[list[Any]] = []
     if task.targets:
         columns += [f"true {name}" for name in task.targets]
         numbers = task.y.T.tolist()
-        cells += [["" if math.isnan(v) else f"{v:.6g}" for v in column] for column in numbers]
+        cells += [[None if math.isnan(v) else v for v in column] for column in numbers]
     elif task.answer == "labels" and task.classes:
         chosen = (task.y == 1).tolist()
         names = [[n for n, yes in zip(task.classes, row, strict=True) if yes] for row in chosen]
@@ -81,13 +91,13 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[str]]]:
 def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
     place = probabilities.argmax(dim=1).tolist()
     for name, chosen, row in zip(ids, place, probabilities.tolist(), strict=True):
-        yield [name, names[chosen], f"{row[chosen]:.6f}", *(f"{p:.6f}" for p in row)]
+        yield [name, names[chosen], row[chosen], *row]
 
 
 def _labels(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
     for name, row in zip(ids, probabilities.tolist(), strict=True):
         chosen = [label for label, p in zip(names, row, strict=True) if p > 0.5]
-        yield [name, ";".join(chosen), *(f"{p:.6f}" for p in row)]
+        yield [name, ";".join(chosen), *row]
 
 
 def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:
@@ -104,9 +114,7 @@ def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tupl
         c for name in names for c in (name, f"{name} low {percent}", f"{name} high {percent}")
     ]
     table = torch.stack([value, low, high], dim=2).flatten(1).tolist()
-    rows = (
-        [name, *(f"{number:.6g}" for number in row)] for name, row in zip(ids, table, strict=True)
-    )
+    rows = ([name, *row] for name, row in zip(ids, table, strict=True))
     return ["id", *columns], rows
 
 
@@ -135,7 +143,7 @@ def most_probable_links(
             order = best.argsort(descending=True, stable=True)[:count]
             best, pairs = best[order], pairs[order]
     rows = (
-        [ids[source], ids[target], f"{p:.6f}"]
+        [ids[source], ids[target], p]
         for (source, target), p in zip(pairs.tolist(), best.sigmoid().tolist(), strict=True)
     )
     return ["source", "target", "probability"], rows

@@ -11,6 +11,7 @@ from pgso.data.own.table import Row, check_widths, read_rows
 from pgso.errors import InputError
 
 NODE = ("node", "id", "node_id")  # how the column of names is recognised
+ITEM = (*NODE, "graph", "graph_id")
 
 
 class Targets(NamedTuple):
@@ -45,7 +46,7 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     named = starts
     if header is not None:
         several = len(header.cells) > 1
-        named = header.cells[0].lower() in NODE or (several and _names_nodes(body, ends))
+        named = header.cells[0].lower() in ITEM or (several and _names_nodes(body, ends))
     if header is None and len(rows[0].cells) > 1 + named:
         raise rows[0].error(
             "several columns need a header: node, and the name of each target, "

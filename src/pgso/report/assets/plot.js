@@ -53,6 +53,7 @@ function fitted(values, ratio = 0.06) {
 
 // spec: x, y: {label, ticks?, domain?, whole?: ticks at whole numbers only}; axis: "x" or "y", the one that is zoomed and read along;
 // series: [{name, colour, dash, points: [[x, y]], band: [[x, low, high]], dots, hidden}];
+// dots: "only" draws points without a line; marks: [{x, colour}], thin lines;
 // means: [{x, mean, low, high, colour}]; shade: [from, to]; rug: [x]; cursor: x; onPick(x).
 class Plot {
   constructor(host) {
@@ -181,6 +182,9 @@ class Plot {
       const box = shape("rect", { class: "band", x: from, width: Math.max(to - from, 1), y: MARGIN.top, height: frame.bottom - MARGIN.top }, area);
       box.style.fill = `var(${spec.shadeColour})`;
     }
+    for (const { x, colour } of spec.marks || []) {
+      shape("line", { class: "mark", x1: this.x(x), x2: this.x(x), y1: MARGIN.top, y2: frame.bottom }, area, colour);
+    }
     for (const value of spec.rug || []) {
       shape("line", { class: "rug", x1: this.x(value), x2: this.x(value), y1: frame.bottom - 14, y2: frame.bottom }, area);
     }
@@ -196,9 +200,9 @@ class Plot {
     }
     const points = each.points.filter((point) => point[1] !== null);
     const path = points.map(([x, y], k) => `${k ? "L" : "M"}${this.x(x).toFixed(2)} ${this.y(y).toFixed(2)}`).join("");
-    if (path) shape("path", { class: "curve", d: path, "stroke-dasharray": each.dash || "", "stroke-width": each.width || 2 }, group, each.colour);
+    if (path && each.dots !== "only") shape("path", { class: "curve", d: path, "stroke-dasharray": each.dash || "", "stroke-width": each.width || 2 }, group, each.colour);
     for (const [x, y] of each.dots || points.length === 1 ? points : []) {
-      const dot = shape("circle", { cx: this.x(x), cy: this.y(y), r: 4 }, group);
+      const dot = shape("circle", { class: "dot", cx: this.x(x), cy: this.y(y), r: each.dots === "only" ? 3 : 4 }, group);
       dot.style.fill = `var(${each.colour})`;
     }
   }

@@ -41,6 +41,7 @@ function drawCurves() {
       axis: "x",
       x: EPOCHS,
       y: { label: name === "loss" ? "loss" : DATA.metric },
+      marks: DATA.chosen.flatMap(({ operator, epochs }) => epochs.map((x) => ({ x, colour: `--${operator}` }))),
       series: Object.entries(curves).map(([operator, curve]) => ({
         name: DATA.labels[operator], colour: `--${operator}`,
         points: curve.epochs.map((epoch, k) => [epoch, curve.mean[k]]),
@@ -48,6 +49,61 @@ function drawCurves() {
       })),
     });
   }
+}
+
+// Of a dashed line that answers should lie on.
+function diagonal(name, from, to) {
+  return { name, colour: "--quiet", dash: "4 4", width: 1, points: [[from, from], [to, to]] };
+}
+
+function drawEvaluation() {
+  const { grid, roc, precision, share, reliability, scatter } = DATA.evaluation;
+  const curves = (found) => Object.entries(found).map(([operator, values]) => ({
+    name: DATA.labels[operator], colour: `--${operator}`, points: values.map((value, k) => [grid[k], value]),
+  }));
+  const unit = (label) => ({ label, domain: [-0.02, 1.02] });
+  plotIn("roc")?.draw({
+    axis: "x", x: unit("false positive rate"), y: unit("recall"), series: [...curves(roc), diagonal("chance", 0, 1)],
+  });
+  plotIn("precision")?.draw({
+    axis: "x", x: unit("recall"), y: unit("precision"),
+    series: [...curves(precision), { name: "chance", colour: "--quiet", dash: "4 4", width: 1, points: [[0, share], [1, share]] }],
+  });
+  plotIn("reliability")?.draw({
+    axis: "x", x: unit("confidence"), y: unit("share that is right"),
+    series: [
+      ...Object.entries(reliability).map(([operator, points]) => ({ name: DATA.labels[operator], colour: `--${operator}`, dots: true, points })),
+      diagonal("as sure as right", 0, 1),
+    ],
+  });
+  for (let k = 0; find(`scatter-${k}`); k++) {
+    const series = Object.entries(scatter).map(([operator, targets]) => ({
+      name: DATA.labels[operator], colour: `--${operator}`, dots: "only", points: targets[k].points,
+    }));
+    const truths = series.flatMap((each) => each.points.map((point) => point[0]));
+    plotIn(`scatter-${k}`).draw({
+      axis: "x", x: { label: "true" }, y: { label: "predicted" },
+      series: [...series, diagonal("predicted = true", Math.min(...truths), Math.max(...truths))],
+    });
+  }
+}
+
+function shadeConfusion() {
+  for (const table of document.querySelectorAll("[id^='confusion-'] table")) {
+    for (const row of table.tBodies[0].rows) {
+      const cells = [...row.cells].slice(1, -1), counts = cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
+      const total = counts.reduce((sum, count) => sum + count, 0) || 1;
+      cells.forEach((cell, k) => {
+        const colour = k === row.sectionRowIndex ? "--positive" : "--negative";
+        cell.style.background = `color-mix(in srgb, var(${colour}) ${Math.round((55 * counts[k]) / total)}%, transparent)`;
+      });
+    }
+  }
+}
+
+function showPlotNumbers(details) {
+  while (details.children.length > 1) details.lastChild.remove();
+  if (details.open) details.append(plots[details.dataset.plot].table());
 }
 
 class Explorer {
@@ -64,9 +120,6 @@ class Explorer {
     find("heat")?.addEventListener("pointermove", (event) => this.readHeat(event));
     find("heat")?.addEventListener("keydown", (event) => this.stepHeat(event));
     find("heat-numbers")?.addEventListener("toggle", () => this.showHeatNumbers());
-    for (const details of document.querySelectorAll(".js-table")) {
-      details.addEventListener("toggle", () => this.showNumbers(details));
-    }
     this.changeOperator();
   }
 
@@ -91,6 +144,7 @@ class Explorer {
     this.go(this.run.chosen ?? this.run.epochs.at(-1), true);
   }
 
+  get marks() { return this.run.chosen === null ? [] : [{ x: this.run.chosen, colour: "--quiet" }]; }
   get layer() { return Number(find("layer").value); }
   get place() { return Number(this.slider.value); }
   get epoch() { return this.run.epochs[this.place]; }
@@ -125,12 +179,12 @@ class Explorer {
     this.drawTrajectory();
     this.drawSupport();
     this.show();
-    for (const details of document.querySelectorAll(".js-table[open]")) this.showNumbers(details);
+    for (const details of document.querySelectorAll("#explorer .js-table[open]")) showPlotNumbers(details);
   }
 
   drawTrajectory() {
     plotIn("trajectory").draw({
-      axis: "x", height: 320, x: EPOCHS, y: { label: "value" },
+      axis: "x", height: 320, x: EPOCHS, y: { label: "value" }, marks: this.marks,
       cursor: this.epoch, onPick: (epoch) => this.go(epoch),
       series: NAMES.map((name, k) => ({
         name, colour: STYLES[name][0], dash: STYLES[name][1],
@@ -147,11 +201,11 @@ class Explorer {
     find("support-panel").hidden = !known.length;
     const colour = `--${this.run.operator}`;
     const end = (name, k) => ({ name, colour, quiet: true, points: known.map(([epoch, bounds]) => [epoch, bounds[k]]) });
-    const low = end("lowest λ", 0);
+    const low = end("lower bound", 0);
     low.band = known.map(([epoch, bounds]) => [epoch, ...bounds]);
     plot.draw({
-      axis: "x", x: EPOCHS, y: { label: "eigenvalues" }, cursor: this.epoch,
-      onPick: (epoch) => this.go(epoch), series: [low, end("highest λ", 1)],
+      axis: "x", x: EPOCHS, y: { label: "bounds of eigenvalues" }, marks: this.marks, cursor: this.epoch,
+      onPick: (epoch) => this.go(epoch), series: [low, end("upper bound", 1)],
     });
   }
 
@@ -172,7 +226,7 @@ class Explorer {
     const chosen = this.run.chosen === null ? null : this.parametersAt(this.placeOf(this.run.chosen));
     const rows = NAMES.map((name, k) => this.valueRow(name, [this.parametersAt(0)[k], S[k], chosen?.[k]]));
     const places = [0, this.place, this.run.chosen === null ? null : this.placeOf(this.run.chosen)];
-    ["lowest λ", "highest λ"].slice(0, this.run.intervals ? 2 : 0).forEach((name, end) => {
+    ["lower bound", "upper bound"].slice(0, this.run.intervals ? 2 : 0).forEach((name, end) => {
       rows.push(this.valueRow(name, places.map((place) => (place === null ? null : this.intervalAt(place)?.[end]))));
     });
     find("values").tBodies[0].replaceChildren(...rows);
@@ -268,11 +322,6 @@ class Explorer {
       y: { label: series.length ? "density" : "", ...(series.length ? {} : { domain: [0, 1], ticks: [] }) },
     });
   }
-
-  showNumbers(details) {
-    while (details.children.length > 1) details.lastChild.remove();
-    if (details.open) details.append(plots[details.dataset.plot].table());
-  }
 }
 
 // A number with so many digits and a real minus; 0 has none.
@@ -309,4 +358,9 @@ function followTheme(explorer) {
 
 drawScores();
 drawCurves();
+drawEvaluation();
+shadeConfusion();
+for (const details of document.querySelectorAll(".js-table")) {
+  details.addEventListener("toggle", () => showPlotNumbers(details));
+}
 followTheme(DATA.runs.length ? new Explorer() : null);

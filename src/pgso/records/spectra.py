@@ -1,6 +1,15 @@
-"""What a report may be given besides records: spectra and a sub-graph, computed elsewhere."""
+"""Spectra of a run's operators and a piece of its graph, as they stand in its record."""
 
-from typing import NotRequired, TypedDict
+from collections.abc import Iterable
+from typing import (
+    TYPE_CHECKING,
+    NotRequired,  # pydantic needs this one before 3.12
+)
+
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from pgso.records.record import RunRecord
 
 
 class Density(TypedDict):
@@ -32,3 +41,13 @@ class Spectra(TypedDict, total=False):
     learned: list[Density]  # one per operator, at the chosen epoch
     by_epoch: list[DensityAtEpoch]
     subgraph: Subgraph
+
+
+def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
+    """Runs of the first seed that a page would show spectra of, and that have none yet.
+
+    An S that differs from node to node has no spectrum here: a record holds its mean only.
+    """
+    finished = [run for run in records if run.status == "done" and run.spec.shape == "scalar"]
+    first = min((run.spec.seed for run in finished), default=0)
+    return [run for run in finished if run.spec.seed == first and run.spectra is None]

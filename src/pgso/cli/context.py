@@ -1,0 +1,42 @@
+"""What a page shows besides runs: data, baselines, spectra; read, or computed once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pgso.cli.terminal import Console
+from pgso.records import RunRecord, Store
+from pgso.records.data import DataRecord
+from pgso.records.spectra import without_spectra
+
+
+def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[DataRecord]:
+    """What is known about the data of some runs, one per seed; torch is loaded only to compute."""
+    specs = {record.spec.seed: record.spec for record in records}
+    stored = [store.data(spec) for spec in specs.values()]
+    complete = [record for record in stored if record is not None]
+    if len(complete) < len(stored):
+        from pgso.training.data_records import complete_data_records
+
+        complete = list(complete_data_records(specs.values(), store, data).values())
+    return complete
+
+
+def with_spectra(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[RunRecord]:
+    """The records with what a page shows of their operators; torch is loaded only to compute."""
+    if not without_spectra(records):
+        return list(records)
+    from pgso.training.densities import complete_spectra
+
+    return complete_spectra(records, store, data)
+
+
+def show_doubts(console: Console, records: Sequence[RunRecord], data: Sequence[DataRecord]) -> None:
+    """Print what a network must beat, and what speaks against the result."""
+    from pgso.report.baselines import baselines_grid
+    from pgso.report.doubts import doubts
+
+    baselines = baselines_grid(data, records[0].objective)
+    if baselines.rows:
+        console.print(baselines.to_rich())
+    for doubt in doubts(records, data):
+        console.print(f"Note: {doubt}.", soft_wrap=True, style="bold")

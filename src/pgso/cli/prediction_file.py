@@ -1,0 +1,94 @@
+"""A table of predictions as CSV, Parquet or JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pgso.errors import InputError
+from pgso.records.store import write_atomically
+
+Rows = list[list[Any]]
+
+
+def check_format(path: Path) -> None:
+    """Refuse Parquet, before the work, where nothing can write it."""
+    if path.suffix.lower() != ".parquet":
+        return
+    try:
+        import pyarrow.parquet  # type: ignore[import-not-found]  # noqa: F401
+    except ImportError:
+        raise InputError(
+            f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
+        ) from None
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Rows) -> None:
+    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        write_atomically(path, _parquet(columns, rows))
+    elif ending == ".json":
+        write_atomically(path, json.dumps(as_dicts(columns, rows), ensure_ascii=False) + "\n")
+    else:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([[_written(cell) for cell in row] for row in rows])
+        write_atomically(path, text.getvalue())
+
+
+def as_dicts(columns: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
+    """One dictionary a row; null where there is no number, since JSON has no NaN."""
+    return [
+        {name: None if cell != cell else cell for name, cell in zip(columns, row, strict=True)}
+        for row in rows
+    ]
+
+
+def ranked(columns: list[str], rows: Rows, by: str) -> tuple[list[str], Rows]:
+    """The rows by a column, largest first, with a column ``rank``.
+
+    Args:
+        columns: Their names.
+        rows: What to sort; rows without a number come last.
+        by: A class (then by its probability) or a column of numbers.
+
+    Example:
+        >>> ranked(["id", "p(yes)"], [["a", 0.2], ["b", 0.9]], "yes")
+        (['rank', 'id', 'p(yes)'], [[1, 'b', 0.9], [2, 'a', 0.2]])
+    """
+    numbers = [name for c, name in enumerate(columns) if any(_is_number(row[c]) for row in rows)]
+    name = next((each for each in (f"p({by})", by) if each in numbers), None)
+    if name is None and rows:
+        classes = [each[2:-1] for each in numbers if each.startswith("p(")]
+        others = [each for each in numbers if not each.startswith("p(")]
+        known = ", ".join([*classes, *others])
+        raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {known}")
+    place = columns.index(name) if name is not None else 0
+
+    def last_without(row: list[Any]) -> float:
+        return -row[place] if _is_number(row[place]) else float("inf")
+
+    order = sorted(rows, key=last_without)
+    return ["rank", *columns], [[k + 1, *row] for k, row in enumerate(order)]
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, float) and cell == cell
+
+
+def _written(cell: Any) -> Any:
+    return f"{cell:.6g}" if isinstance(cell, float) else "" if cell is None else cell
+
+
+def _parquet(columns: Sequence[str], rows: Rows) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    values = {name: [row[c] for row in rows] for c, name in enumerate(columns)}
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(values), buffer)
+    return buffer.getvalue()

@@ -1,0 +1,205 @@
+"""A task in numbers: what a reader wants to know before any score."""
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from torch import Tensor
+
+from pgso.data.arrays import Array
+from pgso.data.task import Task
+from pgso.graph import Graph
+from pgso.records import RunSpec
+from pgso.records.data import ClassCount, DataRecord, FeatureColumn, TargetRange, data_spec
+
+MOST_COLUMNS = 200  # of a user's table that are described one by one
+
+
+def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
+    """Counts, degrees, classes, splits and features; no scores.
+
+    Args:
+        task: The data.
+        spec: A run on them.
+        state: The fingerprint of the user's own files.
+    """
+    graph = task.graph
+    degree = graph.degree.double().numpy(force=True)
+    sizes = component_sizes(graph)
+    return DataRecord(
+        spec=data_spec(spec),
+        data=state,
+        metric=task.metric,
+        kind=task.kind,
+        answer=task.answer,
+        num_graphs=task.num_graphs,
+        num_nodes=task.num_nodes,
+        num_edges=task.num_edges,
+        is_directed=not graph.is_undirected,
+        is_weighted=graph.edge_weight is not None,
+        degree_min=float(degree.min(initial=np.inf)) if len(degree) else 0.0,
+        degree_median=float(np.median(degree)) if len(degree) else 0.0,
+        degree_mean=float(degree.mean()) if len(degree) else 0.0,
+        degree_max=float(degree.max()) if len(degree) else 0.0,
+        isolated=int((graph.neighbour_weight == 0).sum()),
+        components=len(sizes),
+        largest_component=int(sizes.max(initial=0)),
+        num_items=_num_items(task),
+        num_labelled=_num_labelled(task),
+        num_train=len(task.train),
+        num_val=len(task.val),
+        num_test=len(task.test),
+        classes=_classes(task),
+        targets=_targets(task),
+        adjusted_homophily=_homophily(task),
+        num_features=task.num_features,
+        features=_features(task),
+        largest_feature=_largest(task.x),
+        columns=_columns(task),
+    )
+
+
+def component_sizes(graph: Graph) -> Array:  # (components,)
+    """How many nodes each connected component has; the direction of edges does not count."""
+    source, target = graph.edge_index.numpy(force=True)
+    n = graph.num_nodes
+    matrix = coo_array((np.ones(len(source), dtype=bool), (source, target)), (n, n))
+    _, owner = connected_components(matrix, directed=False)
+    return np.bincount(owner)
+
+
+def homophily(graph: Graph, y: Tensor, labelled: Tensor, num_classes: int) -> float | None:
+    r"""Adjusted homophily: whether neighbours share their class more often than by chance.
+
+    .. math::
+        h = \frac{h_\text{edge} - \sum_k p_k^2}{1 - \sum_k p_k^2}
+
+    where :math:`h_\text{edge}` is the share of edges within a class and :math:`p_k` is class k's
+    share of the edges' ends.
+
+    Args:
+        graph: The graph.
+        y: A class per node.
+        labelled: Nodes whose class may be looked at; edges between others do not count.
+        num_classes: How many there are.
+
+    Returns:
+        h, or None without such edges or with ends of one class only.
+
+    Example:
+        >>> two_pairs = Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]))
+        >>> homophily(two_pairs, torch.tensor([0, 0, 1, 1]), torch.arange(4), 2)
+        1.0
+    """
+    known = torch.full((graph.num_nodes,), -1)
+    known[labelled] = y[labelled]
+    source, target = known[graph.edge_index]
+    is_known = (source >= 0) & (target >= 0)
+    source, target = source[is_known], target[is_known]
+    if len(source) == 0:
+        return None
+    ends = torch.bincount(torch.cat([source, target]), minlength=num_classes).double()
+    by_chance = float((ends / ends.sum()).square().sum())
+    if by_chance >= 1:
+        return None
+    return (float((source == target).double().mean()) - by_chance) / (1 - by_chance)
+
+
+def is_identity(task: Task) -> bool:
+    """Whether a column is a node's own: what was not trained on has only zeros."""
+    x = task.x
+    if task.kind == "graph" or x.shape[0] != x.shape[1]:
+        return False
+    x = x.to_sparse_csr() if x.layout == torch.strided else x
+    n = len(x)
+    return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
+
+
+def _homophily(task: Task) -> float | None:
+    """Of training and validation labels: test labels are not looked at before the test."""
+    if task.kind != "node" or task.answer != "class":
+        return None
+    labelled = torch.cat([task.train, task.val])
+    return homophily(task.graph, task.y, labelled, task.num_classes)
+
+
+def _num_items(task: Task) -> int:
+    if task.kind == "link":
+        return len(task.train) + len(task.val) + len(task.test)
+    return len(task.y)
+
+
+def _num_labelled(task: Task) -> int:
+    if task.kind == "link":
+        return _num_items(task)
+    if task.answer == "class":
+        return int((task.y >= 0).sum())
+    return int(task.y.isfinite().any(dim=1).sum())
+
+
+def _classes(task: Task) -> tuple[ClassCount, ...]:
+    if task.answer not in ("class", "labels"):
+        return ()
+    counts = {}
+    for name in ("train", "val", "test"):
+        y = task.y[getattr(task, name)]
+        if task.answer == "labels":
+            counts[name] = (y == 1).sum(dim=0).tolist()
+        else:
+            counts[name] = torch.bincount(y[y >= 0], minlength=task.num_classes).tolist()
+    return tuple(
+        ClassCount(name=name, **{part: counts[part][k] for part in counts})
+        for k, name in enumerate(task.classes)
+    )
+
+
+def _targets(task: Task) -> tuple[TargetRange, ...]:
+    if task.answer != "value":
+        return ()
+    ranges = []
+    for name, column in zip(task.targets, task.y.double().T, strict=True):
+        known = column[column.isfinite()]
+        low, mean, high = (
+            (float(known.min()), float(known.mean()), float(known.max()))
+            if len(known)
+            else (0.0, 0.0, 0.0)
+        )
+        ranges.append(TargetRange(name=name, known=len(known), low=low, mean=mean, high=high))
+    return tuple(ranges)
+
+
+def _features(task: Task) -> str:
+    if task.categories is not None:
+        return f"{len(task.categories)} columns of categories, embedded"
+    if task.preparation is not None and task.preparation.columns:
+        return f"prepared from a table of {len(task.preparation.columns)} columns"
+    if is_identity(task):
+        return "none: every node has a column of its own"
+    if task.x.layout == torch.strided:
+        return "numbers"
+    stored, cells = task.x.values().numel(), task.x.size(0) * task.x.size(1)
+    return f"numbers, of which {100 * stored / max(cells, 1):.1f} % are not 0"
+
+
+def _largest(x: Tensor) -> float:
+    values = x if x.layout == torch.strided else x.values()
+    if not values.numel():
+        return 0.0
+    low, high = values.aminmax()
+    return float(torch.maximum(low.abs(), high.abs()))
+
+
+def _columns(task: Task) -> tuple[FeatureColumn, ...]:
+    columns = (task.preparation and task.preparation.columns) or ()
+    place = {name: c for c, name in enumerate(task.columns or ())}
+
+    def missing(name: str) -> int:
+        at = place.get(f"{name}=(missing)")
+        if at is None or task.x.layout != torch.strided:
+            return 0
+        return int(task.x[:, at].sum())
+
+    return tuple(
+        FeatureColumn(name=c.name, kind=c.kind, missing=missing(c.name), became=c.became)
+        for c in columns[:MOST_COLUMNS]
+    )

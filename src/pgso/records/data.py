@@ -1,0 +1,129 @@
+"""What is known about the data of some runs, and what a model must beat on them."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from pgso.errors import InputError
+from pgso.records.numerics import Revised
+from pgso.records.spec import RunSpec
+
+
+class BaselineRecord(BaseModel):
+    """A model that a network should be better than."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str  # guess, features or graph
+    label: str  # for tables
+    val: float | None
+    test: float | None
+
+
+class ClassCount(BaseModel):
+    """A class or label, and how many examples each part of the split has of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    train: int
+    val: int
+    test: int
+
+
+class TargetRange(BaseModel):
+    """A number that is predicted, over all examples where it is known."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    known: int
+    low: float
+    mean: float
+    high: float
+
+
+class FeatureColumn(BaseModel):
+    """A column of the user's table."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    kind: str
+    missing: int  # cells without a value
+    became: str  # what was made of it
+
+
+class DataRecord(Revised, BaseModel):
+    """One dataset with one split: counts, and the scores of models that a network must beat."""
+
+    model_config = ConfigDict(frozen=True)
+
+    spec: RunSpec  # only what chooses the data differs from the defaults, see :func:`data_spec`
+    data: str | None = None  # the state of a user's own files
+    metric: str
+    kind: str  # node, graph or link
+    answer: str  # class, labels, value or link
+    num_graphs: int
+    num_nodes: int
+    num_edges: int  # directed, as stored
+    is_directed: bool
+    is_weighted: bool
+    degree_min: float
+    degree_median: float
+    degree_mean: float
+    degree_max: float
+    isolated: int
+    components: int
+    largest_component: int
+    num_items: int  # nodes, graphs or links that have, or could have, an answer
+    num_labelled: int
+    num_train: int
+    num_val: int
+    num_test: int
+    classes: tuple[ClassCount, ...] = ()
+    targets: tuple[TargetRange, ...] = ()
+    adjusted_homophily: float | None = None  # None: not classes of nodes, or one class only
+    num_features: int
+    features: str  # what they are, in words
+    largest_feature: float = 0.0  # the largest absolute value of x
+    columns: tuple[FeatureColumn, ...] = ()  # of a user's table
+    baselines: tuple[BaselineRecord, ...] = ()
+
+    @field_validator("spec", mode="before")
+    @classmethod
+    def _as_written(cls, spec: Any) -> Any:
+        """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
+        return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
+
+    def baseline(self, name: str) -> BaselineRecord | None:
+        """A baseline by its name, if the task has it."""
+        return next((entry for entry in self.baselines if entry.name == name), None)
+
+
+def data_spec(spec: RunSpec) -> RunSpec:
+    """The choices of a spec that choose its data.
+
+    Example:
+        >>> data_spec(RunSpec(dataset="karate", conv="gat", seed=3)).key == (
+        ...     data_spec(RunSpec(dataset="karate", operator="fixed", seed=3)).key
+        ... )
+        True
+    """
+    chosen: dict[str, Any] = {
+        name: getattr(spec, name)
+        for name in ("dataset", "seed", "data_options", "task", "objective")
+    }
+    return RunSpec(complete=True, **chosen)
+
+
+def read_data_record(path: str | Path) -> DataRecord:
+    """Read one; what is wrong with it is said in one sentence."""
+    try:
+        return DataRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no record of data at {path}") from None
+    except (OSError, ValueError) as error:
+        first = str(error).splitlines()[0][:200]
+        raise InputError(f"{path} is not a record of data: {first}") from None

@@ -1,0 +1,120 @@
+"""Does it work at all? What speaks against a result, in sentences, from records alone."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from pgso.objectives import OBJECTIVES, Objective
+from pgso.records import RunRecord
+from pgso.records.data import DataRecord
+from pgso.records.finding import FindingRecord
+from pgso.report.baselines import mean_baselines
+
+FEW = 10  # training examples of a class
+LARGE = 100.0  # a feature that makes training unstable, where others are near 1
+GUESS, FEATURES, GRAPH = "guess", "features", "graph"
+
+
+def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
+    """What to know before believing the scores of some runs; nothing if all is well.
+
+    Args:
+        records: Runs of one setting.
+        data: What is known about their data, one per seed.
+    """
+    done = [record for record in records if record.status == "done" and record.test is not None]
+    diverged = _of_divergence(records, data)
+    return [*_of_scores(done, data), *diverged, *_of_training(done), *_of_data(data)]
+
+
+def doubts_of_finding(finding: FindingRecord) -> list[str]:
+    """The same for what ``find`` keeps."""
+    best, data = finding.rung(finding.best), finding.data
+    if data is None:
+        return []
+    if best.test is None or finding.signal == "neither":  # the verdict says it then
+        return list(_of_data([data]))
+    objective = OBJECTIVES[finding.metric]
+    sentences = _not_better(objective.merit(best.test), [data], objective, "what find keeps")
+    return [*sentences, *_of_data([data])]
+
+
+def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
+    guesses = {
+        record.spec.seed: guess.test
+        for record in data
+        if (guess := record.baseline(GUESS)) is not None
+    }
+    if not records or not guesses:
+        return
+    objective = records[0].objective
+    by_operator: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        assert record.test is not None
+        by_operator[record.spec.operator].append(record.test)
+    best = max(objective.merit(fmean(scores)) for scores in by_operator.values())
+    says_classes = objective.answer == "class" and objective.name != "roc_auc"
+    if says_classes and all(run.test == guesses.get(run.spec.seed) for run in records):
+        yield "every model predicts one class: its scores are those of guessing it"
+        return
+    # A node's own columns get weights of their own in a residual network.
+    remedy = "pgso find" if records[0].spec.residual else "--set residual=true"
+    yield from _not_better(best, data, objective, "no network", remedy)
+
+
+def _not_better(
+    best: float, data: Sequence[DataRecord], objective: Objective, who: str, remedy: str = ""
+) -> Iterator[str]:
+    """The simplest baseline that is as good as the best model, in words."""
+    scores = {entry.name: entry.test for entry in mean_baselines(data)}
+
+    def is_as_good(name: str) -> bool:
+        score = scores.get(name)
+        return score is not None and best <= objective.merit(score)
+
+    def written(name: str) -> str:
+        return objective.written(scores[name])
+
+    if is_as_good(GUESS) and who == "no network":
+        yield f"no network is better than guessing ({written(GUESS)}): it has learned nothing"
+    elif is_as_good(GUESS):
+        yield f"{who} is no better than guessing ({written(GUESS)})"
+    elif is_as_good(FEATURES):
+        advice = f"; try {remedy}" if remedy else ""
+        yield f"a model without the graph does as well or better ({written(FEATURES)}){advice}"
+    elif is_as_good(GRAPH):
+        yield f"neighbours' labels without features do as well or better ({written(GRAPH)})"
+
+
+def _of_divergence(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
+    diverged = [record for record in records if record.status == "diverged"]
+    largest = max((record.largest_feature for record in data), default=0.0)
+    if diverged and largest > LARGE:
+        yield (
+            f"training diverged in {len(diverged)} of {len(records)} runs, and the largest feature "
+            f"is {largest:.3g}: give the columns mean 0 and standard deviation 1 (a features.csv "
+            'is, unless columns.json says "as is")'
+        )
+
+
+def _of_training(records: Sequence[RunRecord]) -> Iterator[str]:
+    last = [record for record in records if record.epoch == record.spec.epochs - 1]
+    if records and len(last) > len(records) / 2:
+        epochs = records[0].spec.epochs
+        yield (
+            f"the best epoch was the last one in {len(last)} of {len(records)} runs: validation "
+            f"was still rising; train longer with --epochs {4 * epochs}"
+        )
+
+
+def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
+    for record in data[:1]:
+        if record.answer != "class" or not record.classes:
+            return
+        rare = min(record.classes, key=lambda entry: entry.train)
+        if rare.train < FEW:
+            plural = "" if rare.train == 1 else "s"
+            yield (
+                f"the class {rare.name!r} has {rare.train} training example{plural}: its scores "
+                "are mostly luck"
+            )

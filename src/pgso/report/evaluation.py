@@ -1,0 +1,132 @@
+"""How models are right and wrong, over the seeds: tables, and numbers for plots."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pgso.records import RunRecord
+from pgso.records.evaluation import Bin, Calibration, Confusion, Detection
+from pgso.report.grid import Grid
+from pgso.report.labels import LABELS
+from pgso.report.series import by_operator
+
+GRID = [round(k / 50, 2) for k in range(51)]  # of recorded ROC and precision-recall curves
+
+
+def evaluation_plots(records: Sequence[RunRecord]) -> dict[str, Any]:
+    """Curves by operator: ROC, precision-recall, reliability, predicted against true."""
+    roc, precision, reliability, scatter = {}, {}, {}, {}
+    share = None
+    for name, runs in by_operator(records, LABELS).items():
+        found = [run.evaluation for run in runs if run.evaluation is not None]
+        detections = [entry.detection for entry in found if entry.detection is not None]
+        if detections:
+            share = float(np.mean([entry.share for entry in detections]))
+            roc[name] = _mean_curve(detections, "recall")
+            precision[name] = _mean_curve(detections, "precision")
+        bins = _summed([entry.calibration for entry in found if entry.calibration is not None])
+        if bins:
+            reliability[name] = [
+                [entry.confidence / entry.size, entry.right / entry.size]
+                for entry in bins
+                if entry.size
+            ]
+        if found and found[0].scatter:
+            scatter[name] = [
+                {"target": s.target, "points": list(zip(s.truth, s.predicted, strict=True))}
+                for s in found[0].scatter
+            ]
+    return {
+        "grid": GRID,
+        "roc": roc,
+        "precision": precision,
+        "share": share,
+        "reliability": reliability,
+        "scatter": scatter,
+    }
+
+
+def positive_class(records: Sequence[RunRecord]) -> str | None:
+    """The class that ROC curves are about, where there are two."""
+    for run in records:
+        if run.evaluation is not None and run.evaluation.detection is not None:
+            return run.evaluation.detection.positive
+    return None
+
+
+def confusion_grids(records: Sequence[RunRecord]) -> dict[str, Grid]:
+    """A table per operator: true classes by predicted ones, summed over the seeds."""
+    grids = {}
+    for name, runs in by_operator(records, LABELS).items():
+        tables = [
+            run.evaluation.confusion
+            for run in runs
+            if run.evaluation is not None and run.evaluation.confusion is not None
+        ]
+        if tables:
+            grids[name] = _confusion_grid(name, tables)
+    return grids
+
+
+def calibration_grid(records: Sequence[RunRecord]) -> Grid:
+    """Expected calibration error before and after a temperature, means over the seeds."""
+    rows = []
+    for name, runs in by_operator(records, LABELS).items():
+        found = _calibrations(runs)
+        if found:
+            before, after, T = (
+                float(np.mean([getattr(entry, field) for entry in found]))
+                for field in ("error_before", "error_after", "temperature")
+            )
+            rows.append((LABELS[name], f"{100 * before:.1f}", f"{T:.2f}", f"{100 * after:.1f}"))
+    return Grid(
+        title="Calibration error",
+        header=("operator", "as trained", "temperature", "calibrated"),
+        rows=tuple(rows),
+        caption=(
+            "In points: how far confidence and the share of right answers are apart, on test. The "
+            "temperature is fitted on validation; pgso predict applies it."
+        ),
+    )
+
+
+def _calibrations(runs: Sequence[RunRecord]) -> list[Calibration]:
+    found = [run.evaluation.calibration for run in runs if run.evaluation is not None]
+    return [entry for entry in found if entry is not None]
+
+
+def _confusion_grid(name: str, tables: Sequence[Confusion]) -> Grid:
+    classes = tables[0].classes
+    counts = np.sum([table.counts for table in tables], axis=0)
+    rows = tuple(
+        (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
+        for k, (label, row) in enumerate(zip(classes, counts, strict=True))
+    )
+    seeds = f", summed over {len(tables)} seeds" if len(tables) > 1 else ""
+    return Grid(
+        title=f"{LABELS[name]}: true class by predicted class",
+        header=("true", *classes, "right"),
+        rows=rows,
+        caption=f"Test examples{seeds}.",
+    )
+
+
+def _mean_curve(detections: Sequence[Detection], field: str) -> list[float]:
+    curve: list[float] = np.mean([getattr(entry, field) for entry in detections], axis=0).tolist()
+    return curve
+
+
+def _summed(calibrations: Sequence[Calibration]) -> list[Bin]:
+    """Bins of all seeds together, as the models were trained."""
+    if not calibrations:
+        return []
+    columns = zip(*(entry.before for entry in calibrations), strict=True)
+    return [
+        Bin(
+            sum(entry.size for entry in column),
+            sum(entry.confidence for entry in column),
+            sum(entry.right for entry in column),
+        )
+        for column in columns
+    ]

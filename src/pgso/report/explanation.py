@@ -1,0 +1,83 @@
+"""What matters, in tables."""
+
+from typing import NamedTuple
+
+from pgso.objectives import Objective
+from pgso.records.explanation import Explanation
+from pgso.report.grid import Grid
+from pgso.report.labels import plain, signed
+
+
+class Bar(NamedTuple):
+    """One importance in a picture: per cent of its width."""
+
+    name: str
+    text: str
+    left: float
+    width: float
+    low: float
+    high: float
+
+
+def features_grid(found: Explanation, objective: Objective) -> Grid:
+    """A row a column: what shuffling it costs on validation."""
+    largest = max((abs(entry.loss) for entry in found.features), default=0.0)
+    digits = objective.digits(objective.shown(largest)) + 1
+    rows = []
+    for entry in found.features:
+        loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
+        bounds = f"{plain(low, digits)} to {plain(high, digits)}"
+        surely = "yes" if entry.low > 0 else "no" if entry.high <= 0 else "unsure"
+        rows.append((entry.name, signed(loss, digits), bounds, surely))
+    of = f" (score: {objective.written(found.score)})" if found.score is not None else ""
+    left = f" {found.left_out:,} columns with small gradients were not shuffled."
+    unit = objective.unit if objective.unit == "points" else objective.label
+    return Grid(
+        title="Which columns matter",
+        header=("column", "costs", "95 % interval", "matters"),
+        rows=tuple(rows),
+        caption=(
+            f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
+            f"{unit}: mean of {found.repeats} shuffles and the interval over them. Columns that "
+            f"say the same share their importance.{left if found.left_out else ''}"
+        ),
+    )
+
+
+def edges_grid(found: Explanation) -> Grid:
+    """A row an edge: how much of it the predictions need."""
+    rows = tuple(
+        (e.source, e.target, f"{e.importance:.3f}", f"{e.low:.3f} to {e.high:.3f}")
+        for e in found.edges
+    )
+    return Grid(
+        title="Which edges matter",
+        header=("from", "to", "importance", "lowest to highest"),
+        rows=rows,
+        caption=(
+            f"For the predictions of {found.items}: 0 is an edge that is not needed, 1 one that "
+            f"is. By PyG's GNNExplainer, fitted {found.fits} times from different starts."
+        ),
+    )
+
+
+def feature_bars(found: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
+    """The same as a picture: bars from 0, with their intervals."""
+    shown = found.features[:most]
+    low = min([0.0, *(entry.low for entry in shown)])
+    span = (max([0.0, *(entry.high for entry in shown)]) - low) or 1.0
+
+    def across(value: float) -> float:
+        return round(100 * (value - low) / span, 2)
+
+    return [
+        Bar(
+            name=entry.name,
+            text=signed(objective.shown(entry.loss), 2),
+            left=min(across(0), across(entry.loss)),
+            width=abs(across(entry.loss) - across(0)),
+            low=across(entry.low),
+            high=across(entry.high),
+        )
+        for entry in shown
+    ]

@@ -1,0 +1,162 @@
+"""One page for a folder of runs: every finding, comparison, sweep and run, sortable and linked."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES
+from pgso.records import RunRecord, Store
+from pgso.records.comparison import FILE as COMPARISON
+from pgso.records.comparison import ComparisonRecord, read_comparison
+from pgso.records.data import DataRecord
+from pgso.records.finding import read_finding
+from pgso.records.store import write_atomically
+from pgso.records.sweep import FILE as SWEEP
+from pgso.records.sweep import read_sweep
+from pgso.report.finding import write_finding
+from pgso.report.grid import Grid
+from pgso.report.labels import LABELS
+from pgso.report.page import write_report
+from pgso.report.run_page import run_page_path
+from pgso.report.template import render
+
+FINDING = "finding.json"
+PAGE = "index.html"
+T = TypeVar("T")
+
+
+def write_overview(root: str | Path) -> Path | None:
+    """Draw the pages of findings and comparisons again, and ``index.html`` over all that is there.
+
+    Args:
+        root: A folder of runs, as ``--out`` names it.
+
+    Returns:
+        The path of ``index.html``; None where there is nothing to show.
+    """
+    folder = Path(root)
+    grids = [*_findings(folder), *_comparisons(folder), *_sweeps(folder), *_runs(folder)]
+    if not grids:
+        return None
+    page = render("overview.html.j2", ("overview.js",), grids=grids, heading=str(folder))
+    write_atomically(folder / PAGE, page)
+    return folder / PAGE
+
+
+def _read_all(root: Path, name: str, read: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
+    """What lies in folders of this one, newest first; what is damaged is left out."""
+    paths = sorted(root.glob(f"*/{name}"), key=lambda path: (-path.stat().st_mtime, str(path)))
+    for path in paths:
+        try:
+            yield path, read(path)
+        except InputError:
+            continue
+
+
+def _findings(root: Path) -> Iterator[Grid]:
+    rows, links = [], {}
+    for path, record in _read_all(root, FINDING, read_finding):
+        write_finding(record, path.parent)
+        objective, best = OBJECTIVES[record.metric], record.rung(record.best)
+        links[path.parent.name] = f"{path.parent.name}/report.html"
+        scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
+        where = (path.parent.name, record.dataset, str(record.seed), record.best)
+        rows.append((*where, objective.label, *scores, _day(path), record.verdict))
+    header = ("finding", "dataset", "split", "kept", "score", "leave-one-out", "validation", "test",
+              "made", "verdict")  # fmt: skip
+    if rows:
+        yield Grid("Findings", header, tuple(rows), "", links)
+
+
+def _comparisons(root: Path) -> Iterator[Grid]:
+    rows, links = [], {}
+    store = Store(root)
+    for path, record in _read_all(root, COMPARISON, read_comparison):
+        _draw_again(record, path.parent, store)
+        links[path.parent.name] = f"{path.parent.name}/report.html"
+        objective = OBJECTIVES[record.metric]
+        means = {entry["operator"]: entry for entry in record.scores["test"]["summaries"]}
+        cells = [
+            f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
+            if name in means
+            else ""
+            for name in ("fixed", "pgso", "mpgso")
+        ]
+        rivals = [entry.test for entry in record.baselines if entry.test is not None]
+        rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
+        seeds = str(max((entry["n"] for entry in means.values()), default=0))
+        said = "; ".join([record.verdict, *record.doubts])
+        where = (path.parent.name, record.dataset, record.conv, seeds, objective.label)
+        rows.append((*where, *cells, rival, _day(path), said))
+    header = ("comparison", "dataset", "conv", "seeds", "score", "fixed", "PGSO", "mPGSO",
+              "best baseline", "made", "verdict")  # fmt: skip
+    if rows:
+        yield Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
+
+
+def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
+    """The page of a comparison, if all that it showed is still there."""
+    runs = list(_of_keys(record.runs, store))
+    if len(runs) < len(record.runs):
+        return
+    data: dict[int, DataRecord] = {}
+    for run in runs:
+        if run.spec.seed not in data and (known := store.data(run.spec)) is not None:
+            data[run.spec.seed] = known
+    if record.baselines and len(data) < len({run.spec.seed for run in runs}):
+        return
+    reference = list(_of_keys(record.reference, store))
+    write_report(
+        runs, folder, list(data.values()), command=record.command, reference=reference, store=store
+    )
+
+
+def _of_keys(keys: Iterable[str], store: Store) -> Iterator[RunRecord]:
+    for key in keys:
+        record = store.read(key)
+        if record is not None:
+            yield record
+
+
+def _sweeps(root: Path) -> Iterator[Grid]:
+    rows, links = [], {}
+    for path, record in _read_all(root, SWEEP, read_sweep):
+        links[path.parent.name] = f"{path.parent.name}/{SWEEP}"
+        objective = OBJECTIVES[record.metric]
+        for best in record.best:
+            chosen = ", ".join(f"{name}={value}" for name, value in best.choice.items())
+            scores = [objective.written(score) for score in (best.val, best.test)]
+            where = (path.parent.name, record.dataset, record.conv, LABELS[best.operator])
+            counts = (str(record.tried), str(record.seeds))
+            rows.append((*where, *counts, objective.label, *scores, _day(path), chosen))
+    header = ("sweep", "dataset", "conv", "operator", "tried", "seeds", "score", "validation",
+              "test", "made", "chosen")  # fmt: skip
+    if rows:
+        yield Grid("Sweeps", header, tuple(rows), "The choice is made on validation.", links)
+
+
+def _runs(root: Path) -> Iterator[Grid]:
+    rows, links = [], {}
+    store = Store(root)
+    for record in store:
+        spec, objective = record.spec, record.objective
+        page = run_page_path(record, store)
+        path = page if page.is_file() else store.path(spec)
+        links[spec.key] = f"records/{path.name}"
+        scores = [objective.written(score) for score in (record.val, record.test)]
+        epoch = "" if record.epoch is None else f"{record.epoch + 1} of {spec.epochs}"
+        head = "find" if spec.head == "closed_form" else spec.conv
+        where = (spec.key, spec.dataset, head, LABELS[spec.operator], str(spec.seed))
+        made = (objective.label, *scores, epoch, f"{record.timing.get('seconds', 0):.1f}")
+        rows.append((*where, record.status, *made, _day(store.path(spec))))
+    header = ("run", "dataset", "conv", "operator", "seed", "status", "score", "validation",
+              "test", "chosen epoch", "seconds", "made")  # fmt: skip
+    if rows:
+        caption = "A key leads to the run's page where pgso train has written one, else its record."
+        yield Grid("Runs", header, tuple(rows), caption, links)
+
+
+def _day(path: Path) -> str:
+    return f"{datetime.fromtimestamp(path.stat().st_mtime):%Y-%m-%d %H:%M}"

@@ -1,0 +1,76 @@
+"""Do probabilities mean what they say? One temperature, fitted on validation."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from pgso.data.arrays import Array
+from pgso.records.evaluation import Bin
+
+COLDEST, HOTTEST = 0.05, 20.0
+BINS = 10
+
+
+def fit_temperature(
+    logits: Array,  # (n, classes)
+    y: Array,  # (n,)
+) -> float:
+    r"""The T that makes the validation labels most probable (Guo et al. 2017).
+
+    .. math::
+        T = \arg\min_T \; -\sum_i \log \operatorname{softmax}(z_i / T)_{y_i}
+            + \tfrac{1}{2} (\log T)^2
+
+    The last term keeps T near 1 where there are few labels. Which class is most probable does not
+    change. 1 without examples.
+
+    Example:
+        >>> bold = np.array([[4.0, 0.0]] * 300 + [[0.0, 4.0]] * 100)  # right three times of four
+        >>> T = fit_temperature(bold, np.zeros(400, dtype=int))
+        >>> round(float(probabilities(bold, T)[0, 0]), 2)
+        0.75
+    """
+    known = y >= 0
+    z, y = logits[known].astype(np.float64), y[known]
+    if not len(y) or not np.isfinite(z).all():
+        return 1.0
+    rows = np.arange(len(y))
+
+    def loss(log_temperature: float) -> float:
+        fit = _log_softmax(z / np.exp(log_temperature))[rows, y].sum()
+        return float(log_temperature**2 / 2 - fit)
+
+    best = minimize_scalar(loss, bounds=(np.log(COLDEST), np.log(HOTTEST)), method="bounded")
+    return float(np.exp(best.x))
+
+
+def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, classes)
+    """Softmax of logits / T."""
+    found: Array = np.exp(_log_softmax(logits.astype(np.float64) / temperature))
+    return found
+
+
+def bins_of(p: Array, y: Array) -> tuple[Bin, ...]:
+    """Ten bins of equal width by the confidence in the most probable class."""
+    confidence, right = p.max(axis=1), p.argmax(axis=1) == y
+    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    return tuple(
+        Bin(int(inside.sum()), float(confidence[inside].sum()), int(right[inside].sum()))
+        for inside in (place == k for k in range(BINS))
+    )
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """How far confidence and the share of right answers are apart, weighted by the bins' sizes.
+
+    Example:
+        >>> calibration_error((Bin(4, 3.6, 2),))
+        0.4
+    """
+    total = sum(entry.size for entry in bins)
+    return round(sum(abs(b.confidence - b.right) for b in bins) / max(total, 1), 12)
+
+
+def _log_softmax(z: Array) -> Array:
+    z = z - z.max(axis=1, keepdims=True)
+    found: Array = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    return found

@@ -1,0 +1,36 @@
+"""What is known about the data of some runs: read where it stands, else computed and stored."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pgso.data.description import describe
+from pgso.data.load import task_of
+from pgso.data.task import Task
+from pgso.records import RunSpec, Store
+from pgso.records.data import DataRecord
+from pgso.training.baselines import baselines
+from pgso.training.fit import state_of
+
+
+def data_record(
+    spec: RunSpec, root: str | Path | None = None, task: Task | None = None
+) -> DataRecord:
+    """Counts of the data of a spec, and baselines, fitted now: seconds at most."""
+    state = state_of(spec.dataset)
+    data = task_of(spec, root) if task is None else task
+    return describe(data, spec, state).model_copy(update={"baselines": baselines(data)})
+
+
+def complete_data_records(
+    specs: Iterable[RunSpec], store: Store, root: str | Path | None = None
+) -> dict[int, DataRecord]:
+    """One per seed; what the store does not have is computed and stored."""
+    records: dict[int, DataRecord] = {}
+    for spec in specs:
+        if spec.seed not in records:
+            record = store.data(spec)
+            if record is None:
+                record = data_record(spec, root)
+                store.put_data(record)
+            records[spec.seed] = record
+    return records

@@ -1,0 +1,117 @@
+"""How a model is right and wrong at its chosen epoch, for its record."""
+
+import numpy as np
+
+from pgso.data.arrays import Array
+from pgso.records.evaluation import Calibration, Confusion, Detection, Evaluation, Scatter
+from pgso.training.calibration import bins_of, calibration_error, fit_temperature, probabilities
+from pgso.training.session import Session, assign
+
+MOST_CLASSES = 50  # of a confusion matrix
+MOST_POINTS = 300  # of a scatter plot
+GRID = np.linspace(0, 1, 51)  # of ROC and precision-recall curves
+
+
+def evaluate(session: Session) -> Evaluation | None:
+    """Counts and curves of the test set, or of validation where there is no test set.
+
+    The model has the weights of its best epoch afterwards. None without such an epoch, and for
+    several labels each.
+    """
+    if not session.best_weights:
+        return None
+    assign(session.model, session.best_weights)
+    out, _ = session.evaluate()
+    outputs = {k: v.numpy(force=True) for k, v in session.scoring.by_part(out).items()}
+    answers = {
+        k: v.numpy(force=True) for k, v in session.scoring.by_part(session.scoring.y).items()
+    }
+    part = "test" if len(answers["test"]) else "val"
+    task = session.task
+    if task.answer == "class":
+        return evaluation_of_classes(outputs, answers, part, task.classes)
+    if task.answer == "value":
+        scatter = _scatter(outputs[part], answers[part], task.targets)
+        return Evaluation(part=part, examples=len(answers[part]), scatter=scatter)
+    if task.answer == "link":
+        rows = outputs[part]
+        is_link = np.zeros(rows.shape, dtype=bool)
+        is_link[:, 0] = True
+        found = detection(rows.ravel(), is_link.ravel(), "link")
+        return Evaluation(part=part, examples=len(rows), detection=found)
+    return None
+
+
+def evaluation_of_classes(
+    outputs: dict[str, Array], answers: dict[str, Array], part: str, classes: tuple[str, ...]
+) -> Evaluation:
+    """Confusion, calibration and, of two classes, detection of the second.
+
+    Args:
+        outputs: Logits (n, classes) of ``val`` and of the part.
+        answers: Classes (n,) likewise.
+        part: Which part is counted; the temperature comes from ``val`` in any case.
+        classes: Their names.
+    """
+    logits, y = outputs[part], answers[part]
+    confusion = None
+    if len(classes) <= MOST_CLASSES:
+        counts = np.zeros((len(classes), len(classes)), dtype=int)
+        np.add.at(counts, (y, logits.argmax(axis=1)), 1)
+        confusion = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
+    temperature = fit_temperature(outputs["val"], answers["val"])
+    before, after = (bins_of(probabilities(logits, T), y) for T in (1.0, temperature))
+    return Evaluation(
+        part=part,
+        examples=len(y),
+        confusion=confusion,
+        calibration=Calibration(
+            temperature=temperature,
+            error_before=calibration_error(before),
+            error_after=calibration_error(after),
+            before=before,
+            after=after,
+        ),
+        detection=detection(logits[:, 1] - logits[:, 0], y == 1, classes[1])
+        if len(classes) == 2
+        else None,
+    )
+
+
+def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
+    """ROC and precision-recall curves; None where there is one class only.
+
+    Precision at a recall is the best that any threshold with at least this recall has.
+    """
+    positives, negatives = int(is_positive.sum()), int((~is_positive).sum())
+    if not positives or not negatives or not np.isfinite(scores).all():
+        return None
+    order = np.argsort(-scores, kind="stable")
+    ranked = is_positive[order]
+    last_of_ties = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    hits = np.cumsum(ranked)[last_of_ties]
+    false = np.cumsum(~ranked)[last_of_ties]
+    recall, false_rate = hits / positives, false / negatives
+    precision = hits / (hits + false)
+    best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
+    at = np.minimum(np.searchsorted(recall, GRID - 1e-12), len(recall) - 1)
+    roc = np.interp(GRID, np.append(0.0, false_rate), np.append(0.0, recall))
+    return Detection(
+        positive=name,
+        share=positives / len(scores),
+        recall=tuple(np.round(roc, 5).tolist()),
+        precision=tuple(np.round(best_from_here[at], 5).tolist()),
+    )
+
+
+def _scatter(out: Array, y: Array, targets: tuple[str, ...]) -> tuple[Scatter, ...]:
+    panels = []
+    for c, name in enumerate(targets):
+        known = np.flatnonzero(np.isfinite(y[:, c]) & np.isfinite(out[:, c]))
+        shown = known[:: max(1, -(-len(known) // MOST_POINTS))]
+        truth, predicted = (
+            tuple(float(f"{value:.5g}") for value in column[shown, c].tolist())
+            for column in (y, out)
+        )
+        panels.append(Scatter(target=name, truth=truth, predicted=predicted))
+    return tuple(panels)

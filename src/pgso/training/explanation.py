@@ -1,0 +1,79 @@
+"""What matters to a saved model: its columns and its edges, as a record."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from pgso.data import Task
+from pgso.data.description import is_identity
+from pgso.errors import InputError
+from pgso.models.gnn import GNN
+from pgso.models.links import LinkModel
+from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
+from pgso.training.edge_importance import FITS, MOST_ITEMS, edge_importance, why_not
+from pgso.training.feature_importance import REPEATS, feature_importance
+
+
+def explain(
+    model: GNN | LinkModel,
+    task: Task,
+    header: Mapping[str, Any],
+    items: Sequence[str] = (),
+    repeats: int = REPEATS,
+) -> Explanation:
+    """Importance of columns on validation, and of edges for some predictions.
+
+    Args:
+        model: A trained network.
+        task: Its data.
+        header: Of the saved model.
+        items: Nodes or graphs whose predictions the edges are for; by default those of validation.
+        repeats: Shuffles of every column, 2 or more.
+    """
+    notes = []
+    score: float | None = None
+    features: tuple[FeatureImportance, ...] = ()
+    left_out = 0
+    if is_identity(task):
+        notes.append("there are no features to shuffle: every node has a column of its own")
+    elif not len(task.val):
+        notes.append("features are judged on validation labels, and there are none")
+    else:
+        score, features, left_out = feature_importance(model, task, header, repeats)
+    edges: tuple[EdgeImportance, ...] = ()
+    fits, what = 0, ""
+    problem = why_not(model, task)
+    if problem is not None:
+        notes.append(problem)
+    else:
+        assert isinstance(model, GNN)
+        chosen = _chosen(task, items)
+        noun = {"node": "nodes", "graph": "graphs"}[task.kind]
+        what = ", ".join(items[:10]) if items else f"{len(chosen)} {noun}"
+        what += "" if items or not len(task.val) else " of the validation set"
+        names = task.ids if task.kind == "node" else None
+        edges, fits = edge_importance(model, task, chosen, names), FITS
+    return Explanation(
+        score=score,
+        repeats=repeats,
+        features=features,
+        left_out=left_out,
+        items=what,
+        fits=fits,
+        edges=edges,
+        notes=tuple(notes),
+    )
+
+
+def _chosen(task: Task, items: Sequence[str]) -> torch.Tensor:
+    """Indices of the items that were named; else some of the validation set, or of all."""
+    if not items:
+        part = task.val if len(task.val) else torch.arange(len(task.y))
+        return part[:: max(1, -(-len(part) // MOST_ITEMS))]
+    place = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
+    for name in items:
+        if name not in place:
+            some = ", ".join(list(place)[:5])
+            raise InputError(f"{task.name} has no item called {name!r}; it has {some}, ...")
+    return torch.tensor([place[name] for name in items])

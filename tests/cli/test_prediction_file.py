@@ -1,0 +1,49 @@
+"""Predictions as files that other programs read."""
+
+import csv
+import json
+import sys
+
+import pytest
+
+from pgso.cli.prediction_file import check_format, ranked, write_table
+from pgso.errors import InputError
+
+COLUMNS = ["id", "prediction", "p(yes)", "p(no)", "true price"]
+ROWS = [["a", "no", 0.25, 0.75, None], ["b", "yes", 0.9, 0.1, 3.5], ["c", "no", 0.5, 0.5, 1.5]]
+
+
+def test_rows_are_ranked_by_a_class_or_a_number():
+    columns, rows = ranked(COLUMNS, ROWS, "yes")
+    assert columns[:2] == ["rank", "id"]
+    assert [row[:2] for row in rows] == [[1, "b"], [2, "c"], [3, "a"]]
+    assert [row[1] for row in ranked(COLUMNS, ROWS, "true price")[1]] == ["b", "c", "a"]
+    with pytest.raises(InputError, match="'maybe'; choose one of: yes, no, true price"):
+        ranked(COLUMNS, ROWS, "maybe")
+
+
+def test_csv_and_json_hold_the_same(tmp_path):
+    write_table(tmp_path / "a.csv", COLUMNS, ROWS)
+    write_table(tmp_path / "a.json", COLUMNS, ROWS)
+    lines = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    objects = json.loads((tmp_path / "a.json").read_text())
+    assert [float(line["p(yes)"]) for line in lines] == [entry["p(yes)"] for entry in objects]
+    assert (lines[0]["true price"], objects[0]["true price"]) == ("", None)
+
+
+def test_what_is_no_number_is_null_in_json(tmp_path):
+    write_table(tmp_path / "a.json", ["low"], [[float("nan")]])
+    assert json.loads((tmp_path / "a.json").read_text()) == [{"low": None}]
+
+
+def test_parquet_keeps_the_types(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_table(tmp_path / "a.parquet", COLUMNS, ROWS)
+    assert parquet.read_table(tmp_path / "a.parquet").to_pylist()[1]["p(yes)"] == 0.9
+
+
+def test_parquet_without_pyarrow_is_refused_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="pip install pyarrow"):
+        check_format(tmp_path / "a.parquet")
+    check_format(tmp_path / "a.csv")

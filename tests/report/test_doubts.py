@@ -1,0 +1,62 @@
+"""What speaks against a result is said."""
+
+import pytest
+
+from pgso import find
+from pgso.report.doubts import doubts, doubts_of_finding
+from tests.report.data import make_data
+from tests.report.records import make_record
+
+
+def said(test, epoch=3, data=None, **choices):
+    record = make_record("pgso", 0, test, epochs=20, epoch=epoch, choices=choices)
+    return " ".join(doubts([record], [make_data() if data is None else data]))
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        (0.6, "every model predicts one class"),
+        (0.55, "no network is better than guessing (60.0)"),
+        (0.65, "a model without the graph does as well or better (70.0); try --set residual=true"),
+        (0.75, "neighbours' labels without features do as well or better (80.0)"),
+    ],
+)
+def test_what_a_network_does_not_beat_is_named(test, words):
+    assert words in said(test)
+    assert "than guessing" not in said(0.9)
+    assert "as well" not in said(0.9)
+
+
+def test_a_residual_network_is_not_told_to_be_one():
+    assert "or better (70.0); try pgso find" in said(0.65, residual=True)
+
+
+def test_a_run_that_was_still_rising_is_to_be_longer():
+    assert "train longer with --epochs 80" in said(0.9, epoch=19)
+    assert "longer" not in said(0.9, epoch=18)
+
+
+def test_runs_that_diverge_on_columns_that_are_not_scaled_say_so():
+    record = make_record("pgso", 0, 0.9, status="diverged", error="the loss became nan")
+    large = make_data(classes=(), largest_feature=32_000.0)
+    (doubt,) = doubts([record], [large])
+    assert doubt.startswith("training diverged in 1 of 1 runs, and the largest feature is 3.2e+04")
+    assert doubts([record], [make_data(classes=(), largest_feature=3.0)]) == []
+
+
+def test_a_rare_class_is_named():
+    assert "the class 'leaves' has 8 training examples: its scores are mostly luck" in said(0.9)
+
+
+def test_what_find_keeps_is_held_against_the_same():
+    finding = find("karate").record
+    best = finding.rung(finding.best)
+    assert doubts_of_finding(finding) == []  # nothing is known about its data
+    strong = make_data(classes=(), metric=finding.metric)
+    beaten = finding.model_copy(update={"data": strong})
+    assert best.test is not None
+    rival = strong.baselines[1].model_copy(update={"test": best.test})
+    known = strong.model_copy(update={"baselines": (rival,)})
+    (doubt,) = doubts_of_finding(beaten.model_copy(update={"data": known}))
+    assert doubt.startswith("a model without the graph does as well or better")

@@ -1,0 +1,51 @@
+"""Right and wrong, over the seeds."""
+
+import pytest
+
+from pgso.records.evaluation import Bin, Calibration, Confusion, Detection, Evaluation, Scatter
+from pgso.report.evaluation import calibration_grid, confusion_grids, evaluation_plots
+from tests.report.records import make_record
+
+
+def make_evaluation(right, sure=8):
+    empty = (Bin(0, 0.0, 0),) * 9
+    bins = (*empty, Bin(10, float(sure), right))
+    return Evaluation(
+        part="test",
+        examples=20,
+        confusion=Confusion(classes=("a", "<b>"), counts=((right, 10 - right), (0, 10))),
+        calibration=Calibration(
+            temperature=2.0, error_before=0.2, error_after=0.1, before=bins, after=bins
+        ),
+        detection=Detection(
+            positive="<b>", share=0.5, recall=(0.1 * right,) * 51, precision=(0.5,) * 51
+        ),
+        scatter=(Scatter(target="t", truth=(1.0, 2.0), predicted=(1.5, 2.5)),),
+    )
+
+
+RUNS = [
+    make_record("pgso", seed, 0.5, evaluation=make_evaluation(right))
+    for seed, right in enumerate((6, 8))
+]
+
+
+def test_counts_are_summed_and_curves_averaged_over_the_seeds():
+    grid = confusion_grids(RUNS)["pgso"]
+    assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
+    assert "summed over 2 seeds" in grid.caption
+    plots = evaluation_plots(RUNS)
+    assert plots["roc"]["pgso"] == pytest.approx([0.7] * 51)
+    assert plots["reliability"]["pgso"] == [[0.8, 0.7]]
+    assert plots["scatter"]["pgso"][0]["points"] == [(1.0, 1.5), (2.0, 2.5)]
+
+
+def test_the_calibration_error_stands_before_and_after():
+    assert calibration_grid(RUNS).rows == (("PGSO", "20.0", "2.00", "10.0"),)
+
+
+def test_runs_without_an_evaluation_have_no_tables():
+    bare = [make_record("pgso", 0, 0.5)]
+    assert confusion_grids(bare) == {}
+    assert calibration_grid(bare).rows == ()
+    assert evaluation_plots(bare)["roc"] == {}

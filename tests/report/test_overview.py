@@ -1,0 +1,85 @@
+"""One page over a folder of runs, made from records alone."""
+
+import json
+import re
+
+import pytest
+
+from pgso import find
+from pgso.records import Store
+from pgso.records.sweep import SweepChoice, SweepRecord
+from pgso.report.overview import write_overview
+from pgso.report.page import write_report
+from pgso.report.run_page import write_run
+from tests.report.data import make_data
+from tests.report.records import THREE, make_record, make_runs
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A comparison, a finding, a sweep and a run, with names that want to be tags."""
+    root = tmp_path_factory.mktemp("runs")
+    store = Store(root)
+    runs = make_runs(THREE, choices={"dataset": HOSTILE})
+    for run in runs:
+        store.put(run)
+    data = [make_data(seed, HOSTILE) for seed in range(4)]
+    for known in data:
+        store.put_data(known)
+    write_report(runs, root / "toy-gcn", data, command="pgso compare toy", store=store)
+    alone = make_record("pgso", 9, 0.9)
+    store.put(alone)
+    write_run(alone, store)
+    finding = find("karate").record
+    finding.write(root / "find-karate-0" / "finding.json")
+    best = SweepChoice(operator="pgso", choice={"epochs": 5, HOSTILE: 1}, val=0.5, test=0.6)
+    SweepRecord(
+        dataset="toy", conv="gcn", metric="accuracy", search="grid", tried=2, seeds=1,
+        space={"epochs": [5, 10]}, best=(best,),
+    ).write(root / "sweep-toy")  # fmt: skip
+    (root / "broken").mkdir()
+    (root / "broken" / "comparison.json").write_text("{")
+    return root
+
+
+def test_everything_in_the_folder_is_listed_and_every_link_leads_somewhere(folder):
+    path = write_overview(folder)
+    page = path.read_text()
+    assert path == folder / "index.html"
+    assert re.findall(r"<h2>(\w+) <span class=\"quiet\">(\d+)", page) == [
+        ("Findings", "1"), ("Comparisons", "1"), ("Sweeps", "1"), ("Runs", "13"),
+    ]  # fmt: skip
+    links = [
+        link for link in re.findall(r'href="([^"]+)"', page) if link[:5] not in ("data:", "#main")
+    ]
+    assert len(links) == 16
+    assert all((folder / link).is_file() for link in links)
+    assert sum(link.endswith(".html") for link in links) == 3  # comparison, finding, one run
+    assert "<img" not in page
+    assert "&lt;img" in page
+
+
+def test_pages_are_drawn_again_and_records_stay_as_they_are(folder):
+    record, report = (folder / "toy-gcn" / name for name in ("comparison.json", "report.html"))
+    before = record.stat().st_mtime_ns, report.read_text()
+    report.unlink()
+    write_overview(folder)
+    assert (record.stat().st_mtime_ns, report.read_text()) == before
+    assert (folder / "find-karate-0" / "report.html").is_file()
+
+
+def test_a_comparison_says_what_its_page_says(folder):
+    found = json.loads((folder / "toy-gcn" / "comparison.json").read_text())
+    page = (folder / "toy-gcn" / "report.html").read_text()
+    assert found["verdict"].startswith("learn it")
+    assert found["verdict"].split(": ")[1] in page
+    assert [entry["name"] for entry in found["baselines"]] == ["guess", "features", "graph"]
+    assert any("training examples" in doubt for doubt in found["doubts"])
+    assert len(found["runs"]) == 12
+
+
+def test_a_folder_without_runs_has_no_overview(tmp_path):
+    assert write_overview(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,68 @@
+"""Counts and curves of a run at its chosen epoch."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import auc, confusion_matrix, roc_curve
+
+import pgso
+from pgso.training.evaluation import GRID, detection, evaluation_of_classes
+
+
+def test_curves_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = rng.random(500) < 0.3
+    scores = np.round(rng.normal(size=500) + y, 1)  # with ties
+    found = detection(scores, y, "yes")
+    false, recall, _ = roc_curve(y, scores, drop_intermediate=False)
+    assert np.allclose(found.recall, np.interp(GRID, false, recall), atol=1e-5)
+    assert np.trapezoid(found.recall, GRID) == pytest.approx(auc(false, recall), abs=2e-3)
+    assert found.precision[-1] >= found.share == pytest.approx(y.mean())
+    assert list(found.precision) == sorted(found.precision, reverse=True)
+
+
+def test_one_class_alone_has_no_curves():
+    assert detection(np.array([1.0, 2.0]), np.array([True, True]), "yes") is None
+
+
+def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation():
+    rng = np.random.default_rng(1)
+    logits = {part: rng.normal(size=(40, 3)) for part in ("val", "test")}
+    y = {part: rng.integers(0, 3, 40) for part in ("val", "test")}
+    found = evaluation_of_classes(logits, y, "test", ("a", "b", "c"))
+    wanted = confusion_matrix(y["test"], logits["test"].argmax(axis=1))
+    assert np.array_equal(found.confusion.counts, wanted)
+    assert found.detection is None
+    other = evaluation_of_classes(logits | {"test": logits["val"]}, y, "test", ("a", "b", "c"))
+    assert other.calibration.temperature == found.calibration.temperature
+
+
+@pytest.mark.parametrize(
+    ("dataset", "choices", "parts"),
+    [
+        ("karate", {}, {"confusion", "calibration", "detection"}),
+        ("karate", {"task": "link"}, {"detection"}),
+        ("diabetes", {}, {"scatter"}),
+    ],
+)
+def test_every_kind_of_task_has_what_suits_it(dataset, choices, parts):
+    record = pgso.fit(pgso.RunSpec(dataset=dataset, epochs=3, hidden_channels=8, **choices))
+    found = record.evaluation
+    assert {name for name in ("confusion", "calibration", "detection", "scatter")
+            if getattr(found, name)} == parts  # fmt: skip
+    assert found.part == "test"
+    if "confusion" in parts:
+        right = np.trace(found.confusion.counts) / found.examples
+        assert right == pytest.approx(record.test)
+    if "scatter" in parts:
+        (panel,) = found.scatter
+        error = np.sqrt(np.mean((np.array(panel.truth) - panel.predicted) ** 2))
+        assert error == pytest.approx(record.test, rel=1e-3)
+
+
+def test_the_interval_at_the_start_is_that_of_the_fixed_operator():
+    spec = pgso.RunSpec(dataset="karate", epochs=2, hidden_channels=4)
+    fixed, learned = (pgso.fit(spec.but(operator=name)) for name in ("fixed", "mpgso"))
+    assert learned.start_interval == (fixed.start_interval[0],) * 2
+    assert list(fixed.start_interval[0]) == pytest.approx(list(fixed.curves["interval"][-1][0]))
+    none = pgso.fit(spec.but(shape="node"))
+    assert none.start_interval == ()

@@ -1,0 +1,136 @@
+"""What matters to a model: columns and edges with a known role."""
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+import pgso
+from pgso.data import load_task
+from pgso.errors import InputError
+from pgso.training import edge_importance as edge_importance_module
+from pgso.training.checkpoint import take_best
+from pgso.training.edge_importance import edge_importance
+from pgso.training.explanation import explain
+from pgso.training.feature_importance import feature_importance
+from pgso.training.fit import fit_task
+
+
+def fitted(data, **choices):
+    spec = pgso.RunSpec(dataset="in memory", hidden_channels=16, **choices)
+    session, _ = fit_task(spec, data)
+    return take_best(session)
+
+
+@pytest.fixture(scope="module")
+def told():
+    """Nodes that one neighbour of four tells their class."""
+    generator = torch.Generator().manual_seed(0)
+    n = 120
+    y = torch.randint(0, 2, (n,), generator=generator)
+    x = torch.zeros(5 * n, 3)
+    x[:, 2] = 1
+    tellers = n + 4 * torch.arange(n)
+    x[tellers, 0], x[tellers, 1] = 2.0 * y - 1, 1.0
+    source = (tellers[:, None] + torch.arange(4)).flatten()
+    edges = torch.stack([source, torch.arange(n).repeat_interleave(4)])
+    parts = torch.randperm(n, generator=generator).split([60, 30, 30])
+    masks = [torch.zeros(5 * n, dtype=torch.bool).index_fill(0, part, True) for part in parts]
+    data = Data(
+        x=x,
+        edge_index=torch.cat([edges, edges.flip(0)], dim=1),
+        y=torch.cat([y, torch.zeros(4 * n, dtype=torch.long)]),
+        **dict(zip(("train_mask", "val_mask", "test_mask"), masks, strict=True)),
+    )
+    task = pgso.Task.from_data(data)
+    model = fitted(task, epochs=200, lr=0.05, dropout=0.0, weight_decay=0.0)
+    return model, task
+
+
+def test_the_edges_that_tell_the_class_are_found(told):
+    model, task = told
+    edges = edge_importance(model, task, task.val)
+    first = edges[: len(task.val)]
+    assert all((int(edge.target) - 120) % 4 == 0 for edge in first)
+    assert {int(edge.source) for edge in first} == set(task.val.tolist())
+    assert all(edge.low <= edge.importance <= edge.high for edge in edges)
+
+
+def test_the_column_that_tells_the_class_is_the_one_that_matters(told):
+    model, task = told
+    score, features, left_out = feature_importance(model, task, {}, repeats=4)
+    assert (score, left_out) == (1.0, 0)
+    assert features[0].name == "feature 0"
+    assert features[0].low > 0.2
+    by_name = {entry.name: entry for entry in features}
+    assert by_name["feature 2"].loss == 0  # it is the same everywhere
+
+
+def test_the_columns_that_make_customers_leave_are_found():
+    task = load_task("customers", signal="features", size=1200)
+    model = fitted(task, epochs=40, residual=True)
+    _, features, _ = feature_importance(model, task, {}, repeats=3)
+    names = [entry.name for entry in features]
+    reasons = {"complaints", "contract", "since", "income", "newsletter"}
+    assert {*names[:3]} <= reasons
+    assert "customer_id" not in names
+
+
+def test_named_items_have_their_own_edges_and_unknown_ones_are_refused(monkeypatch):
+    monkeypatch.setattr(edge_importance_module, "EPOCHS", 3)
+    task = load_task("karate")
+    model = fitted(task, epochs=5)
+    found = explain(model, task, {}, ["11"])
+    assert found.edges
+    assert any("11" in (edge.source, edge.target) for edge in found.edges)
+    reach = {"0", "11"}  # two hops: node 11 has one neighbour
+    assert all({edge.source, edge.target} & reach for edge in found.edges)
+    assert found.features == ()
+    assert "every node has a column of its own" in found.notes[0]
+    with pytest.raises(InputError, match="has no item called 'nobody'"):
+        explain(model, task, {}, ["nobody"])
+
+
+def test_numbers_are_explained_too_and_links_have_no_edges_to_explain(monkeypatch):
+    monkeypatch.setattr(edge_importance_module, "EPOCHS", 3)
+    task = load_task("diabetes")
+    spec = pgso.RunSpec(dataset="diabetes", epochs=20, hidden_channels=16)
+    session, _ = fit_task(spec, task)
+    header = {"scale": session.criterion.scale.as_dict()}
+    found = explain(take_best(session), task, header, repeats=2)
+    assert found.items == "89 nodes of the validation set"
+    assert found.notes == ()
+    assert found.edges
+    assert found.score == pytest.approx(min(session.curves["val"]), rel=1e-4)
+    assert {entry.name for entry in found.features[:4]} & {"bmi", "s5"}
+    links = load_task("karate", task="link")
+    none = explain(fitted(links, task="link", epochs=2), links, {}, repeats=2)
+    assert none.edges == ()
+    assert any("links" in note or "link models" in note for note in none.notes)
+
+
+def test_of_many_columns_those_with_large_gradients_are_shuffled():
+    generator = torch.Generator().manual_seed(1)
+    n = 90
+    y = torch.randint(0, 2, (n,), generator=generator)
+    x = torch.randn(n, 60, generator=generator)
+    x[:, 47] = 4.0 * y - 2
+    ring = torch.arange(n)
+    data = Data(x=x, edge_index=torch.stack([ring, ring]), y=y)
+    task = pgso.Task.from_data(data)
+    _, features, left_out = feature_importance(fitted(task, epochs=100), task, {}, repeats=2)
+    assert (features[0].name, left_out) == ("feature 47", 20)
+
+
+def test_edges_of_graphs_are_those_inside_them(monkeypatch):
+    monkeypatch.setattr(edge_importance_module, "EPOCHS", 3)
+    ring = torch.arange(4)
+    edges = torch.stack([torch.cat([ring, ring.roll(1)]), torch.cat([ring.roll(1), ring])])
+    graphs = [
+        Data(x=torch.full((4, 2), float(k % 2)), edge_index=edges, y=torch.tensor([k % 2]))
+        for k in range(20)
+    ]
+    task = pgso.Task.from_data(graphs)
+    found = explain(fitted(task, epochs=2, task="graph"), task, {}, ["3"], repeats=2)
+    assert {edge.source for edge in found.edges} <= {"12", "13", "14", "15"}
+    assert len(found.edges) == 4
+    assert len(found.features) == 2
