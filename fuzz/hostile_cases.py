@@ -51,6 +51,9 @@ def _crafted() -> Iterator[Case]:
         yield from make()
     yield from _records()
     yield from _arguments()
+    from fuzz.hostile_folders import folders  # it is made of this file's cases
+
+    yield from folders()
 
 
 def _folder(**changes: bytes) -> Files:

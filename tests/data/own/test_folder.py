@@ -257,6 +257,8 @@ def test_a_first_line_of_a_node_and_a_number_is_no_header(write):
         ({"labels": None, "targets": "ann,2,3\nbob,4,5\n"}, "several columns need a header"),
         ({"splits": "ann,train\nbob,val\nann,test\n"}, "line 3: .* a part in line 1 already"),
         ({"labels": None, "targets": "node,a\nann,\n"}, "holds no number to learn from"),
+        ({"labels": None, "targets": "node,a\nann,1e308\n"}, "a number up to 3.4e.38, got '1e308'"),
+        ({"edges": "ann,bob,1e300\nbob,cid,1\n"}, "line 1: .*a number up to 3.4e.38, got '1e300'"),
         (
             {"labels": None, "targets": TARGETS, "splits": "node,split\ncid,train\n"},
             "'cid' has no label and cannot be part of the split",

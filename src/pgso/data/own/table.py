@@ -19,6 +19,8 @@ MISSING = ("", "nan", "na", "n/a", "none", "null", "?", "-")  # what stands for 
 DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
+LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
+
 
 class Row(NamedTuple):
     """One line of a table."""
@@ -51,6 +53,8 @@ class Row(NamedTuple):
             value = math.nan
         if not math.isfinite(value):
             raise self.cell_error(column, name, "a finite number", "such as 0.5")
+        if abs(value) > LARGEST:
+            raise self.cell_error(column, name, f"a number up to {LARGEST:g}", "in another unit")
         return value
 
     def optional_number(self, column: int, name: str | None = None) -> float:
