@@ -31,6 +31,12 @@ def test_the_likest_run_gives_the_estimate():
     assert timings.seconds(SPEC.but(dataset="digits")) is None
 
 
+def test_a_closed_form_is_not_like_a_trained_run():
+    find = SPEC.but(head="closed_form")
+    assert Timings([Timing(SPEC, 2.0)]).seconds(find) is None
+    assert Timings([Timing(find, 2.0)]).seconds(find.but(epochs=7)) == 2.0
+
+
 def test_a_deeper_run_takes_longer():
     timings = Timings([Timing(SPEC.but(num_layers=2), 2.0)])
     assert timings.seconds(SPEC.but(num_layers=4)) == pytest.approx(4.0)

@@ -126,7 +126,7 @@ def run(
                 )
             where = "" if folder == RESULTS else f" --results {folder}"
             console.print(f"next: pgso report {name}{where}", soft_wrap=True)
-        left_out = [spec for spec in specs if spec.key not in done]
+        left_out = [spec for spec in specs if spec.key not in done and is_asked_for(spec)]
         if left_out:
             hours = timings.hours(left_out)
             long = "of unknown length" if hours is None else f"about {hours:.1f} hours of one core"

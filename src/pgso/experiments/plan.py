@@ -169,9 +169,12 @@ def _written(hours: float | None) -> str:
 def _likenesses(spec: RunSpec) -> tuple[tuple[str, ...], ...]:
     """What two runs may have in common, from all but the seed to the dataset alone."""
     same = spec.model_copy(update={"seed": 0}).key
-    return (same,), (spec.dataset, spec.conv, str(spec.operator)), (spec.dataset,)
+    kind = (spec.dataset, spec.conv, str(spec.operator), spec.head)
+    return (same,), kind, (spec.dataset, spec.head)
 
 
 def _work(spec: RunSpec) -> float:
     """What the time of a run grows with, up to a factor: half of a step does not see the width."""
+    if spec.head == "closed_form":
+        return 1.0
     return spec.epochs * spec.num_layers * (32 + spec.hidden_channels)

@@ -191,13 +191,13 @@ def _answer(question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> s
         one, other = found.get(question.one, {}), found.get(question.other, {})
         points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
         if points:
-            rows.append([dataset, mean_and_interval(points)])
+            rows.append([dataset, mean_and_interval(points), str(len(points))])
             interval = t_interval(points)
             better += interval is not None and interval.low > 0
             worse += interval is not None and interval.high < 0
     said = f"{question.one} minus {question.other}"
     answer = f"Surely better on {better}, surely worse on {worse} of {len(rows)} graphs."
-    return f"## {question.text}\n\n{answer}\n\n{table(['', said], rows)}\n"
+    return f"## {question.text}\n\n{answer}\n\n{table(['', said, 'pairs'], rows)}\n"
 
 
 def _times(records: Sequence[RunRecord]) -> str:
