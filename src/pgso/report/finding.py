@@ -109,7 +109,7 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
         name = f"→ {rung.name}" if rung.name == record.best else rung.name
         row = (name, f"{rung.loss:.4f}", *scores, probability(rung.p))
         rows.append(row if most is not None else (*row, ", ".join(rung.blocks)))
-    header = ("rung", "loss", "leave-one-out", "validation", "test", "chance")
+    header: tuple[str, ...] = ("rung", "loss", "leave-one-out", "validation", "test", "chance")
     hidden = len(record.rungs) - len(rungs)
     more = f"; {hidden} more with --all" if hidden else ""
     caption = (
