@@ -54,6 +54,7 @@ docs: $(READY)
 
 readme: $(READY)
 	$(BIN)/python -m pgso.report.readme
+	$(BIN)/python -m pgso.experiments
 
 clean:
 	rm -rf .venv

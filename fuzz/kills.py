@@ -15,11 +15,15 @@ from pgso.records import Store
 from pgso.records.store import read_record
 
 SWEEP = ["sweep", "karate", "--space", "epochs=[30,40,50]", "--seeds", "4", "--workers", "2"]
+PATIENCE = 20.0  # seconds for processes to end by themselves
 LONGEST = 12.0  # seconds until the kill; a sweep takes about that long
 
 
 def run(count: int, seed: int = 0) -> Outcome:
-    """Kill ``count`` sweeps; after each one the next goes on where it was."""
+    """Kill ``count`` sweeps; after each one the next goes on where it was.
+
+    Every other one is killed just after a record was written, when its parent writes it again.
+    """
     outcome = Outcome(
         "kills",
         "A sweep that is killed loses the runs under way and nothing else; the next one goes on, "
@@ -31,19 +35,30 @@ def run(count: int, seed: int = 0) -> Outcome:
         subprocess.run(_command(whole), check=True, capture_output=True)
         expected = {record.spec.key: record.without_times() for record in Store(whole)}
         out = Path(folder, "killed-0")
-        for case in range(count):
-            outcome.count("kill of the parent of two workers")
+        written = case = 0
+        while outcome.tried < count:
+            case += 1
             before = {path.name for path in (out / "records").glob("*.json")}
-            ended = _killed(out, float(random.uniform(0.5, LONGEST)))
-            if problem := _problem(out, expected, before, ended):
+            moment, aimed = float(random.uniform(0.5, LONGEST)), bool(case % 2)
+            ended, orphans = _killed(out, moment, len(before) + 1 if aimed else None)
+            if not ended:
+                outcome.count("just after a record was written" if aimed else "at a random moment")
+                written += len([*(out / "records").glob("*.json")]) - len(before)
+            problem = _problem(out, expected, before, ended)
+            if orphans:
+                problem = f"{orphans} processes outlived their parent by {PATIENCE:.0f} s"
+            if problem:
                 outcome.failures.append(f"seed {seed}, case {case}: {problem}")
             if ended:
                 finished += 1
-                out = Path(folder, f"killed-{case + 1}")
+                out = Path(folder, f"killed-{case}")
         subprocess.run(_command(out), check=True, capture_output=True)
         if problem := _problem(out, expected, set(), True):
             outcome.failures.append(f"seed {seed}, the end: {problem}")
-    outcome.measured = {"sweeps that came to their end": str(finished + 1)}
+    outcome.measured = {
+        "records written by killed sweeps": str(written),
+        "sweeps that came to their end": str(finished + 1),
+    }
     return outcome
 
 
@@ -51,8 +66,14 @@ def _command(out: Path) -> list[str]:
     return [sys.executable, "-m", "pgso", *SWEEP, "--out", str(out)]
 
 
-def _killed(out: Path, seconds: float) -> bool:
-    """Whether the sweep had ended before it was killed."""
+def _killed(out: Path, seconds: float, records: int | None) -> tuple[bool, int]:
+    """Whether the sweep had ended before it was killed, and how many processes outlived it.
+
+    Args:
+        out: Where its records go.
+        seconds: After which it is killed.
+        records: After so many records instead, whenever that is.
+    """
     sweep = subprocess.Popen(
         _command(out),
         stdout=subprocess.DEVNULL,
@@ -61,18 +82,23 @@ def _killed(out: Path, seconds: float) -> bool:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     try:
-        return sweep.wait(seconds) == 0
+        while records and len([*(out / "records").glob("*.json")]) < records:
+            if sweep.poll() is not None:
+                return True, 0
+            time.sleep(0.002)
+        sweep.wait(0.01 if records else seconds)
+        return True, 0
     except subprocess.TimeoutExpired:
         sweep.send_signal(signal.SIGKILL)
         sweep.wait()
-    patience = time.monotonic() + 20
+    patience = time.monotonic() + PATIENCE
     while time.monotonic() < patience:  # workers end by themselves when their parent is gone
         if not _session(sweep.pid):
-            return False
+            return False, 0
         time.sleep(0.1)
     for orphan in (orphans := _session(sweep.pid)):
         os.kill(orphan, signal.SIGKILL)
-    raise RuntimeError(f"{len(orphans)} processes outlived their parent")
+    return False, len(orphans)
 
 
 def _session(leader: int) -> list[int]:

@@ -17,6 +17,7 @@ LIMITS = """
 | what a file unpacks to | {unpacked} MB, or {ratio} times its size | `pgso.data.limits` |
 | a dense matrix made of categories or bags of words | {dense:,} numbers | `pgso.data.limits` |
 | node numbers of an edge list | {nodes:,}, or {per_edge} times the edges | `pgso.data.limits` |
+| relations of an edge list | {relations:,} | `pgso.data.limits` |
 | width, layers, heads of a network | {width:,}, {layers:,}, {heads:,} | `pgso.RunSpec` |
 | an error message | {letters:,} letters | `pgso.cli` |
 | a process of a run that does not answer | {patience:.0f} s, or `$PGSO_PATIENCE` | `pgso.launch` |
@@ -28,7 +29,8 @@ LIMITS = """
   each gives the record it gives alone, and together they take as long as one after the other.
 - Of a user's file above {read} MB, the first {read} MB, its times and its place on the disk are
   compared, not all of its content.
-- An address where something other than Ray listens is left to Ray's own patience, minutes.
+- A gRPC server that is no Ray head, such as another port of Ray itself, is left to Ray's own
+  patience: half a minute.
 """
 
 
@@ -73,6 +75,7 @@ def _limits() -> str:
         dense=limits.DENSE,
         nodes=limits.NODES,
         per_edge=limits.NODES_PER_EDGE,
+        relations=limits.RELATIONS,
         width=most("hidden_channels"),
         layers=most("num_layers"),
         heads=most("heads"),

@@ -7,6 +7,7 @@ rung and GCN's own comes with a 95 % interval over splits (Student's t).
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -43,9 +44,9 @@ TARGETS: dict[str, tuple[int, float | None, float | None]] = {
 }
 
 
-def measure(name: str, splits: int) -> dict[str, Any]:
-    """All splits of one dataset."""
-    runs = []
+def measure(name: str, splits: int) -> Iterator[dict[str, Any]]:
+    """One dataset, after every split."""
+    runs: list[dict[str, Any]] = []
     for seed in range(splits):
         task = pgso.load_task(name, seed=seed)
         start, work = time.perf_counter(), time.process_time()
@@ -64,6 +65,12 @@ def measure(name: str, splits: int) -> dict[str, Any]:
                 "processor_seconds": time.process_time() - work,
             }
         )
+        yield summary(name, runs)
+
+
+def summary(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The means over the splits so far."""
+    splits = len(runs)
     gains = [run["test"] - run["gcn"] for run in runs]
     reach = 0.0
     if splits > 1:
@@ -90,7 +97,9 @@ def main(arguments: list[str]) -> None:
     console = Console(width=140)
     for name in arguments or TARGETS:
         splits, score, seconds = TARGETS[name]
-        row = measure(name, min(splits, most)) | {"least": score, "most_seconds": seconds}
+        for row in measure(name, min(splits, most)):
+            row |= {"least": score, "most_seconds": seconds}
+            write(path, row)
         table = Table("dataset", "kept", "gcn", "gain", "95 %", "s", "CPU s", "rungs")
         low, high = row["interval"]
         kept = {run["kept"] for run in row["runs"]}
@@ -105,12 +114,16 @@ def main(arguments: list[str]) -> None:
             "; ".join(sorted(kept)),
         )
         console.print(table)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        machine = {"threads": torch.get_num_threads(), "torch": torch.__version__}
-        before = json.loads(path.read_text())["rows"] if path.exists() else []
-        known = {old["dataset"]: old for old in before} | {name: row}
-        rows = [known[key] for key in TARGETS if key in known]
-        path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+
+
+def write(path: Path, row: dict[str, Any]) -> None:
+    """Keep a row, in place of an older one of the same dataset."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"threads": torch.get_num_threads(), "torch": torch.__version__}
+    before = json.loads(path.read_text())["rows"] if path.exists() else []
+    known = {old["dataset"]: old for old in before} | {row["dataset"]: row}
+    rows = [known[key] for key in TARGETS if key in known]
+    path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
 
 
 main(sys.argv[1:])

@@ -85,7 +85,7 @@ def draw_scores(axis: Axes, records: list[RunRecord]) -> None:
 def main() -> None:
     """Train unless told only to draw."""
     if "--draw" not in sys.argv:
-        write_ledger(RECORDS, train())
+        write_ledger(RECORDS, train(), ("parameters",))
     figure = draw(list(read_ledger(RECORDS).values()))
     figure.savefig(PICTURE, dpi=160, metadata={"Software": None})
 

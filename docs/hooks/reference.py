@@ -46,15 +46,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def command_line() -> str:
     """Every command with its arguments and options, as typer knows them."""
-    from typer.main import get_command
-
-    from pgso.cli.main import app
+    from pgso.cli.main import loaded_commands
 
     parts = [
         "# Command line\n\nMade from the commands themselves; "
         "`pgso COMMAND --help` shows the same.\n"
     ]
-    for name, command in sorted(get_command(app).commands.items()):
+    for name, command in sorted(loaded_commands().items()):
         shown = [each for each in command.params if not getattr(each, "hidden", False)]
         words = [
             each.name.upper() if each.required else f"[{each.name.upper()}]"
@@ -107,6 +105,8 @@ def _parameter_row(parameter: Any) -> str:
     else:
         names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     default = parameter.default
+    if isinstance(getattr(parameter, "show_default", None), str):
+        default = parameter.show_default
     shown = "" if default is None or callable(default) or default is False else f"`{default}`"
     shown = "the number of cores" if parameter.name == "workers" else shown
     shown = "needed" if parameter.required else shown

@@ -1,29 +1,43 @@
 """``pgso.compare``: does learning the operator pay? The command's paired comparison, in Python."""
 
 import copy
-import inspect
+import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
+from torch.nn.parameter import UninitializedParameter
+from torch_geometric.data.data import BaseData
 
 from pgso.data import Task, load_task
+from pgso.data.links import link_task
+from pgso.data.pyg import unanswered_arrays
 from pgso.errors import InputError
-from pgso.models.conversion import convert
+from pgso.gso.module import PGSO
+from pgso.models.conversion import ConversionWarning, convert
+from pgso.models.links import LinkModel
 from pgso.models.optimisation import param_groups
 from pgso.records import RunRecord, RunSpec
-from pgso.report.comparison import Comparison
+from pgso.records.spec import SevenNumbers
+from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
+from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
 from pgso.training.fit import check_task, fit_task
+from pgso.training.loops import loop_of
+from pgso.training.loops.loop import Run
+from pgso.training.own_model import OwnModel
 from pgso.training.scoring import Scoring
 from pgso.training.threads import one_thread
 
 OPERATORS = ("fixed", "pgso", "mpgso")
+FOUND = (*OPERATORS, "found")
 IN_MEMORY = "in memory"
-CALLED = ("edge_weight", "edge_attr")  # how models call the weights of edges
+NOT_OF_A_MODEL = ("conv", "preset", "terms", "hidden_channels", "num_layers", "dropout", "sample")
 
 
 def compare(
@@ -35,19 +49,23 @@ def compare(
     tell: Callable[[RunRecord], None] | None = None,
     **choices: Any,
 ) -> Comparison:
-    """Train with fixed and learned operators on the same seeds and splits; say which to use.
+    """Train with fixed, learned and found operators on the same seeds and splits; say which to use.
 
     Args:
         data: A dataset's name, a path of your own, a :class:`Task`, or PyG's data (see
             :meth:`Task.from_data`). Data without splits are split anew for every seed.
-        model: A PyG model of yours for a node task, ``model(x, edge_index)``. It is compared with
-            its converted self (:func:`pgso.convert`), one S for all layers and one S a layer, from
-            the same weights. It is left unchanged. Without one, :class:`pgso.GNN` is trained.
+        model: A PyG model of yours. It is compared with its converted self
+            (:func:`pgso.convert`), one S for all layers and one S a layer, from the same weights,
+            drawn anew for every seed. It is left unchanged. It is called ``model(x, edge_index)``,
+            of ``HeteroData`` ``model(x_dict, edge_index_dict)``, and by name with what else its
+            ``forward`` takes and the data have (``edge_weight``, ``edge_attr``, ``edge_type``,
+            ``batch``). For links it returns embeddings, whose dot products are the scores.
+            Without one, :class:`pgso.GNN` is trained.
         seeds: Runs per operator.
         root: Where datasets are; else ``$PGSO_DATA``.
         tell: Is called with the record of every run.
-        choices: Of the :class:`RunSpec`, such as ``epochs=100`` or ``conv="gin"``; with a model of
-            yours those of the training.
+        choices: Of the :class:`RunSpec`, such as ``epochs=100``, ``task="link"`` or
+            ``conv="gin"``; with a model of yours those of the training.
 
     Returns:
         The comparison: ``.verdict`` in a sentence, ``.test`` and ``.val`` with scores and paired
@@ -56,16 +74,25 @@ def compare(
     Example:
         >>> found = compare("karate", seeds=2, epochs=5)
         >>> found.operators, found.metric
-        (('fixed', 'pgso', 'mpgso'), 'accuracy')
+        (('fixed', 'pgso', 'mpgso', 'found'), 'accuracy')
     """
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(f"seeds must be a whole number from 1 on, got {seeds!r}")
+    if model is not None and not isinstance(model, nn.Module):
+        raise InputError(f"model must be a torch module, got {type(model).__name__}")
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= 10_000:
+        raise InputError(f"seeds must be a whole number from 1 to 10000, got {seeds!r}")
     for name in {"seed", "operator", "dataset"} & choices.keys():
         raise InputError(f"compare chooses {name} itself; leave it out")
+    if model is not None:
+        for name in choices.keys() & set(NOT_OF_A_MODEL):
+            raise InputError(f"{name} is a choice of our networks, and the model is yours")
+        convert(model)  # refuses a model without layers to convert, warns of others
     records = []
     for seed in range(seeds):
         task, named = _task(data, seed, root, choices)
-        for record in _runs(task, model, RunSpec(**{**choices, "dataset": named, "seed": seed})):
+        spec = RunSpec(**{**choices, "dataset": named, "seed": seed})
+        for record in _runs(task, data, model, spec):
+            if nothing_found(record):
+                continue
             records.append(record)
             if tell is not None:
                 tell(record)
@@ -73,38 +100,62 @@ def compare(
 
 
 def _task(data: Any, seed: int, root: Any, choices: dict[str, Any]) -> tuple[Task, str]:
+    kind, objective = choices.get("task"), choices.get("objective")
+    options: dict[str, Any] = dict(choices.get("data_options", {}))
     if isinstance(data, str | os.PathLike):
-        options: dict[str, Any] = dict(choices.get("data_options", {}))
-        wanted = {name: choices.get(name) for name in ("task", "objective")}
-        return load_task(data, root, seed, **wanted, **options), os.fspath(data)
+        named = load_task(data, root, seed, task=kind, objective=objective, **options)
+        return named, os.fspath(data)
     if isinstance(data, Task):
-        return data, data.name
-    return Task.from_data(data, seed).scored_by(choices.get("objective")), IN_MEMORY
+        task = data
+    elif kind == "link":
+        arrays = unanswered_arrays(data)
+        return link_task(IN_MEMORY, arrays, seed, **options).scored_by(objective), IN_MEMORY
+    else:
+        task = Task.from_data(data, seed)
+    if kind not in (None, task.kind):
+        raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
+    return task.scored_by(objective), task.name
 
 
-def _runs(task: Task, model: nn.Module | None, spec: RunSpec) -> Iterator[RunRecord]:
+def _runs(task: Task, data: Any, model: nn.Module | None, spec: RunSpec) -> Iterator[RunRecord]:
     if task.test.numel() == 0:
         raise InputError(f"{task.name} has no test set to compare on; give one")
     if model is None:
-        for operator in OPERATORS:
+        if spec.judges:
+            spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+        for operator in FOUND:
             yield fit_task(spec.but(operator=operator), task)[1]
         return
-    if task.kind != "node":
-        raise InputError("a model of your own is compared on node tasks; train others yourself")
     check_task(spec, task)
+    dense = task if task.x.layout == torch.strided else replace(task, x=task.x.to_dense())
+    named = spec.but(conv=type(model).__name__)
     for operator in OPERATORS:
-        yield _converted(model, task, spec.but(operator=operator, conv=type(model).__name__))
+        yield _run(model, dense, data, named.but(operator=operator))
 
 
-def _converted(model: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
+def _run(model: nn.Module, task: Task, data: Any, spec: RunSpec) -> RunRecord:
     """A run of the model as it is, or of its converted self, from the seed's weights."""
     with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(spec.seed)
         fresh = _reset(copy.deepcopy(model))
         if spec.operator in ("pgso", "mpgso"):
-            fresh = convert(fresh, spec.operator)
+            with warnings.catch_warnings():  # said before the first run
+                warnings.simplefilter("ignore", ConversionWarning)
+                fresh = convert(fresh, spec.operator)
+        single = data if isinstance(data, BaseData) else None
+        network: Any = OwnModel(fresh, task, single, _is_weighted(data))
+        if task.kind == "link":
+            network = LinkModel(network, 0)
         torch.manual_seed(spec.seed)  # the same dropout
-        return _trained(fresh, task, spec)
+        return _trained(network, task, spec)
+
+
+def _is_weighted(data: Any) -> bool:
+    """Whether edges have weights: of a name or a task, its graph knows."""
+    if isinstance(data, str | os.PathLike | Task):
+        return True
+    first = data if isinstance(data, BaseData) else data[0]
+    return getattr(first, "edge_weight", None) is not None
 
 
 def _reset(model: nn.Module) -> nn.Module:
@@ -113,69 +164,54 @@ def _reset(model: nn.Module) -> nn.Module:
     parts = [model] if callable(reset) else model.children()
     for part in parts:
         for module in [part] if hasattr(part, "reset_parameters") else part.modules():
-            if callable(found := getattr(module, "reset_parameters", None)):
-                found()
+            if callable(renew := getattr(module, "reset_parameters", None)):
+                renew()
     return model
 
 
-def _trained(model: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
-    """A run of a user's model: the whole graph at once, the epoch chosen on validation."""
-    x = task.x if task.x.layout == torch.strided else task.x.to_dense()
-    weights = _weights(model, task)
+def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
+    """A run of a user's model; the epoch is chosen on validation."""
     criterion, scoring = Criterion.of(spec, task), Scoring(task)
-    y = criterion.learned(task).y[task.train]
-    groups = param_groups(model, spec.lr, spec.exponent_lr, spec.weight_decay)
-    optimiser = torch.optim.Adam(groups)
+    run = Run(spec, criterion.learned(task), criterion, scoring.scored, place_of("cpu"))
+    loop, merit = loop_of(run, network), task.objective.merit
+    if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
+        loop.outputs(network)  # lazy layers find their widths
+    gsos = [module for module in network.modules() if isinstance(module, PGSO)]
+    start = _values(gsos)
+    optimiser = torch.optim.Adam(
+        param_groups(network, spec.lr, spec.exponent_lr, spec.weight_decay)
+    )
     halving = torch.optim.lr_scheduler.StepLR(optimiser, spec.lr_step, spec.lr_decay)
     best: dict[str, Any] = {"epoch": None, "val": None, "test": None}
     losses: list[float] = []
+    error = None
     for epoch in range(spec.epochs):
-        model.train()
-        optimiser.zero_grad()
-        out = _checked(model(x, task.graph.edge_index, **weights), task)
-        loss = criterion(out[task.train], y)
-        losses.append(float(loss.detach()))
-        if not torch.isfinite(loss):
-            return _record(task, spec, best, losses, "the loss is no longer a number")
-        loss.backward()
-        optimiser.step()
+        network.train()
+        total, count = 0.0, 0
+        for loss, size in loop.losses(network, epoch):
+            total, count = total + float(loss.detach()) * size, count + size
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
         halving.step()
-        model.eval()
-        with torch.no_grad():
-            out = criterion.decoded(model(x, task.graph.edge_index, **weights))
-        scores = scoring.scores(out[scoring.scored])
-        merit = task.objective.merit
+        losses.append(total / max(count, 1))
+        if not math.isfinite(losses[-1]):
+            error = f"the loss became {losses[-1]} in epoch {epoch}"
+            break
+        scores = scoring.scores(criterion.decoded(loop.outputs(network)))
         if best["epoch"] is None or merit(scores["val"]) > merit(best["val"]):
             best = {"epoch": epoch, "val": scores["val"], "test": scores["test"]}
-    return _record(task, spec, best, losses, None)
-
-
-def _record(
-    task: Task, spec: RunSpec, best: dict[str, Any], losses: list[float], error: str | None
-) -> RunRecord:
-    status: Literal["done", "diverged"] = "done" if error is None else "diverged"
-    curves = {"loss": losses}
+            best["parameters"] = _values(gsos)
     return RunRecord(
-        spec=spec, status=status, error=error, metric=task.metric, curves=curves, **best
+        spec=spec,
+        status="done" if error is None else "diverged",
+        error=error,
+        metric=task.metric,
+        curves={"loss": losses},
+        start=start,
+        **best,
     )
 
 
-def _weights(model: nn.Module, task: Task) -> dict[str, Tensor]:
-    if task.graph.edge_weight is None:
-        return {}
-    parameters = inspect.signature(model.forward).parameters
-    named = next((name for name in CALLED if name in parameters), None)
-    if named is None:
-        raise InputError(
-            f"the edges have weights, and {type(model).__name__}.forward takes none; give it an "
-            "argument edge_weight, or leave the weights out of the data"
-        )
-    return {named: task.graph.edge_weight}
-
-
-def _checked(out: Any, task: Task) -> Tensor:
-    wanted = (task.num_nodes, task.num_outputs)
-    if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
-        shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        raise InputError(f"the model must return numbers of shape {wanted}, got {shape}")
-    return out
+def _values(gsos: list[PGSO]) -> tuple[SevenNumbers, ...]:
+    return tuple(tuple(gso.parameters_tuple()) for gso in gsos)  # type: ignore[misc]

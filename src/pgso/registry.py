@@ -1,5 +1,7 @@
-"""Named things that are found by name: presets, convs, datasets, experiments."""
+"""Named things that are found by name: presets, convs, datasets, experiments, and plug-ins."""
 
+import functools
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
@@ -8,8 +10,48 @@ from pgso.errors import UnknownNameError
 T = TypeVar("T")
 
 
+class PluginWarning(UserWarning):
+    """A plug-in of an installed package could not be imported."""
+
+
+@functools.cache
+def load_plugins(group: str) -> tuple[str, ...]:
+    """Import what installed packages name in this group of entry points, once a process.
+
+    A plug-in registers itself when it is imported. Its package finds it by its metadata, so that
+    the command line and worker processes see it without being told. A plug-in that fails is named
+    in a warning, and left out.
+
+    Returns:
+        The names of the plug-ins that were imported.
+    """
+    from importlib.metadata import entry_points  # 30 ms for a hundred packages: only if asked
+
+    loaded = []
+    for point in entry_points(group=group):
+        try:
+            point.load()
+        except Exception as error:
+            package = point.dist.name if point.dist is not None else point.module
+            warnings.warn(
+                f"the plug-in {point.name!r} ({group}) of {package} cannot be used: "
+                f"{type(error).__name__}: {error}; mend or uninstall the package",
+                PluginWarning,
+                stacklevel=2,
+            )
+        else:
+            loaded.append(point.name)
+    return tuple(loaded)
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """A read-only mapping that fills itself by decoration and helps with spelling mistakes.
+
+    Args:
+        kind: What an entry is called in messages.
+        entries: What is there from the start.
+        plugins: The group of entry points in which other packages name theirs. They are imported
+            when somebody asks for a name that is not there, or for all names.
 
     Example:
         >>> colours: Registry[str] = Registry("colour", {"red": "#f00"})
@@ -18,8 +60,10 @@ class Registry(Mapping[str, T], Generic[T]):
         pgso.errors.UnknownNameError: no colour is called 'rad'. Did you mean 'red'? Known: red
     """
 
-    def __init__(self, kind: str, entries: Mapping[str, T] | None = None) -> None:
-        self.kind = kind
+    def __init__(
+        self, kind: str, entries: Mapping[str, T] | None = None, plugins: str | None = None
+    ) -> None:
+        self.kind, self.plugins = kind, plugins
         self._entries: dict[str, T] = dict(entries or {})
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -33,16 +77,24 @@ class Registry(Mapping[str, T], Generic[T]):
         return add
 
     def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str) or name not in self._entries:
+            self._load_plugins()
         try:
             return self._entries[name]
         except (KeyError, TypeError):
             raise UnknownNameError(self.kind, name, self._entries) from None
 
     def __iter__(self) -> Iterator[str]:
+        self._load_plugins()
         return iter(self._entries)
 
     def __len__(self) -> int:
+        self._load_plugins()
         return len(self._entries)
+
+    def _load_plugins(self) -> None:
+        if self.plugins is not None:
+            load_plugins(self.plugins)
 
     def __repr__(self) -> str:
         return f"Registry({self.kind}: {', '.join(self._entries)})"

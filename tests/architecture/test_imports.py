@@ -83,9 +83,9 @@ def test_workers_begin_to_load_before_their_command_does(command, what, tmp_path
     assert "torch" not in imported_by(EARLY.format(heavy=HEAVY, command=command, what=what))
 
 
-def test_what_is_loaded_once_and_for_all_is_not_searched_for_garbage():
+def test_loading_early_leaves_the_garbage_collector_on():
     imported_by(
         "import gc, pgso.training.preload\n"
-        "assert gc.isenabled() and gc.get_freeze_count() > 100_000\n"
+        "assert gc.isenabled()\n"
         "assert 'pgso.training.fit' in sys.modules"
     )

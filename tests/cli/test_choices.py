@@ -1,6 +1,7 @@
 """What was asked for comes before what suits the dataset, which comes before the defaults."""
 
-from pgso.cli.choices import folder_of, make_spec, pairs
+from pgso.cli.choices import make_spec, pairs
+from pgso.cli.folders import folder_of
 from pgso.records import RunSpec
 
 

@@ -22,14 +22,15 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
         assert word in shown.stdout
     text = (tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html").read_text()
     assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
-    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 8
+    assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 10
     assert "Against a stronger network: a fixed residual gcn of 4 layers with batch norm" in text
 
     no_report(monkeypatch)
     again = pgso("compare", *TOY, "--json")
-    assert "8 of 8 runs are there already" in again.stderr
+    assert "10 of 10 runs are there already" in again.stderr
     found = json.loads(again.stdout)  # nothing but JSON
-    assert [entry["operator"] for entry in found["test"]["summaries"]] == ["fixed", "pgso", "mpgso"]
+    names = [entry["operator"] for entry in found["test"]["summaries"]]
+    assert names == ["fixed", "pgso", "mpgso", "found"]
     assert found["verdict"] in shown.stdout.replace("\n", " ")
     assert {f"{key}.json" for key in found["records"]} == {
         path.name for path in (tmp_path / "runs" / "records").iterdir()
@@ -46,11 +47,31 @@ def test_a_stronger_fixed_network_is_trained_beside_unless_it_is_not_wanted(pgso
         "residual": True,
     }
     assert found["reference"]["test"]["n"] == 2
-    assert {entry["operator"] for entry in found["reference"]["differences"]} == {"pgso", "mpgso"}
+    compared = {entry["operator"] for entry in found["reference"]["differences"]}
+    assert compared == {"pgso", "mpgso", "found"}
     without = json.loads(pgso("compare", *TOY, "--json", "--no-reference").stdout)
     assert without["reference"] is None
     strong = pgso("compare", *TOY, "--json", "--recipe", "strong")
     assert json.loads(strong.stdout)["reference"] is None  # it is strong already
+
+
+def test_the_robust_recipe_decides_once_for_all_seeds(pgso, monkeypatch):
+    no_report(monkeypatch)
+    size = ("--option", "rows=20", "--option", "cols=20", "--no-reference")
+    toy = ("minesweeper", "--epochs", 3, "--seeds", 2, "--workers", 1, "--recipe", "robust")
+    found = json.loads(pgso("compare", *toy, *size, "--json").stdout)
+    decision = found["decision"]
+    assert decision["kept"] in ("fixed", "pgso", "mpgso", "found")
+    assert set(decision["confidence"]) == {"pgso", "mpgso", "found"}
+    assert (decision["seeds"], decision["labels"]) == (2, 134)  # two thirds of twice 100
+    assert any("all 2 seeds together" in note for note in found["notes"])
+
+
+def test_links_are_compared_without_what_find_found(pgso, monkeypatch):
+    no_report(monkeypatch)
+    shown = pgso("compare", *TOY, "--task", "link", "--no-reference", "--json")
+    names = [entry["operator"] for entry in json.loads(shown.stdout)["test"]["summaries"]]
+    assert names == ["fixed", "pgso", "mpgso"]
 
 
 def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
@@ -64,14 +85,15 @@ def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
     real = engines.run_one
 
-    def sometimes(spec, root=None):
-        record = real(spec, root)
+    def sometimes(spec, *options):
+        record = real(spec, *options)
         if (spec.operator, spec.seed) == ("pgso", 1):
             return record.model_copy(update={"status": "failed", "error": "out of luck"})
         return record
 
     no_report(monkeypatch)
     monkeypatch.setattr(engines, "run_one", sometimes)
+    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
     shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
     assert "out of luck" in shown.stdout
     assert shown.exit_code == 1

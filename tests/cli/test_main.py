@@ -1,14 +1,19 @@
 """Help, exit codes and errors, the same for every command."""
 
-from importlib import import_module
+import os
 
 import pytest
 from typer.main import get_command
 
 import pgso as package
-from pgso.cli.main import app
+from pgso.bases import BASES
+from pgso.cli import completion
+from pgso.cli.main import COMMANDS, app, as_typed, loaded_commands
+from pgso.convs import CONVS
+from pgso.records import Store
 
-COMMANDS = sorted(get_command(app).commands)
+LOADED = loaded_commands()
+WITHOUT = ("record", "save", "tensorboard", "only", "results", "out", "max_radius", "sample")  # off
 
 
 def test_the_bare_command_shows_the_help(pgso):
@@ -25,9 +30,32 @@ def test_every_command_has_help_with_an_example(pgso, command):
     assert f"pgso {command}" in shown.stdout.partition("Examples:")[2]
 
 
+def test_names_that_are_completed_are_those_that_there_are():
+    assert set(completion.CONV_NAMES) == set(CONVS)
+    assert set(completion.BASE_NAMES) == set(BASES)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_flag_is_shown_as_a_flag_and_a_default_is_shown(pgso, command):
+    shown = pgso(command, "--help").stdout
+    assert "<bool>" not in shown
+    for parameter in LOADED[command].params:
+        takes_a_value = parameter.param_type_name == "option" and not parameter.is_flag
+        optional = takes_a_value and not parameter.multiple and parameter.name not in WITHOUT
+        if optional and parameter.default is None:
+            assert isinstance(parameter.show_default, str), parameter.name
+
+
+def test_a_command_is_imported_when_it_is_called():
+    group = get_command(app)
+    assert group.commands["doctor"].params == []
+    group.load("doctor")
+    assert group.commands["doctor"].params
+
+
 @pytest.mark.parametrize("command", ["compare", "doctor", "list", "spectrum", "sweep", "train"])
 def test_what_a_script_would_want_comes_as_json(command):
-    options = [option for p in get_command(app).commands[command].params for option in p.opts]
+    options = [option for p in LOADED[command].params for option in p.opts]
     assert "--json" in options
 
 
@@ -44,6 +72,10 @@ def test_the_version_is_the_packages(pgso):
         (["compare", "karate", "--seeds", "0"], "'--seeds'"),
         (["compare", "karate", "--conv", "gnc"], "Did you mean 'gcn'?"),
         (["compare", "karate", "--preset", "gnc"], "Did you mean 'gcn'?"),
+        (["compare", "karate", "--preset", "0,1,0"], "seven numbers m1,m2,m3,e1,e2,e3,a"),
+        (["train", "karate", "--preset", "0,1,0,0,x,0,0"], "seven numbers"),
+        (["compare", "karate", "--base", "ppd"], "Did you mean 'ppr'?"),
+        (["train", "karate", "--base", "ppd"], "Did you mean 'ppr'?"),
         (["compare", "karate", "--recipe", "mine"], "recipe cannot be 'mine'"),
         (["compare", "karate", "--set", "seed=4"], "seed here: --seeds says how many"),
         (["compare", "karate", "--set", "operator=pgso"], "operator here: all three are compared"),
@@ -59,6 +91,8 @@ def test_the_version_is_the_packages(pgso):
         (["report", "initialisations"], "first: pgso run initialisations"),
         (["list", "preset"], "Did you mean 'presets'?"),
         (["spectrum", "karate", "--preset", "gnc"], "Did you mean 'gcn'?"),
+        (["find", "karate", "--option", "x=1"], "karate has no option 'x'"),
+        (["spectrum"], "name a dataset or a file, for example: pgso spectrum karate"),
         (["sweep", "karate", "--space", "epochs=3"], "--space epochs takes a list"),
         (["sweep", "karate", "--search", "random"], "choose grid or tpe"),
         (["sweep", "karte"], "Did you mean 'karate'?"),
@@ -97,6 +131,25 @@ def test_no_colour_where_none_is_wanted(pgso):
         ("pgso compare ptc", {"ptc_mr"}),
         ("pgso train my_gr", {"my_graph/"}),
         ("pgso run sbm", {"sbm_sparsity"}),
+        ("pgso train x --conv g", {"gat", "gcn", "gin"}),
+        ("pgso train x --operator p", {"pgso"}),
+        ("pgso train x --terms self,mea", {"self,mean", "self,mean@in", "self,mean@out"}),
+        ("pgso train x --basis ch", {"chebyshev"}),
+        ("pgso train x --base p", {"ppr"}),
+        ("pgso train x --task l", {"link"}),
+        ("pgso train x --class-weights b", {"balanced"}),
+        ("pgso train x --recipe r", {"robust"}),
+        ("pgso train x --objective r", {"r2", "rmse", "roc_auc"}),
+        ("pgso train x --device a", {"auto"}),
+        ("pgso train x --set hid", {"hidden_channels="}),
+        ("pgso train x --set norm=b", {"norm=batch"}),
+        ("pgso train minesweeper --option ro", {"rows="}),
+        ("pgso train my_graph --option und", {"undirected="}),
+        ("pgso compare x --engine r", {"ray"}),
+        ("pgso sweep x --operator m", {"mpgso"}),
+        ("pgso sweep x --search t", {"tpe"}),
+        ("pgso sweep x --space epo", {"epochs=["}),
+        ("pgso spectrum x --preset lap", {"laplacian"}),
     ],
 )
 def test_the_shell_completes_names(pgso, tmp_path, monkeypatch, typed, offered):
@@ -120,9 +173,29 @@ def test_an_interrupt_is_one_sentence_too(pgso, monkeypatch):
     assert shown.stderr == "error: stopped; the same command keeps what is done and goes on\n"
 
 
-def test_the_command_keeps_the_memory_it_frees(monkeypatch):
-    called = []
-    for name in ("keep_freed_memory", "app"):
-        monkeypatch.setattr(f"pgso.cli.main.{name}", lambda name=name: called.append(name))
-    import_module("pgso.cli.main").run()
-    assert called == ["keep_freed_memory", "app"]
+def test_what_was_typed_can_be_typed_again_on_windows(monkeypatch):
+    words = ["pgso", "compare", r"C:\my data\graph"]
+    monkeypatch.setattr("os.name", "nt")
+    assert as_typed(words) == r'pgso compare "C:\my data\graph"'
+    monkeypatch.undo()
+    assert as_typed(words) == r"pgso compare 'C:\my data\graph'"
+
+
+def test_seven_numbers_are_a_preset(pgso, tmp_path):
+    S = "0,1,0,0,-0.25,-0.75,0.5"
+    assert pgso("train", "karate", "--preset", S, "--epochs", 1).exit_code == 0
+    (record,) = Store(tmp_path / "runs")
+    assert record.start[0] == tuple(map(float, S.split(",")))
+    assert "-0.7500" not in pgso("spectrum", "karate", "--preset", S).stderr
+    assert (tmp_path / "runs" / "spectrum-karate-0-1-0-0--0-25--0-75-0-5").is_dir()
+
+
+def test_offline_downloads_nothing_and_leaves_the_data_folder_alone(pgso, tmp_path, monkeypatch):
+    monkeypatch.setenv("PGSO_OFFLINE", "")  # is set by the switch, and restored afterwards
+    root = tmp_path / "data"
+    root.mkdir()
+    result = pgso("train", "Cora", "--offline", "--data", root)
+    assert result.exit_code == 2
+    assert "nothing is downloaded offline; copy the files there" in result.stderr
+    assert os.environ["PGSO_OFFLINE"] == "1"
+    assert not list(root.iterdir())

@@ -1,5 +1,6 @@
 """``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
 
+from pgso.experiments import EXPERIMENTS
 from pgso.records import NUMERICS
 from pgso.records.ledger import read_ledger, write_ledger
 
@@ -31,10 +32,11 @@ def test_a_study_of_older_numerics_still_has_its_page_and_is_run_again(pgso, tmp
     now = read_ledger(ledger)
     first, *others = (r.model_copy(update={"numerics": NUMERICS - 1}) for r in now.values())
 
-    write_ledger(ledger, [first, *others])
+    curves = EXPERIMENTS["convergence"].curves
+    write_ledger(ledger, [first, *others], curves)
     assert pgso("report", "convergence").exit_code == 0  # old ones alone
 
-    write_ledger(ledger, [first, *list(now.values())[1:]])
+    write_ledger(ledger, [first, *list(now.values())[1:]], curves)
     refused = pgso("report", "convergence")
     assert refused.exit_code == 2
     assert "pgso run convergence makes those of older revisions again" in refused.output
@@ -74,3 +76,54 @@ def test_a_toy_study_is_reported_as_the_run_says_in_html_too(pgso, tmp_path):
     page = (tmp_path / "toys" / "quick" / "operators" / "page.html").read_text()
     assert "<table>" in page
     assert "http" not in page
+
+
+def test_a_plan_says_how_much_there_is_to_do_and_does_nothing(pgso, tmp_path):
+    shown = pgso("run", "all", "--quick", "--plan", "--results", "results")
+    assert shown.exit_code == 0, shown.output
+    assert "convergence: 0 of 4 runs" in shown.stdout
+    assert "to do: karate (4); of unknown length" in shown.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_is_spent_leaves_the_old_ledger_and_says_what_was_left_out(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
+    assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    old = [r.model_copy(update={"numerics": 1}) for r in read_ledger(ledger).values()]
+    write_ledger(ledger, old)
+    kept = ledger.read_text()
+    left = pgso(*toy, "--budget", 0, "--out", "elsewhere")
+    assert left.exit_code == 0, left.output
+    assert "left out: karate (4); about 0.0 hours of one core" in left.stdout
+    assert ledger.read_text() == kept
+    assert pgso(*toy, "--budget", 5, "--out", "elsewhere").exit_code == 0
+    assert all(record.is_current for record in read_ledger(ledger).values())
+
+
+def test_a_spec_of_two_studies_is_run_once_and_has_one_result(pgso, tmp_path):
+    def toy(name):
+        return pgso("run", name, "--quick", "--workers", 1, "--results", "results")
+
+    assert toy("structure").exit_code == 0
+    first = tmp_path / "results" / "structure" / "records.jsonl"
+    shared, *others = read_ledger(first).values()
+    write_ledger(tmp_path / "results" / "other" / "records.jsonl", [shared])
+    write_ledger(first, others)
+    before = set((tmp_path / "runs" / "records").iterdir())
+    for file in before:
+        file.unlink()
+    assert toy("structure").exit_code == 0
+    assert read_ledger(first)[shared.spec.key] == shared
+    assert list((tmp_path / "runs" / "records").iterdir()) == []
+
+
+def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results", "results")
+    assert pgso(*toy).exit_code == 0
+    ledger = tmp_path / "results" / "convergence" / "records.jsonl"
+    whole = ledger.read_text()
+    write_ledger(ledger, read_ledger(ledger).values())  # the ends of the curves only
+    assert ledger.read_text() != whole
+    assert pgso(*toy).exit_code == 0  # --out has them
+    assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4

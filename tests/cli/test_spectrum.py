@@ -89,6 +89,13 @@ def test_a_scipy_matrix_and_an_edge_list_with_one_direction_are_read(tmp_path):
         assert json.loads(result.output)["operators"][0]["theorem2"] == [0, most]
 
 
+@pytest.mark.parametrize("name", ["graph.txt", "graph.tsv", "graph.edges"])
+def test_edge_lists_have_more_than_one_usual_ending(name, tmp_path):
+    (tmp_path / name).write_text("0\t1\n1\t0\n")
+    result = spectrum(tmp_path / name, "--json", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+
+
 def test_names_of_users_are_escaped_in_the_page(edges, tmp_path):
     nasty = edges.rename(tmp_path / "<b>&[red].csv")
     result = spectrum(nasty, "--out", tmp_path / "out")

@@ -13,6 +13,9 @@ def test_the_choice_of_each_operator_is_shown_and_comes_as_json(pgso):
     shown = pgso(*toy)
     assert shown.exit_code == 0, shown.output
     assert "best of 2" in shown.stdout
+    after = shown.stdout.partition("next, with the choice of ")[2].partition(": ")[2].split()
+    assert after[:4] == ["pgso", "compare", "karate", "--epochs"]
+    assert pgso(*after[1:], "--seeds", 1, "--workers", 1).exit_code == 0
     found = json.loads(pgso(*toy, "--json").stdout)
     assert [entry["operator"] for entry in found] == ["fixed", "pgso"]
     assert all(entry["choice"]["epochs"] in (1, 3) for entry in found)

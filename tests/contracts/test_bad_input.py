@@ -7,6 +7,7 @@ import scipy.sparse
 import torch
 from torch_geometric.data import Data
 
+import pgso
 from pgso import PGSO, Graph, apply_pgso, dense_pgso, spectrum
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.parameters import PGSOParameters
@@ -33,6 +34,10 @@ EDGE_INDEX = {
     "negative n": (lambda: graph(EDGES, num_nodes=-1), "num_nodes must be an integer"),
     "fractional n": (lambda: graph(EDGES, num_nodes=2.5), "num_nodes must be an integer"),
     "n in words": (lambda: graph(EDGES, num_nodes="two"), "num_nodes must be an integer"),
+    "10^12 nodes": (lambda: graph(EDGES, num_nodes=10**12), "at most 2147483647 nodes"),
+    "id 2^62": (lambda: graph(EDGES * 2**62), "at most 2147483647 nodes"),
+    "no values": (lambda: graph(EDGES.to("meta")), "a dense tensor with values"),
+    "sparse": (lambda: graph(EDGES.to_sparse()), "a dense tensor with values"),
 }
 EDGE_WEIGHT = {
     "NaN": (lambda: graph(EDGES, torch.tensor([1, NAN])), "finite, got nan at position 1"),
@@ -126,6 +131,21 @@ OTHER_FORMS = {
         "without nodes",
     ),
 }
+OPERATOR = pgso.shift(GRAPH, "gcn")
+DATA = Data(x=X, edge_index=EDGES, y=torch.tensor([0]))
+ELSEWHERE = {
+    "a polynomial of words": (lambda: pgso.polynomial(OPERATOR, "ab"), "must be numbers, got 'ab'"),
+    "a power without end": (lambda: OPERATOR**10**9, "at most 10000, got 1000000000"),
+    "half an eigenvalue": (lambda: spectrum.eigenvalues(OPERATOR, k=2.5), "a whole number or None"),
+    "no dataset": (lambda: pgso.load_task(None), "name or folder must be a text or a path"),
+    "a dataset of bytes": (lambda: pgso.load_task(b"karate"), "must be a text or a path, got b"),
+    "a root of numbers": (lambda: pgso.load_task("Cora", root=5), "root must be a text or a path"),
+    "a number among graphs": (lambda: pgso.Task.from_data([DATA, 5]), "graph 1 needs edge_index"),
+    "no known label": (lambda: pgso.find(GRAPH, X, [NAN, NAN]), "no label that is known"),
+    "half a channel": (lambda: pgso.GNN("gcn", 2.5, 4, 2), "in_channels must be an integer"),
+    "no heads": (lambda: pgso.GNN("gat", 2, 4, 2, heads=0), "heads must be 1 or more, got 0"),
+    "a name for a spec": (lambda: pgso.fit("karate"), "fit takes a RunSpec, got 'karate'"),
+}
 CASES = {
     f"{group}: {name}": case
     for group, cases in {
@@ -134,6 +154,7 @@ CASES = {
         "x": FEATURES,
         "S": PARAMETERS,
         "other": OTHER_FORMS,
+        "elsewhere": ELSEWHERE,
     }.items()
     for name, case in cases.items()
 }

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch as PyGBatch
 from torch_geometric.data import Data
@@ -51,6 +51,10 @@ def assert_same_pattern(left, right):
 @given(collections())
 def test_a_batch_is_what_pyg_would_have_collated(collection):
     graphs, indices = collection
+    # An edge of weight 0 may be left out where the rest is symmetric: other arrays, the same A.
+    for edges in graphs:
+        source, target = edges.edge_index
+        assume(bool(edges.adjacency[target, source].all()))
     data = as_pyg(graphs)
     ours = union_of(data).batch(indices)
     theirs = PyGBatch.from_data_list([data[i] for i in indices.tolist()])

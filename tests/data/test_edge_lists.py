@@ -51,5 +51,5 @@ def test_an_edge_listed_again_adds_up():
 
 
 def test_an_undirected_edge_with_two_weights_is_refused():
-    with pytest.raises(InputError, match=r"two weights.*undirected=False"):
+    with pytest.raises(InputError, match=r"weight 1 in one direction and 2.*undirected=False"):
         merged(as_array([(0, 1), (1, 0)]), np.array([1.0, 2.0]), 2, True, Path("edges.csv"))

@@ -6,6 +6,7 @@ from torch_geometric.data import Data, HeteroData, InMemoryDataset
 
 import pgso
 from pgso.data import Task
+from pgso.data.pyg import unanswered_arrays
 from pgso.errors import InputError
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
@@ -56,22 +57,12 @@ class Toy(InMemoryDataset):
         self._data, self.slices = self.collate(graphs)
 
 
-def test_types_of_nodes_are_one_or_refused():
-    several = HeteroData()
-    several["user"].x = torch.rand(12, 3)
-    several["user"].y = torch.arange(12) % 2
-    several["user", "knows", "user"].edge_index = EDGES
-    assert Task.from_data(several).num_nodes == 12
-    several["item"].x = torch.rand(3, 2)
-    with pytest.raises(InputError, match=r"2 types of nodes \(user, item\)"):
-        Task.from_data(several)
-
-
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
         (data(y=None), "need edge_index and y"),
         (data(y=torch.zeros(5)), "y has 5 answers, but the graph has 12 nodes"),
+        ([HeteroData(), HeteroData()], "many graphs with types of nodes are no task yet"),
         ("Cora", "takes PyG's Data, HeteroData or a Dataset of graphs, got str"),
         (data(train_mask=torch.ones(12, dtype=torch.bool)), "need train_mask and val_mask"),
     ],
@@ -79,3 +70,15 @@ def test_types_of_nodes_are_one_or_refused():
 def test_what_is_missing_is_said(given, problem):
     with pytest.raises(InputError, match=problem):
         Task.from_data(given)
+
+
+def test_a_target_belongs_to_types_of_nodes():
+    with pytest.raises(InputError, match="target='user' is a type of nodes of HeteroData"):
+        Task.from_data(data(), target="user")
+
+
+def test_edges_alone_are_enough_for_links():
+    arrays = unanswered_arrays(data(y=None))
+    assert (arrays.num_nodes, arrays.edge_index.shape, arrays.classes) == (12, (2, 6), ())
+    with pytest.raises(InputError, match="within one graph of PyG's Data, got HeteroData"):
+        unanswered_arrays(HeteroData())

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from typer.main import get_command
 
-from pgso.cli.main import app
+from pgso.cli.main import loaded_commands
 from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.experiments import EXPERIMENTS
+from pgso.finding.rungs import FAMILIES
 from pgso.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def blocks(page, language):
 
 @pytest.fixture
 def _registries_as_they_were(monkeypatch):
-    for registry in (CONVS, DATASETS, EXPERIMENTS, OBJECTIVES):
+    for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
@@ -62,7 +62,7 @@ COMMANDS = [
 @pytest.mark.parametrize("line", sorted({line for line in COMMANDS if line.startswith("pgso ")}))
 def test_commands_and_their_options_exist(line):
     _, name, *words = shlex.split(line, comments=True)
-    known = get_command(app).commands
+    known = loaded_commands()
     assert name in known
     options = {option for parameter in known[name].params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options

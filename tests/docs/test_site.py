@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from pgso.cli.main import app
+from pgso.cli.main import loaded_commands
 from pgso.records import RunSpec
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +87,7 @@ def test_examples_get_the_heading_that_is_rendered_as_code():
 
 def test_the_reference_has_every_command_with_its_options():
     page = REFERENCE.command_line()
-    for name, command in get_command(app).commands.items():
+    for name, command in loaded_commands().items():
         section = page.split(f"## pgso {name}\n")[1].split("\n## ")[0]
         for parameter in command.params:
             assert all(f"`{option}`" in section for option in parameter.opts if option[0] == "-")

@@ -5,14 +5,25 @@ from pathlib import Path
 from pgso.records.ledger import read_ledger
 
 RESULTS = Path(__file__).parents[2] / "results"
+MOST_BYTES = 30 * 2**20
 
 
-def test_no_spec_has_two_results_of_todays_numerics():
-    """Studies share specs. Older revisions are not judged: their dropout changed in between."""
+def test_no_spec_has_two_results():
+    """Studies share specs, whatever revision their records are of."""
     results = {}
     for ledger in sorted(RESULTS.glob("*/records.jsonl")):
         for key, record in read_ledger(ledger).items():
-            if record.is_current:
-                scores = (record.status, record.val, record.test, record.epoch, record.parameters)
-                first = results.setdefault(key, (ledger.parent.name, scores))
-                assert first[1] == scores, f"{key} in {first[0]} and in {ledger.parent.name}"
+            scores = (record.status, record.val, record.test, record.epoch, record.parameters)
+            first = results.setdefault(key, (ledger.parent.name, scores))
+            assert first[1] == scores, f"{key} in {first[0]} and in {ledger.parent.name}"
+
+
+def test_a_ledger_is_of_one_revision():
+    for ledger in sorted(RESULTS.glob("*/records.jsonl")):
+        revisions = {record.numerics for record in read_ledger(ledger).values()}
+        assert len(revisions) <= 1, f"{ledger}: revisions {sorted(revisions)}"
+
+
+def test_all_ledgers_together_stay_small():
+    sizes = {path: path.stat().st_size for path in RESULTS.glob("**/*.jsonl")}
+    assert sum(sizes.values()) < MOST_BYTES, sizes

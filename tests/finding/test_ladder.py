@@ -1,10 +1,15 @@
 """The ladder is climbed where there is a reason, and not elsewhere."""
 
+import dataclasses
+
 import pytest
+import torch
 
 from pgso.finding import learning
 from pgso.finding.ladder import RISK, TO_LEARNED, TO_OTHERS, TO_OWN, Ladder
+from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.rungs import FAMILIES
+from pgso.graph import Relations
 from tests.finding.problems import GCN, OUT, generated
 
 
@@ -40,7 +45,7 @@ def test_undirected_graphs_have_no_directions_and_no_moments():
     ladder.climb()
     families = {fitted.rung.family for fitted in ladder.fitted.values()}
     assert families == {"features", "own", "presets", "banks"}  # too few labels to learn S
-    assert families | {"directions", "moments"} == set(FAMILIES)
+    assert families | {"directions", "moments", "relations", "learned"} == set(FAMILIES)
 
 
 def test_a_bank_that_drops_its_blocks_is_not_listed_twice():
@@ -57,9 +62,9 @@ def test_a_bank_that_drops_its_blocks_is_not_listed_twice():
 def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
     seen = {}
 
-    def learn(problem, words, fit, rows):
+    def learn(problem, words, fit, rows, per_hop=False):
         seen["rows"] = rows
-        return (0.0, 1.0, 0.0, 0.0, -0.4, -0.4, 0.8)
+        return ((0.0, 1.0, 0.0, 0.0, -0.4, -0.4, 0.8),)
 
     def compare(incumbent, challengers):
         seen["judges"] = len(incumbent)
@@ -86,3 +91,22 @@ def test_a_large_graph_is_not_kept_in_memory_rung_by_rung(monkeypatch):
     monkeypatch.setattr(module, "MOST_NUMBERS", 20_000)
     assert frugal.climb().rung == best.rung
     assert frugal.blocks.numbers_kept <= 20_000 < plain.blocks.numbers_kept
+
+
+def test_labels_of_one_relation_end_at_relations():
+    problem = with_relations(generated("nothing"))
+    ladder = Ladder(problem)
+    best = ladder.climb()
+    assert best.rung.family == "relations"
+    assert {"adjacency@likes", "gcn@likes", "mean@likes", "quarter@likes"} & set(best.terms)
+
+
+def with_relations(problem):
+    """The edges in two kinds by chance; labels follow the neighbours of one kind."""
+    edges = problem.graph.edge_index
+    each = torch.rand(problem.graph.num_nodes, generator=torch.Generator().manual_seed(3))
+    likes = (each[edges[0]] + each[edges[1]]) % 0.2 < 0.1  # both ways of an edge are of a kind
+    kinds = Relations({"likes": edges[:, likes], "knows": edges[:, ~likes]}, len(problem.y))
+    signal = Propagation(problem.graph, kinds).times(problem.x, Letter.of("mean", "likes"))
+    W = torch.randn(signal.size(1), 3, generator=torch.Generator().manual_seed(4))
+    return dataclasses.replace(problem, relations=kinds, y=(signal @ W).argmax(dim=1))

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import pgso
+from pgso.finding import find
 from pgso.finding.problem import Problem
 from pgso.finding.signal import guessing
 
@@ -39,3 +40,24 @@ def test_a_guess_of_numbers_is_the_mean_of_the_others():
     out = torch.cat([others, y.mean().expand(len(rest), 1)])
     errors = problem.objective.errors(out.numpy(), torch.cat([y, rest]).numpy())
     np.testing.assert_allclose(guessing(problem), errors, rtol=1e-5)
+
+
+def test_a_score_below_guessing_is_no_baseline_to_gain_from():
+    y = [0, 1] * 20
+    found = find(ring(40), torch.ones(40, 2), y, objective="roc_auc")
+    assert found.best.loo == 0.0  # a label that is left out is rarer among the others
+    assert found.record.guess == 0.5
+    assert all(rung.points == 0.0 for rung in found.rungs if rung.loo == 0.0)
+    assert found.record.headroom <= 0.5
+
+
+def test_labels_that_are_told_apart_without_a_mistake_are_a_signal():
+    y = torch.arange(40) % 2
+    found = find(ring(40), 1000.0 * torch.eye(2)[y], y)
+    assert found.record.signal == "features"
+
+
+def ring(n):
+    nodes = torch.arange(n)
+    there = torch.stack([nodes, nodes.roll(1)])
+    return torch.cat([there, there.flip(0)], dim=1)

@@ -6,7 +6,7 @@ import pytest
 
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
-from pgso.records.finding import RungRecord
+from pgso.records.finding import GraphStatistics, RungRecord
 
 
 def rung(name, family, terms, points):
@@ -29,6 +29,25 @@ def rung(name, family, terms, points):
     )
 
 
+def graph(homophily, num_edges=10):
+    return GraphStatistics(
+        num_graphs=1,
+        num_nodes=10,
+        num_edges=num_edges,
+        is_directed=False,
+        degree_median=1,
+        degree_mean=1,
+        degree_max=1,
+        isolated=0,
+        components=1,
+        adjusted_homophily=homophily,
+        num_features=3,
+        num_labels=5,
+        label_share=0.5,
+        classes=(0.5, 0.5),
+    )
+
+
 REFERENCE = rung("gcn, 2 hops", "own", ("gcn",), -0.25)
 CASES = {
     "features": (
@@ -43,6 +62,7 @@ CASES = {
     ),
     "directions": ("in + out", ("self", "mean@in", "mean@out"), "Direction matters"),
     "moments": ("moments", ("self", "gcn"), "How alike neighbours are"),
+    "relations": ("per relation", ("self", "mean@a", "mean@b"), "Kinds of edges matter"),
     "learned": ("S learned", ("learned",), "A learned S"),
 }
 
@@ -92,7 +112,37 @@ def test_a_difference_that_is_written_as_zero_is_none():
 
 def test_neighbours_that_differ_are_not_called_alike():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0).model_copy(update={"hops": 2})
-    text = verdict_of(best, best, [best], OBJECTIVES["accuracy"], homophily=-0.8)
+    text = verdict_of(best, best, [best], OBJECTIVES["accuracy"], graph(-0.8))
     assert text.startswith("Neighbours differ, their neighbours are alike: GCN's own operator")
-    alike = verdict_of(best, best, [best], OBJECTIVES["accuracy"], homophily=0.8)
+    alike = verdict_of(best, best, [best], OBJECTIVES["accuracy"], graph(0.8))
     assert alike.startswith("Neighbours are alike")
+
+
+def test_a_difference_that_rounding_hides_is_not_said():
+    best = rung("no graph", "features", ("self",), 0.0)
+    own = rung("gcn, 2 hops", "own", ("gcn",), -0.0004)
+    text = verdict_of(best, own, [best, own], OBJECTIVES["accuracy"])
+    assert "points" not in text
+    assert "R² 0.0004" not in verdict_of(best, own, [best, own], OBJECTIVES["r2"])
+
+
+def test_a_graph_without_edges_is_said_to_have_none():
+    best = rung("no graph", "features", ("self",), 0.0)
+    text = verdict_of(best, best, [best], OBJECTIVES["accuracy"], graph(None, num_edges=0))
+    assert text.startswith("The graph has no edges")
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        ("accuracy", "accuracy 3.0 points higher"),
+        ("roc_auc", "ROC-AUC 3.0 points higher"),
+        ("r2", "R² 0.030 higher"),
+        ("mae", "MAE 0.0300 lower"),
+        ("rmse", "RMSE 0.0300 lower"),
+    ],
+)
+def test_what_is_left_is_in_the_unit_of_the_objective(objective, words):
+    best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
+    other = rung("mean, 2 hops", "presets", ("mean",), 0.03)
+    assert words in verdict_of(best, best, [best, other], OBJECTIVES[objective])

@@ -397,3 +397,14 @@ def test_gradients_keep_their_digits_where_the_diagonal_dominates():
         apply_pgso(x.to(dtype), edges, S).square().sum().backward()
         grads.append(S.grad.double())
     torch.testing.assert_close(grads[0], grads[1], rtol=1e-5, atol=0)
+
+
+def test_gradients_keep_their_digits_where_a_node_has_a_self_loop_alone():
+    # m1 d^e1 is a thousand times m2's part of the entry, and the loop is the node's only edge.
+    values, grads = (50, 0.03, 0.1, -0.57, 0.76, 0.9, 0.1), []
+    x = torch.randn(1, 7, generator=torch.Generator().manual_seed(0))
+    for dtype in (torch.float32, torch.float64):
+        S = torch.tensor(values, dtype=dtype, requires_grad=True)
+        apply_pgso(x.to(dtype), torch.tensor([[0], [0]]), S).square().sum().backward()
+        grads.append(S.grad.double())
+    torch.testing.assert_close(grads[0], grads[1], rtol=1e-6, atol=0)

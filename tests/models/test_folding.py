@@ -11,7 +11,7 @@ from torch import nn
 
 from pgso import CONVS, GNN, PGSO, Graph, convert, fold
 from pgso.errors import InputError
-from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
+from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
 from tests.strategies import edge_lists, parameters, random_features
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5, 5], [1, 0, 2, 1, 3, 2, 0, 0, 5]])
@@ -54,12 +54,8 @@ def test_own_models_answer_as_before(conv, operator):
 @pytest.mark.parametrize("name", KINDS)
 def test_converted_layers_answer_as_before(name):
     kind = KINDS[name]
-    further = {
-        "features": [torch.randn(EDGES.size(1), EDGE_WIDTH)],
-        "weights": [torch.rand(EDGES.size(1)) + 0.5],
-        "nothing": [],
-    }[kind.edges]
-    assert_folded(learned(convert(kind.make())), X, EDGES, *further)
+    further = on_edges(kind, EDGES.size(1), torch.rand(EDGES.size(1)) + 0.5)
+    assert_folded(learned(convert(kind.make())), *kind.inputs(X, EDGES, *further))
 
 
 def test_the_given_model_keeps_learning():

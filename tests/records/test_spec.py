@@ -101,7 +101,7 @@ def test_another_recipe_brings_its_own_choices():
     assert spec.but(recipe="robust") == RunSpec(dataset="karate", epochs=7, recipe="robust")
     assert spec.but(recipe="robust").but(recipe="paper") == spec
     own = RunSpec(dataset="karate", s_rate=0.1, s_decay="start").but(recipe="robust")
-    assert (own.s_decay, own.s_loss, own.s_rate) == ("start", "val", 0.1)
+    assert (own.s_decay, own.s_loss, own.s_rate) == ("start", "held_out", 0.1)
 
 
 def test_sampling_brings_its_own_batch_size_unless_there_was_a_choice():

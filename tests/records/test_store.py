@@ -141,3 +141,17 @@ def test_a_record_that_is_no_text_is_one_sentence(tmp_path):
     (tmp_path / "record.json").write_bytes(b"\xff\xfe{}")
     with pytest.raises(InputError, match="not a record"):
         read_record(tmp_path / "record.json")
+
+
+def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path):
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, "to the pipe")
+    assert pipe.is_fifo()  # a device, such as /dev/null, must not become a file either
+    assert os.read(reader, 100) == b"to the pipe"
+    os.close(reader)
+    link.symlink_to(target)
+    write_atomically(link, "to the target")
+    assert link.is_symlink()
+    assert target.read_text() == "to the target"

@@ -14,7 +14,7 @@ CONTEXT.set_forkserver_preload(["pgso.training.fit", "pgso.scale.exchange"])
 
 
 def run(num_ranks, function, *args, folder, environment=None):
-    """Call ``function(*args)`` in every process; their results, or what they failed with."""
+    """Call ``function(place, *args)`` in every process; their results, or what they failed with."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -53,8 +53,8 @@ def _call(rank, num_ranks, port, folder, environment, function, args):
     from pgso.scale import ranks
 
     try:
-        with ranks.joined():
-            result = function(*args)
+        with ranks.joined() as place:
+            result = function(place, *args)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         result = error

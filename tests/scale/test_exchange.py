@@ -35,22 +35,20 @@ def alone(choices):
     return loss.item(), {k: p.grad for k, p in model.named_parameters()}, buffers(model)
 
 
-def together(all_choices, sparse=False):
-    from pgso.scale import ranks
-
+def together(place, all_choices, sparse=False):
     found = []
     for choices in all_choices:
         model, x, y, graph = setting(choices)
-        part = Partition.of(graph, ranks.rank(), ranks.num_ranks())
+        part = Partition.of(graph, place.rank, place.num_ranks)
         own = slice(part.start, part.start + part.num_own)
         rows = x[own].to_sparse_csr() if sparse else x[own]
-        logits = distribute(model)(rows, part)
+        logits = distribute(model, place.num_ranks)(rows, part)
         loss = functional.cross_entropy(logits, y[own], reduction="sum") / len(y)
         loss.backward()
         for parameter in model.parameters():
             torch.distributed.all_reduce(parameter.grad)
         gradients = {k: p.grad for k, p in model.named_parameters()}
-        found.append((ranks.total(loss.item()), gradients, buffers(model)))
+        found.append((place.total(loss.item()), gradients, buffers(model)))
     return found
 
 
@@ -71,32 +69,32 @@ def test_loss_and_gradients_are_those_of_one_process(num_ranks, sparse, tmp_path
 
 def test_a_model_without_an_operator_is_refused():
     with pytest.raises(InputError, match="no operator"):
-        distribute(torch.nn.Linear(2, 2))
+        distribute(torch.nn.Linear(2, 2), 2)
 
 
 def test_an_operator_that_needs_the_whole_graph_is_refused():
     with pytest.raises(InputError, match="sample neighbours instead"):
-        distribute(pgso.GCNConv(2, 2, pgso.PGSO("gcn", shape="structural")))
+        distribute(pgso.GCNConv(2, 2, pgso.PGSO("gcn", shape="structural")), 2)
 
 
 def test_on_an_ordinary_graph_nothing_changes():
     model, x, _, graph = setting(MODELS[0])
-    expected = model(x, graph)
-    assert torch.equal(distribute(model)(x, graph), expected)
+    expected = model.eval()(x, graph)
+    assert torch.equal(distribute(model.eval(), 2)(x, graph), expected)
     assert any(isinstance(module, SharedBatchNorm) for module in model.modules())
 
 
-def exchanges_of_steps():
+def exchanges_of_steps(place):
     """How often processes exchange rows in each of three steps, and the losses."""
-    from pgso.scale import exchange, ranks
+    from pgso.scale import exchange
 
     model, x, y, graph = setting({"conv": "gcn"})
-    part = Partition.of(graph, ranks.rank(), ranks.num_ranks())
+    part = Partition.of(graph, place.rank, place.num_ranks)
     own = slice(part.start, part.start + part.num_own)
     rows, found, counted = x[own].clone(), [], []
     real = exchange.dist.all_to_all_single
     exchange.dist.all_to_all_single = lambda *args: (counted.append(1), real(*args))
-    distribute(model)
+    distribute(model, place.num_ranks)
     for step in range(3):
         counted.clear()
         if step == 2:
@@ -105,7 +103,7 @@ def exchanges_of_steps():
         loss.backward()
         with torch.no_grad():
             again = functional.cross_entropy(model(rows, part), y[own], reduction="sum") / len(y)
-        found.append((len(counted), ranks.total(loss.item()), ranks.total(again.item())))
+        found.append((len(counted), place.total(loss.item()), place.total(again.item())))
     model(rows.requires_grad_(), part).sum().backward()
     assert rows.grad is not None  # what is kept of it as a constant does not count any more
     return found

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 import pgso
 from pgso.errors import InputError
@@ -28,6 +29,20 @@ def test_an_epoch_has_every_training_node_once(task):
     for batch in batches:
         assert torch.equal(batch.y, task.y[batch.nodes[: batch.num_seeds]])
         assert torch.equal(batch.x, task.x[batch.nodes])
+
+
+def test_data_of_pyg_are_loaded_as_their_task_is():
+    edges = torch.arange(20).repeat(2).view(2, 20).roll(1, dims=1)
+    mask = torch.arange(20) < 8
+    data = Data(
+        x=torch.rand(20, 3),
+        edge_index=edges,
+        y=torch.arange(20) % 2,
+        train_mask=mask,
+        val_mask=~mask,
+    )
+    (batch,) = pgso.NeighborLoader(data, [2], shuffle=False)
+    assert batch.nodes[: batch.num_seeds].tolist() == list(range(8))
 
 
 def test_the_same_epoch_is_the_same_again_and_the_next_is_another(task):

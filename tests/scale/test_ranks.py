@@ -14,6 +14,7 @@ import torch
 
 from pgso.launch import Launch
 from pgso.scale import ranks
+from pgso.scale.place import Place
 from pgso.training.fit import fit
 from tests.scale.processes import run
 from tests.training.tasks import karate, minesweeper, shapes, write_triangles_and_paths
@@ -28,13 +29,13 @@ RUNS = {
 }
 
 
-def records(root):
-    return {name: fit(spec, root).curves for name, spec in RUNS.items()}
+def records(place, root):
+    return {name: fit(spec, root, device=place).curves for name, spec in RUNS.items()}
 
 
 def test_two_processes_train_as_one_does(tmp_path):
     write_triangles_and_paths(tmp_path)
-    expected = records(tmp_path)
+    expected = records(Place(), tmp_path)
     for found in run(2, records, tmp_path, folder=tmp_path):
         assert not isinstance(found, Exception), found
         for name, curves in expected.items():
@@ -44,8 +45,8 @@ def test_two_processes_train_as_one_does(tmp_path):
                 assert (mine - theirs).abs().max() < slack, (name, curve)
 
 
-def own_word():
-    return ranks.text_of_first(f"process {ranks.rank()}"), ranks.text_of_first(None)
+def own_word(place):
+    return place.text_of_first(f"process {place.rank}"), place.text_of_first(None)
 
 
 def test_all_take_the_word_of_the_first(tmp_path):
@@ -55,12 +56,12 @@ def test_all_take_the_word_of_the_first(tmp_path):
 SAMPLED = minesweeper(sample=(4, 3), batch_size=8, norm="batch", epochs=4)
 
 
-def interrupted(path, dies_at):
+def interrupted(place, path, dies_at):
     def watch(session):
-        if ranks.rank() == 1 and session.epoch == dies_at:
+        if place.rank == 1 and session.epoch == dies_at:
             os._exit(7)
 
-    record = fit(SAMPLED, watch=watch, checkpoint=path, checkpoint_every=1)
+    record = fit(SAMPLED, watch=watch, checkpoint=path, checkpoint_every=1, device=place)
     return record.without_times()
 
 
@@ -89,17 +90,8 @@ def test_torchrun_starts_the_command_line(tmp_path):
     assert len(list((tmp_path / "records").iterdir())) == 1
 
 
-def test_alone_nothing_is_exchanged():
-    assert (ranks.rank(), ranks.num_ranks(), ranks.total(2.5)) == (0, 1, 2.5)
-    model = torch.nn.Linear(2, 2)
-    assert ranks.data_parallel(model) is model
-    value = torch.ones(3)
-    ranks.average([value, None])
-    assert torch.equal(ranks.gathered(value, [3]), torch.ones(3))
-
-
 def test_errors_of_others_are_not_taken_for_lost_processes():
-    with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses():
+    with pytest.raises(RuntimeError, match="mine"), ranks._reporting_losses(Place(), None):
         raise RuntimeError("mine")
 
 
@@ -120,13 +112,13 @@ def test_processes_meet_before_their_group_ends_unless_one_has_failed(fails, mon
     assert called == ["init_process_group", *met, "destroy_process_group"]
 
 
-def stopped(path):
+def stopped(place, path):
     def watch(session):
-        if ranks.rank() == 1 and session.epoch == 1:
+        if place.rank == 1 and session.epoch == 1:
             Path(path).write_text(str(os.getpid()))
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    fit(SAMPLED, watch=watch)
+    fit(SAMPLED, watch=watch, device=place)
 
 
 def test_a_process_that_is_stopped_is_named_after_the_patience_that_was_set(tmp_path):

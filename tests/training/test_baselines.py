@@ -70,3 +70,11 @@ def test_missing_targets_are_left_out():
 
 def test_links_have_none():
     assert baselines(load_task("karate", task="link")) == ()
+
+
+def test_targets_that_nothing_can_be_computed_from_give_no_warnings():
+    task = load_task("diabetes")  # warnings are errors in tests
+    assert len(baselines(replace(task, y=task.y * 1e37))) == 3
+    y = task.y.clone()
+    y[task.train] = torch.nan
+    baselines(replace(task, y=y, train=task.train[:2]))

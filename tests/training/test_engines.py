@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from importlib import import_module
 from pathlib import Path
@@ -57,18 +58,18 @@ def test_an_error_of_ours_is_a_sentence_and_any_other_a_traceback(monkeypatch):
 def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     run = []
 
-    def spying(spec, root):
+    def spying(spec, root, device):
         run.append(spec)
         return RunRecord(spec=spec, val=0.5)
 
     monkeypatch.setattr(engines, "run_one", spying)
     store.put(RunRecord(spec=SPECS[1], val=0.25))
     seen = []
-    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append)
+    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append, lockstep=0)
     assert run == [SPECS[0], SPECS[2], SPECS[3]]
     assert [record.spec for record in seen] == run
     assert [record.val for record in records] == [0.5, 0.25, 0.5, 0.5, 0.5]
-    run_all(SPECS, store)
+    run_all(SPECS, store, lockstep=0)
     assert len(run) == 3
 
 
@@ -77,6 +78,7 @@ def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     [
         ({"engine": "steam"}, "no engine is called 'steam'"),
         ({"workers": 0}, "at least 1, got 0"),
+        ({"workers": 10**6}, "workers must be at most .* on this machine, got 1000000"),
         ({"address": "auto"}, "choose engine ray, not local"),
     ],
 )
@@ -113,7 +115,7 @@ SWEEP = """
         root, out, workers, *sweep = sys.argv[1:]
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
-        records = run_all(specs, Store(out), root, workers=int(workers))
+        records = run_all(specs, Store(out), root, workers=int(workers), lockstep=0)
         print(*[record.status for record in records])
 """
 
@@ -257,3 +259,28 @@ def test_a_wrong_address_of_a_cluster_is_one_sentence_at_once(tmp_path):
     for address in (nobody, f"ray://{nobody}", "foo", "host:port", "foo:99999"):
         with pytest.raises(InputError, match="Ray cluster"):
             run_all([karate(epochs=1)], Store(tmp_path), engine="ray", address=address)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"x", None])
+def test_an_address_where_something_else_listens_is_one_sentence(tmp_path, monkeypatch, answer):
+    pytest.importorskip("ray")
+    monkeypatch.setattr(engines, "RAY_PATIENCE", 0.5)  # seconds
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+
+        def serve():
+            with server.accept()[0] as connection:
+                if answer is not None:
+                    connection.sendall(answer)
+                    return
+                connection.recv(100)
+                ended.wait()  # silent
+
+        ended = threading.Event()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        monkeypatch.setenv("RAY_ADDRESS", address)  # what ray.init reads
+        with pytest.raises(InputError, match=f"no Ray cluster answers at {address}"):
+            run_all([karate(epochs=1)], Store(tmp_path), engine="ray")
+        ended.set()
+        thread.join()

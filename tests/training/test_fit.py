@@ -114,7 +114,7 @@ def test_without_evidence_that_it_helps_the_fixed_operator_is_kept():
 
 
 def test_with_evidence_it_is_the_learned_one_as_if_it_had_run_alone():
-    grid = {"rows": 40, "cols": 40}
+    grid = {"rows": 60, "cols": 60}
     spec = minesweeper(epochs=60, data_options=grid, recipe="robust", operator="mpgso", lr=0.05)
     record, alone = fit(spec), fit(spec.but(evidence=None))
     assert record.confidence["mpgso"] > spec.evidence

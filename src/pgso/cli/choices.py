@@ -1,11 +1,9 @@
 """The options that several commands share, and the spec they make."""
 
 import json
+import math
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from glob import escape, glob
-from hashlib import sha256
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,8 +11,19 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pgso.cli.columns import show_columns
+from pgso.cli.completion import (
+    BASE_NAMES,
+    CONV_NAMES,
+    completing,
+    dataset_names,
+    options_of,
+    settings_of,
+    terms_of,
+    words_of,
+)
 from pgso.cli.terminal import Console
-from pgso.errors import InputError
+from pgso.errors import InputError, UnknownNameError
+from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
@@ -22,25 +31,17 @@ from pgso.records.spec import RECIPES
 from pgso.training.workers import start_loading
 
 
-def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell offers after TAB; only for names that are known without importing torch."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+def usual(name: str) -> str:
+    """The default of a choice, for the help; a dataset or a recipe may suggest another one."""
+    default = RunSpec.model_fields[name].default
+    return "off" if default is False else "none" if default is None else str(default)
 
 
-def dataset_names(incomplete: str) -> list[str]:
-    """What the shell offers for a dataset: names, and folders of this place."""
-    from pgso.data import DATASETS
-
-    names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # small letters will do
-    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
-
-
-def experiment_names(incomplete: str) -> list[str]:
-    """What the shell offers for a study."""
-    from pgso.experiments import EXPERIMENTS
-
-    return completing(EXPERIMENTS)(incomplete)
+def go_offline(offline: bool) -> bool:
+    """Set ``$PGSO_OFFLINE``, which worker processes inherit."""
+    if offline:
+        os.environ["PGSO_OFFLINE"] = "1"
+    return offline
 
 
 DatasetName = Annotated[
@@ -53,61 +54,149 @@ DatasetName = Annotated[
 ]
 Conv = Annotated[
     str | None,
-    typer.Option(help="Base architecture: pgso list convs.", show_default="gcn"),
+    typer.Option(
+        help="Base architecture: pgso list convs.",
+        show_default=usual("conv"),
+        autocompletion=completing(CONV_NAMES),
+    ),
+]
+Operator = Annotated[
+    str,
+    typer.Option(
+        help=" | ".join(words_of("operator")), autocompletion=completing(words_of("operator"))
+    ),
 ]
 Terms = Annotated[
     str | None,
-    typer.Option(help="A bank: each term has weights of its own, e.g. self,gcn@in,gcn@out."),
+    typer.Option(
+        help="A bank: each term has weights of its own, e.g. self,gcn@in,gcn@out.",
+        show_default="none",
+        autocompletion=terms_of,
+    ),
 ]
 Basis = Annotated[
     str | None,
-    typer.Option(help="A polynomial filter: monomial | chebyshev | bernstein | jacobi."),
+    typer.Option(
+        help=f"A polynomial filter: {' | '.join(words_of('basis'))}.",
+        show_default="none",
+        autocompletion=completing(words_of("basis")),
+    ),
 ]
-Degree = Annotated[int | None, typer.Option(help="The degree of a filter.", min=0)]
-Epochs = Annotated[int | None, typer.Option(help="Passes over the training data.", min=1)]
-Layers = Annotated[int | None, typer.Option(help="Number of layers.", min=1)]
-Hidden = Annotated[int | None, typer.Option(help="Width of the hidden layers.", min=1)]
+Degree = Annotated[
+    int | None, typer.Option(help="The degree of a filter.", min=0, show_default="10")
+]
+Epochs = Annotated[
+    int | None,
+    typer.Option(help="Passes over the training data.", min=1, show_default=usual("epochs")),
+]
+Layers = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of layers.",
+        min=1,
+        show_default=f"{usual('num_layers')}, or the dataset's",
+    ),
+]
+Hidden = Annotated[
+    int | None,
+    typer.Option(help="Width of the hidden layers.", min=1, show_default=usual("hidden_channels")),
+]
 Preset = Annotated[
     str | None,
-    typer.Option(help="Where S starts: pgso list presets.", autocompletion=completing(PRESETS)),
+    typer.Option(
+        metavar="NAME | m1,m2,m3,e1,e2,e3,a",
+        help="Where S starts: pgso list presets, or seven numbers.",
+        show_default="the conv's",
+        autocompletion=completing(PRESETS),
+    ),
 ]
 Recipe = Annotated[
-    str | None, typer.Option(help=" | ".join(RECIPES), autocompletion=completing(RECIPES))
+    str | None,
+    typer.Option(
+        help=" | ".join(RECIPES), show_default=usual("recipe"), autocompletion=completing(RECIPES)
+    ),
 ]
 Base = Annotated[
-    str | None, typer.Option(help="Another matrix than A: ppr | heat | non-backtracking.")
+    str | None,
+    typer.Option(
+        help=f"Another matrix than A: {' | '.join(BASE_NAMES)}.",
+        show_default="A",
+        autocompletion=completing(BASE_NAMES),
+    ),
 ]
 Task = Annotated[
-    str | None, typer.Option(help="link: predict links; by default what the dataset is for.")
+    str | None,
+    typer.Option(
+        help="link: predict links.",
+        show_default="what the dataset is for",
+        autocompletion=completing(words_of("task")),
+    ),
 ]
 ObjectiveName = Annotated[
     str | None,
     typer.Option(
-        help="What is scored: pgso list objectives.", autocompletion=completing(OBJECTIVES)
+        help="What is scored: pgso list objectives.",
+        show_default="the dataset's",
+        autocompletion=completing(OBJECTIVES),
     ),
 ]
 ClassWeights = Annotated[
-    str | None, typer.Option(help="balanced: rare classes count as much as frequent ones.")
+    str | None,
+    typer.Option(
+        help="balanced: rare classes count as much as frequent ones.",
+        show_default="all examples count the same",
+        autocompletion=completing(words_of("class_weights")),
+    ),
 ]
 LogTargets = Annotated[
     bool | None, typer.Option("--log-targets", help="Learn the logarithm of the targets.")
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any other choice, e.g. --set norm=batch."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any other choice, e.g. --set norm=batch; may be repeated.",
+        autocompletion=settings_of,
+    ),
 ]
 DataOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="The dataset's own, e.g. rows=50."),
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="The dataset's own, e.g. rows=50; may be repeated.",
+        autocompletion=options_of,
+    ),
 ]
 Out = Annotated[Path, typer.Option(help="Where records and reports go.")]
-Data = Annotated[Path | None, typer.Option(help="Where datasets are; else $PGSO_DATA.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="Where datasets are.", show_default="$PGSO_DATA, or ~/.cache/pgso"),
+]
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline",
+        envvar="PGSO_OFFLINE",
+        callback=go_offline,
+        help="Download nothing, and write nothing into the data folder.",
+    ),
+]
 Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
 Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the workers.")]
-Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster.")]
+Address = Annotated[
+    str | None, typer.Option(help="Of a running Ray cluster.", show_default="one is started here")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
 
-Device = Annotated[str, typer.Option(help="cpu | cuda | cuda:1 | auto: a GPU if there is one.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        help="cpu | cuda | cuda:1 | auto: a GPU if there is one.",
+        autocompletion=completing(("auto", "cpu", "cuda")),
+    ),
+]
 
 RUNS = Path("runs")
 CORES = os.cpu_count() or 1
@@ -135,6 +224,8 @@ def make_spec(
     given = {name: value for name, value in choices.items() if value is not None}
     if isinstance(given.get("terms"), str):
         given["terms"] = [term.strip() for term in given["terms"].split(",")]
+    if isinstance(given.get("preset"), str):
+        given["preset"] = preset_of(given["preset"])
     given |= pairs(settings)
     for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
         if name in given:
@@ -142,11 +233,36 @@ def make_spec(
     return RunSpec(dataset=dataset, **given, data_options=pairs(data_options))
 
 
+def preset_of(text: str) -> str | tuple[float, ...]:
+    """A preset's name, or S as seven numbers.
+
+    Example:
+        >>> preset_of("gcn"), preset_of("0,1,0,0,-0.5,-0.5,1")
+        ('gcn', (0.0, 1.0, 0.0, 0.0, -0.5, -0.5, 1.0))
+    """
+    parts = text.strip("()[] ").split(",")
+    if len(parts) == 1:
+        return text
+    try:
+        numbers = tuple(float(part) for part in parts)
+    except ValueError:
+        numbers = ()
+    if len(numbers) != len(PGSOParameters._fields) or not all(map(math.isfinite, numbers)):
+        raise InputError(
+            f"--preset takes a name or seven numbers {','.join(PGSOParameters._fields)}, such as "
+            f"0,1,0,0,-0.5,-0.5,1; got {text!r:.80}"
+        )
+    return numbers
+
+
 def check_names(spec: RunSpec) -> None:
-    """Refuse a conv or a preset that there is none of."""
+    """Refuse a base, a conv or a preset that there is none of, before anything is loaded."""
+    from pgso.bases import BASES
     from pgso.convs import CONVS
     from pgso.gso.presets import resolve
 
+    if spec.base is not None and spec.base not in BASES:
+        raise UnknownNameError("base", spec.base, BASES)
     start = CONVS[spec.conv].preset
     resolve(start if spec.preset is None else spec.preset)
     if spec.terms is not None:
@@ -172,6 +288,7 @@ def check(
     from pgso.training.criterion import Criterion
     from pgso.training.fit import advice_on, check_task
 
+    check_names(spec)
     task = task_of(spec, data)
     check_task(spec, task)
     Criterion.of(spec, task)
@@ -193,56 +310,6 @@ def refuse_settings(
         raise InputError(f"{option} cannot change {name} here: {instead[name]}")
 
 
-def check_destination(option: str, path: Path | None, folder: bool = False) -> None:
-    """Refuse, before the work, a place that cannot be written to after it."""
-    if path is None:
-        return
-    if path.exists() and path.is_dir() != folder:
-        kind = "a folder" if folder else "a file"
-        raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
-    place = path if folder else path.parent
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise InputError(
-            f"{option} {path} cannot be written to ({error.strerror}); choose another place"
-        ) from None
-
-
-def slug(name: str) -> str:
-    """A dataset's name or path as the name of a folder."""
-    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
-    return "".join(letters).strip("-").lower() or "dataset"
-
-
-LONGEST = 80  # letters of the name of a folder
-
-
-def folder_of(spec: RunSpec) -> str:
-    """The name of a comparison's folder: every setting that is not the default is in it.
-
-    Example:
-        >>> folder_of(RunSpec(dataset="karate", conv="gat", epochs=20, data_options={"a": 1}))
-        'karate-gat-a-1-epochs-20'
-    """
-    named = ("dataset", "conv", "base", "task", "objective")  # these need no name before them
-    given = {name: getattr(spec, name) for name in (*named, "recipe") if getattr(spec, name)}
-    parts = [str(given[name]) for name in named if name in given]
-    # What a link task or a recipe suggests is no setting of its own.
-    usual = RunSpec(**given).model_dump(mode="json") | {"recipe": RunSpec(dataset="").recipe}
-    for name, value in spec.model_dump(mode="json").items():
-        if name not in (*named, "operator", "seed") and value != usual[name]:
-            settings = value.items() if isinstance(value, dict) else [(name, value)]
-            parts += [f"{setting}-{chosen}" for setting, chosen in settings]
-    text = "-".join(slug(part) for part in parts)
-    if len(text) <= LONGEST:
-        return text
-    mark = sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[:8]
-    return f"{text[: LONGEST - 9].rstrip('-')}-{mark}"
-
-
 def pairs(texts: list[str] | None) -> dict[str, Any]:
     """``["norm=batch", "heads=4"]`` as a dictionary; values are JSON where they can be.
 
@@ -254,7 +321,7 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise InputError(f"{text!r} is not of the form NAME=VALUE")
+            raise InputError(f"{text!r} is not of the form NAME=VALUE, such as epochs=100")
         try:
             found[name] = json.loads(value)
         except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end

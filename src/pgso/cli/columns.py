@@ -14,9 +14,14 @@ SHOWN = 3  # of more columns in a row that became the same, the first ones are
 
 
 def show_columns(console: Console, task: "Task") -> None:
-    """Print a table: column, kind, what became of it. Nothing for data that are no table."""
+    """Print how edges were read, then a table: column, kind, what became of it.
+
+    Nothing for data that are not the user's own.
+    """
     from rich.table import Table
 
+    if task.ids is not None:
+        console.print(about_edges(task), soft_wrap=True, style="dim")
     if task.preparation is None or not task.preparation.columns:
         return
     table = Table("column", "is a", "became", box=None, title_justify="left")
@@ -28,6 +33,21 @@ def show_columns(console: Console, task: "Task") -> None:
         "features, fitted on the training rows; columns.json overrules this",
         soft_wrap=True,
         style="dim",
+    )
+
+
+def about_edges(task: "Task") -> str:
+    """How many nodes and edges there are, and whether an edge goes both ways."""
+    nodes, edges = f"{task.num_nodes:,} nodes", task.num_edges
+    if task.num_graphs > 1:
+        nodes = f"{task.num_graphs:,} graphs, {nodes}"
+    if not task.graph.is_undirected:
+        return f"{task.name}: {nodes}, {edges:,} directed edges, each from source to target"
+    source, target = task.graph.edge_index
+    pairs = int((source <= target).sum())
+    return (
+        f"{task.name}: {nodes}, {pairs:,} undirected edges, each of which goes both ways; "
+        "--option undirected=false keeps directions"
     )
 
 

@@ -6,25 +6,25 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
+from pgso.cli import choices, folders
 from pgso.cli.context import data_of, show_doubts, with_spectra
-from pgso.cli.main import app, examples
+from pgso.cli.effort import useful_workers
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
-OPERATORS = ("fixed", "pgso", "mpgso")
+OPERATORS = ("fixed", "pgso", "mpgso", "found")
 
-NOT_SET = {"seed": "--seeds says how many", "operator": "all three are compared"}
+NOT_SET = {"seed": "--seeds says how many", "operator": "all of them are compared"}
 
 
-@app.command(
-    epilog=examples(
-        "pgso compare minesweeper --seeds 5",
-        "pgso compare ./my_graph --conv gat --set norm=batch",
-        "pgso compare karate --epochs 20 --json",
-        "pgso compare Cora --task link",
-    )
+@command(
+    "compare",
+    "pgso compare minesweeper --seeds 5",
+    "pgso compare ./my_graph --conv gat --set norm=batch",
+    "pgso compare karate --epochs 20 --json",
+    "pgso compare Cora --task link",
 )
 def compare(
     context: typer.Context,
@@ -33,7 +33,9 @@ def compare(
     terms: choices.Terms = None,
     basis: choices.Basis = None,
     degree: choices.Degree = None,
-    seeds: Annotated[int, typer.Option(help="Runs per operator, paired by seed.", min=1)] = 10,
+    seeds: Annotated[
+        int, typer.Option(help="Runs per operator, paired by seed.", min=1, max=10_000)
+    ] = 10,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
     hidden: choices.Hidden = None,
@@ -57,11 +59,13 @@ def compare(
         bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
     ] = False,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
-    """Train fixed, PGSO and mPGSO on the same seeds and splits; say which to use.
+    """Train fixed, PGSO, mPGSO and what pgso find found on the same seeds and splits.
 
+    With --recipe robust, a part of validation only judges: one decision for all seeds together.
     A stronger fixed network (residual, normed, twice as deep) is trained beside: the verdict is
     about the best fixed network, not about a weak one.
     """
@@ -86,17 +90,22 @@ def compare(
         log_targets=log_targets,
     )
     stronger = spec.stronger if reference else None
-    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in OPERATORS]
+    if spec.judges:
+        spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+    names = [n for n in OPERATORS if n != "found" or (spec.task != "link" and spec.terms is None)]
+    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in names]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
+    used = useful_workers(missing, workers)
     if missing:  # a finished comparison needs no torch
-        choices.start_early(engine, min(workers, len(missing)))
+        choices.start_early(engine, used)
 
     from pgso.report.baselines import mean_baselines
     from pgso.report.comparison import compare as compare_records
+    from pgso.report.comparison import nothing_found
     from pgso.report.doubts import doubts
     from pgso.report.page import write_report
     from pgso.report.tables import comparison_table, operator_table
@@ -104,7 +113,7 @@ def compare(
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     if missing:
-        from pgso.training.device import device_of
+        from pgso.scale.place import device_of
         from pgso.training.engines import run_all
 
         device_of(device)  # refused before the first run
@@ -117,10 +126,10 @@ def compare(
                 name = "stronger" if record.spec in beside else record.spec.operator
                 advance(f"{name}, seed {record.spec.seed}")
 
-            runs = run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
+            runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
     else:
         runs = [record for record in map(store.get, specs) if record is not None]
-    records = [run for run in runs if run.spec not in beside]
+    records = [run for run in runs if run.spec not in beside and not nothing_found(run)]
     references = [run for run in runs if run.spec in beside]
     comparison = compare_records(records, references)
     console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
@@ -132,7 +141,7 @@ def compare(
         records = with_spectra(records, store, data)
         page = write_report(
             records,
-            out / choices.folder_of(spec),
+            out / folders.folder_of(spec),
             data_records,
             command=context.obj,
             reference=references,

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli.main import command
 from pgso.cli.terminal import Console
 
 NEEDED = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "networkx", "typer", "rich")
@@ -26,7 +26,7 @@ EXTRAS = {
 }
 
 
-@app.command(epilog=examples("pgso doctor", "pgso doctor --data ./data --json"))
+@command("doctor", "pgso doctor", "pgso doctor --data ./data --json")
 def doctor(data: choices.Data = None, as_json: choices.AsJson = False) -> None:
     """Show versions, threads, backends, the data root and which datasets are there."""
     found: dict[str, Mapping[str, Any]] = {

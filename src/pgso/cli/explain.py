@@ -8,17 +8,16 @@ import typer
 
 from pgso.cli import choices
 from pgso.cli.context import data_of
-from pgso.cli.main import app, examples
+from pgso.cli.main import command
 from pgso.cli.saved_model import open_model
 from pgso.cli.terminal import Console
 from pgso.records import Store
 
 
-@app.command(
-    epilog=examples(
-        "pgso explain churn.safetensors ./customers",
-        "pgso explain best.safetensors karate --item 3 --item 7",
-    )
+@command(
+    "explain",
+    "pgso explain churn.safetensors ./customers",
+    "pgso explain best.safetensors karate --item 3 --item 7",
 )
 def explain(
     context: typer.Context,
@@ -33,6 +32,7 @@ def explain(
     options: choices.DataOptions = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Rank columns by what shuffling them costs on validation, and edges by PyG's GNNExplainer.

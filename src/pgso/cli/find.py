@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.main import command
+from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 12  # rungs, unless all are asked for
 
 
-@app.command(
-    epilog=examples("pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
-)
+@command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
 def find(
     dataset: choices.DatasetName,
     seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
@@ -27,11 +26,16 @@ def find(
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     console = Console(stderr=as_json, markup=False)
+
+    given = choices.pairs(options)
+    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+        raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
 
     import pgso
     from pgso.report.baselines import baselines_grid
@@ -46,14 +50,14 @@ def find(
             seed=seed,
             objective=objective,
             tell=lambda name: status.update(name),
-            **choices.pairs(options),
+            **given,
         )
         status.update("what it must beat")
         spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
         record = found.record.model_copy(update={"data": data_record(spec, data)})
     settings = [*filter(None, [objective]), *(options or [])]
-    name = "-".join(choices.slug(part) for part in (dataset, str(seed), *settings))
-    folder = out / f"find-{name}"
+    name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
+    folder = out / folders.shortened(f"find-{name}")
     record.write(folder / "finding.json")
     page = write_finding(record, folder)
     if as_json:
@@ -74,17 +78,22 @@ def find(
 
 def _about(record: "FindingRecord") -> str:
     graph: Any = record.graph
+    kind, edges = "directed", graph.num_edges
+    if not graph.is_directed:  # stored in both directions
+        kind, edges = "undirected", -(-graph.num_edges // 2)
     parts = [
-        f"{graph.num_nodes:,} nodes",
-        f"{graph.num_edges:,} directed edges"
-        if graph.is_directed
-        else f"{-(-graph.num_edges // 2):,} undirected edges",
+        _counted(graph.num_nodes, "node"),
+        _counted(edges, f"{kind} edge"),
         f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
-        f"{graph.components:,} components",
-        f"{graph.num_labels:,} training labels ({100 * graph.label_share:.0f} %)",
+        _counted(graph.components, "component"),
+        f"{_counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
     ]
     if graph.num_graphs > 1:
-        parts.insert(0, f"{graph.num_graphs:,} graphs")
+        parts.insert(0, _counted(graph.num_graphs, "graph"))
     if graph.adjusted_homophily is not None:
         parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
     return f"{record.dataset}: " + ", ".join(parts) + f"; {record.seconds:.1f} s"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion
+from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.gso.presets import PRESETS
 from pgso.registry import Registry
@@ -84,10 +84,11 @@ LISTS: Registry[Callable[[], list[Row]]] = Registry(
 )
 
 
-@app.command("list", epilog=examples("pgso list datasets", "pgso list presets --json"))
+@command("list", "pgso list datasets", "pgso list presets --json")
 def list_(
     what: Annotated[
-        str | None, typer.Argument(help=" | ".join(LISTS), autocompletion=choices.completing(LISTS))
+        str | None,
+        typer.Argument(help=" | ".join(LISTS), autocompletion=completion.completing(LISTS)),
     ] = None,
     as_json: choices.AsJson = False,
 ) -> None:

@@ -1,31 +1,80 @@
 """``pgso``: the commands, and how their errors are shown."""
 
 import os
-import shlex
 import sys
 import tempfile
 import traceback
-from typing import Any, NoReturn
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_command_from_info
 
-from pgso.cli.terminal import Console, visible
 from pgso.errors import PGSOError
-from pgso.training.freed_memory import keep_freed_memory
 
+# Every command, the file of this folder that holds it, and the first sentence of its help. A file
+# is imported when its command is called, so that the help of pgso itself needs none of them.
+COMMANDS = {
+    "find": ("find", "Which operator does this graph want? Seconds, in closed form."),
+    "compare": ("compare", "Does learning the operator pay? Paired runs, and a verdict."),
+    "train": ("train", "Train one model."),
+    "predict": ("predict", "Apply a saved model."),
+    "explain": ("explain", "Which columns and edges matter to a saved model?"),
+    "sweep": ("sweep", "Choose hyper-parameters on validation."),
+    "spectrum": ("spectrum", "Show where the eigenvalues of an operator lie."),
+    "run": ("run", "Run a study of the paper."),
+    "report": ("run", "Draw the pages of the studies; trains nothing."),
+    "list": ("listing", "Show what is there: datasets, presets, convs, ..."),
+    "doctor": ("doctor", "Show what a run will find on this machine."),
+}
+F = TypeVar("F", bound=Callable[..., Any])
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 BUG = 70  # what sysexits.h calls an error of the software itself
 MOST_LETTERS = 1_000  # of an error: a file may hold a name of a million
 
 
+class Command(TyperCommand):
+    """A command whose help shows a flag as a flag; typer writes ``--json <bool>``."""
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        """Print the help."""
+        without_types_of_flags(self, context)
+        super().format_help(context, formatter)
+
+
 class Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, (_, sentence) in COMMANDS.items():
+            self.commands[name] = Command(name, help=sentence)  # until it is called
+
+    def load(self, name: str) -> None:
+        """Import the file of a command, which brings its options."""
+        import_module(f"pgso.cli.{COMMANDS[name][0]}")
+        infos = {info.name: info for info in app.registered_commands}
+        self.commands[name] = get_command_from_info(
+            infos[name], pretty_exceptions_short=False, rich_markup_mode=self.rich_markup_mode
+        )
+
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """The command that was typed, and the rest of what was typed."""
+        if args and args[0] in COMMANDS:
+            self.load(args[0])
+        return super().resolve_command(context, args)
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        """Print the help."""
+        without_types_of_flags(self, context)
+        super().format_help(context, formatter)
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run a command, which finds what was typed in its context, and end the process."""
         given = args[0] if args else options.get("args")
-        typed = shlex.join(["pgso", *(sys.argv[1:] if given is None else given)])
+        typed = as_typed(["pgso", *(sys.argv[1:] if given is None else given)])
         try:
             code = super().main(*args, **{**options, "standalone_mode": False, "obj": typed})
         except PGSOError as error:
@@ -64,6 +113,8 @@ def explained(error: Exception) -> tuple[str, int]:
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """Say what is wrong on stderr, on one line however narrow the terminal, and end."""
+    from pgso.cli.terminal import Console, visible
+
     line = visible(sentence, keep="")
     if len(line) > MOST_LETTERS:
         line = f"{line[: MOST_LETTERS - 3]}..."
@@ -97,6 +148,35 @@ def main(
         typer.echo(context.get_help())
 
 
+def as_typed(words: list[str]) -> str:
+    """A command as it would be typed again in this system's shell."""
+    import shlex
+    import subprocess
+
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+def command(name: str, *lines: str) -> Callable[[F], F]:
+    """Make a function a command; the lines are examples for the end of its help."""
+    return app.command(name, cls=Command, epilog=examples(*lines))
+
+
+def loaded_commands() -> dict[str, Any]:
+    """Every command with its options, for references and tests."""
+    group = get_command(app)
+    assert isinstance(group, Commands)
+    for name in COMMANDS:
+        group.load(name)
+    return dict(group.commands)
+
+
+def without_types_of_flags(command: Any, context: Any) -> None:
+    """Leave out what typer writes behind a flag: it takes no value."""
+    for parameter in command.get_params(context):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+
+
 def examples(*commands: str) -> str:
     """The end of a command's help: one example a line."""
     return "\n\n".join(["Examples:", *(f"  {command}" for command in commands)])
@@ -104,5 +184,9 @@ def examples(*commands: str) -> str:
 
 def run() -> None:
     """The entry point of ``pgso``."""
+    from pgso.cli.encoding import write_what_the_terminal_reads
+    from pgso.training.freed_memory import keep_freed_memory
+
+    write_what_the_terminal_reads()
     keep_freed_memory()
     app()

@@ -6,20 +6,19 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, folders
+from pgso.cli.main import command
 from pgso.cli.prediction_file import as_dicts, check_format, ranked, write_table
 from pgso.cli.saved_model import open_model
 from pgso.cli.terminal import Console
 
 
-@app.command(
-    epilog=examples(
-        "pgso predict best.safetensors Cora --to predictions.csv",
-        "pgso predict best.safetensors ./other_graph  # without labels",
-        "pgso predict churn.safetensors ./customers --rank-by leaves --top 100",
-        "pgso predict links.safetensors Cora --links 50",
-    )
+@command(
+    "predict",
+    "pgso predict best.safetensors Cora --to predictions.csv",
+    "pgso predict best.safetensors ./other_graph  # without labels",
+    "pgso predict churn.safetensors ./customers --rank-by leaves --top 100",
+    "pgso predict links.safetensors Cora --links 50",
 )
 def predict(
     model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
@@ -37,6 +36,7 @@ def predict(
     ] = None,
     top: Annotated[int | None, typer.Option(help="Write so many rows only.", min=1)] = None,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Write a table with what the model says about every node, every graph, or new links.
@@ -45,7 +45,7 @@ def predict(
     and both with the true answer where it is known. The graph may be another one than the model
     was trained on, as long as its features are the same; its table is prepared as the model's was.
     """
-    choices.check_destination("--to", to)
+    folders.check_destination("--to", to)
     check_format(to)
     network, _, header, task, is_trained_here = open_model(model, dataset, options, data)
 

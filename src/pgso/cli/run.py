@@ -5,29 +5,41 @@ from typing import Annotated
 
 import typer
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion, folders
+from pgso.cli.effort import useful_workers
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
-from pgso.records import RunRecord, Store
+from pgso.records import RunRecord, RunSpec, Store
 
 ExperimentName = Annotated[
     str,
-    typer.Argument(help="A name: pgso list experiments.", autocompletion=choices.experiment_names),
+    typer.Argument(
+        help="A name (pgso list experiments), or all.", autocompletion=completion.experiment_names
+    ),
 ]
 Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
+ALL = "all"  # every study, the most important ones first
 
 
-@app.command(
-    epilog=examples(
-        "pgso run initialisations --quick", "pgso run sbm_sparsity --budget --workers 2"
-    )
+@command(
+    "run",
+    "pgso run initialisations --quick",
+    "pgso run sbm_sparsity --workers 2",
+    "pgso run all --plan",
+    "pgso run all --budget 120",
 )
 def run(
     experiment: ExperimentName,
     quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
-    budget: Annotated[bool, typer.Option("--budget", help="What two cores can do.")] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", min=0, help="Stop in time, and say what was left out."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say how many runs there are, and how long.")
+    ] = False,
     only: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
     workers: choices.Workers = choices.CORES,
     engine: choices.Engine = "local",
@@ -38,69 +50,102 @@ def run(
         typer.Option(help="Where ledgers are; results, or for a toy size --out/quick."),
     ] = None,
     data: choices.Data = None,
+    offline: choices.Offline = False,
 ) -> None:
-    """Run a study. What is in its ledger or in --out, with today's numerics, is not run again."""
-    from pgso.experiments import EXPERIMENTS, Size, needed
-    from pgso.records.ledger import read_ledger, write_current
+    """Run a study. What is in a ledger or in --out, with today's numerics, is not run again."""
+    from pgso.experiments import EXPERIMENTS, Size, needed, whole
+    from pgso.experiments.budget import Budget
+    from pgso.experiments.plan import Timing, by_importance, timings_of
+    from pgso.experiments.study import listed
+    from pgso.records.ledger import (
+        has_curves,
+        read_ledger,
+        set_aside_elsewhere,
+        write_current,
+    )
     from pgso.training.engines import run_all
 
-    study, console, store = EXPERIMENTS[experiment], Console(markup=False), Store(out)
-    size = Size.QUICK if quick else Size.BUDGET if budget else Size.FULL
+    names = by_importance() if experiment == ALL else [experiment]
+    studies = {name: EXPERIMENTS[name] for name in names}
+    console, store = Console(markup=False), Store(out)
+    size = Size.QUICK if quick else Size.FULL
     folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
-    ledger = folder / experiment / "records.jsonl"
-    done = {key: record for key, record in read_ledger(ledger).items() if record.is_current}
-    done |= {
-        record.spec.key: record
-        for record in store
-        if record.spec.key not in done and record.status != "failed" and record.is_current
-    }
-    failures: list[RunRecord] = []
-    while True:
-        specs, missing = needed(study, size, done)
-        bad = {record.spec.key for record in failures}
-        missing = [
-            spec
-            for spec in missing
-            if spec.key not in bad and (only is None or spec.dataset.lower() == only.lower())
-        ]
-        if not missing:
-            break
-        choices.check_destination("--out", out, folder=True)
-        choices.check_destination("--results", ledger)
-        choices.start_early(engine, min(workers, len(missing)))
-        with progress(console, experiment, len(missing)) as advance:
+    timings = timings_of(folder)
+    limit = None if budget is None else Budget(budget, workers, timings)
+    records = [record for record in store if record.status != "failed"]
+    for path in sorted(folder.glob("*/records.jsonl")):
+        records += read_ledger(path).values()
+    failures: dict[str, RunRecord] = {}
 
-            def tell(record: RunRecord, advance=advance) -> None:  # type: ignore[no-untyped-def]
-                done[record.spec.key] = record
-                if record.status == "failed":
-                    failures.append(record)
-                how = (
-                    record.chosen
-                    if record.finding
-                    else f"{record.spec.conv}, {record.spec.operator}"
+    def is_asked_for(spec: RunSpec) -> bool:
+        asked = only is None or spec.dataset.lower() == only.lower()
+        return asked and spec.key not in failures
+
+    for name, study in studies.items():
+        ledger = folder / name / "records.jsonl"
+        done = {
+            record.spec.key: record
+            for record in records
+            if record.is_current and has_curves(record, study.curves)
+        }
+        while not plan:
+            specs, missing = needed(study, size, done)
+            missing = [spec for spec in missing if is_asked_for(spec)]
+            portion = missing if limit is None else limit.portion(missing)
+            if not portion:
+                break
+            folders.check_destination("--out", out, folder=True)
+            folders.check_destination("--results", ledger)
+            used = useful_workers(portion, workers)
+            choices.start_early(engine, used)
+            with progress(console, name, len(portion)) as advance:
+
+                def tell(record: RunRecord, advance=advance, done=done) -> None:  # type: ignore[no-untyped-def]
+                    done[record.spec.key] = record
+                    records.append(record)
+                    if record.status == "failed":
+                        failures[record.spec.key] = record
+                    elif "seconds" in record.timing:
+                        timings.add(Timing(record.spec, record.timing["seconds"]))
+                    how = (
+                        record.chosen
+                        if record.finding
+                        else f"{record.spec.conv}, {record.spec.operator}"
+                    )
+                    advance(f"{record.spec.dataset}, {how}")
+
+                run_all(portion, store, data, engine, used, address, tell)
+        specs = whole(study, size, done)
+        kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
+        console.print(f"{name}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+        if (kept or not specs) and not plan:
+            aside = write_current(ledger, kept, study.curves) | set_aside_elsewhere(ledger, kept)
+            for file, count in aside.items():
+                console.print(
+                    f"{count} records of older numerics are now in {file}", soft_wrap=True
                 )
-                advance(f"{record.spec.dataset}, {how}")
-
-            run_all(missing, store, data, engine, workers, address, tell)
-    kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
-    aside = write_current(ledger, kept)
-    console.print(f"{experiment}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
-    for file, count in aside.items():
-        console.print(f"{count} records of older numerics are now in {file}", soft_wrap=True)
-    where = "" if folder == RESULTS else f" --results {folder}"
-    console.print(f"next: pgso report {experiment}{where}", soft_wrap=True)
-    for record in failures:
+            where = "" if folder == RESULTS else f" --results {folder}"
+            console.print(f"next: pgso report {name}{where}", soft_wrap=True)
+        left_out = [spec for spec in specs if spec.key not in done]
+        if left_out:
+            hours = timings.hours(left_out)
+            long = "of unknown length" if hours is None else f"about {hours:.1f} hours of one core"
+            word = "to do" if plan else "left out"
+            console.print(f"{word}: {listed(left_out)}; {long}", soft_wrap=True)
+    for record in failures.values():
         last = (record.error or "").strip().splitlines()[-1]
         console.print(f"failed: {record.spec.dataset} {record.spec.conv}: {last}", soft_wrap=True)
     if failures:
         raise typer.Exit(1)
 
 
-@app.command(epilog=examples("pgso report", "pgso report initialisations"))
+@command("report", "pgso report", "pgso report initialisations")
 def report(
     experiment: Annotated[
         str | None,
-        typer.Argument(help="One study; by default all.", autocompletion=choices.experiment_names),
+        typer.Argument(
+            help="One study; by default all.", autocompletion=completion.experiment_names
+        ),
     ] = None,
     results: Results = RESULTS,
     out: Annotated[

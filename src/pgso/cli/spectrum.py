@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion, folders
+from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
-from pgso.gso.presets import PRESETS
+from pgso.gso.presets import PRESETS, resolve
 from pgso.records import RunSpec
 from pgso.records.store import read_record, write_atomically
 
@@ -23,24 +23,31 @@ if TYPE_CHECKING:
 NOT_IN_TABLE_1 = ("gin", "quarter", "three_quarters", "transition", "gat", "zeros")
 
 
-@app.command(
-    epilog=examples(
-        "pgso spectrum karate",
-        "pgso spectrum edges.csv --undirected --compare-presets",
-        "pgso spectrum --record runs/records/KEY.json",
-    )
+@command(
+    "spectrum",
+    "pgso spectrum karate",
+    "pgso spectrum edges.csv --undirected --compare-presets",
+    "pgso spectrum --record runs/records/KEY.json",
 )
 def spectrum(
     source: Annotated[
         str | None,
         typer.Argument(
             metavar="DATASET_OR_FILE",
-            autocompletion=choices.dataset_names,
-            help="A dataset's name or folder, an edge list (.csv: source,target[,weight]), "
-            "or a scipy sparse matrix (.npz); with --record by default the record's dataset.",
+            autocompletion=completion.dataset_names,
+            help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
+            "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
+            "the record's dataset.",
         ),
     ] = None,
-    preset: Annotated[str, typer.Option(help="The operator, see `pgso list presets`.")] = "gcn",
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME | m1,m2,m3,e1,e2,e3,a",
+            help="The operator: pgso list presets, or seven numbers.",
+            autocompletion=completion.completing(PRESETS),
+        ),
+    ] = "gcn",
     record: Annotated[
         Path | None, typer.Option(help="A run's record: its operators, at start and learned.")
     ] = None,
@@ -51,15 +58,14 @@ def spectrum(
         bool, typer.Option("--undirected", help="Give every edge its reverse first.")
     ] = False,
     data: choices.Data = None,
-    out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("runs/spectrum"),
+    offline: choices.Offline = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go.", show_default="runs/spectrum-DATASET-OPERATOR"),
+    ] = None,
     as_json: choices.AsJson = False,
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
-    from pgso.spectrum.figure import draw
-    from pgso.spectrum.spectrum_page import render
-    from pgso.spectrum.summary import summarise
-
-    choices.check_destination("--out", out, folder=True)
     spec: RunSpec | None = None
     if record is not None and compare_presets:
         raise InputError("--record and --compare-presets exclude each other; give one of them")
@@ -69,9 +75,15 @@ def spectrum(
     elif compare_presets:
         operators = {name: S for name, S in PRESETS.items() if name not in NOT_IN_TABLE_1}
     else:
-        operators = {preset: PRESETS[preset]}
+        operators = {preset: resolve(choices.preset_of(preset))}
     if source is None:
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
+    out = out or choices.RUNS / _folder(source, preset, record, compare_presets, undirected)
+    folders.check_destination("--out", out, folder=True)
+    from pgso.spectrum.figure import draw
+    from pgso.spectrum.spectrum_page import render
+    from pgso.spectrum.summary import summarise
+
     graph = _graph_of(source, data, undirected, spec)
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]
@@ -87,6 +99,15 @@ def spectrum(
     console = Console()
     console.print(_table(title, graph, summaries))
     console.print(f"{picture}\n{page}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _folder(
+    source: str, preset: str, record: Path | None, compare_presets: bool, undirected: bool
+) -> str:
+    """Other settings, another folder: nothing is overwritten but the same once more."""
+    what = record.stem if record is not None else "presets" if compare_presets else preset
+    parts = ("spectrum", source, what, *(["undirected"] if undirected else []))
+    return folders.shortened("-".join(folders.slug(part) for part in parts))
 
 
 def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
@@ -113,7 +134,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     from pgso.training.base import on_base
 
     path = Path(source)
-    if path.is_file() and path.suffix == ".csv":
+    if path.is_file() and path.suffix in (".csv", ".tsv", ".txt", ".edges"):
         graph = read_edge_list(path)
     elif path.is_file() and path.suffix == ".npz":
         graph = read_sparse_matrix(path)

@@ -1,43 +1,60 @@
 """``pgso sweep``: hyper-parameters chosen on validation, the same budget for every operator."""
 
 import json
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from pgso.cli import choices
-from pgso.cli.main import app, examples
+from pgso.cli import choices, completion, folders
+from pgso.cli.main import as_typed, command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.sweep import SweepChoice, SweepRecord
 
+if TYPE_CHECKING:
+    from pgso.training.search import Trial
+
 NOT_SET = {"seed": "--seeds says how many", "operator": "--operator says which"}
 
 
-@app.command(
-    epilog=examples(
-        "pgso sweep Cora --operator fixed --operator pgso",
-        "pgso sweep digits --space 'num_layers=[1,2,3]' --seeds 2 --json",
-    )
+@command(
+    "sweep",
+    "pgso sweep Cora --operator fixed --operator pgso",
+    "pgso sweep digits --space 'num_layers=[1,2,3]' --seeds 2 --json",
 )
 def sweep(
     context: typer.Context,
     dataset: choices.DatasetName,
-    conv: choices.Conv = "gcn",
+    conv: choices.Conv = None,
     operator: Annotated[
-        list[str] | None, typer.Option(help="fixed | pgso | mpgso; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="fixed | pgso | mpgso | auto; may be repeated.",
+            show_default="fixed, pgso, mpgso",
+            autocompletion=completion.completing(completion.words_of("operator")),
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1)] = 3,
-    search: Annotated[str, typer.Option(help="grid | tpe")] = "grid",
+    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1, max=10_000)] = 3,
+    search: Annotated[
+        str,
+        typer.Option(help="grid | tpe", autocompletion=completion.completing(("grid", "tpe"))),
+    ] = "grid",
     trials: Annotated[int, typer.Option(help="Of the TPE search, per operator.", min=1)] = 20,
     space: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=[...]", help="Replace the paper's grid, e.g. epochs=[50,100]."),
+        typer.Option(
+            metavar="NAME=[...]",
+            help="Search over this, e.g. epochs=[50,100]; may be repeated.",
+            show_default="the paper's grid",
+            autocompletion=completion.space_of,
+        ),
     ] = None,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,
@@ -46,6 +63,7 @@ def sweep(
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -59,7 +77,7 @@ def sweep(
     searched = dict.fromkeys(chosen_space, "it is searched over")
     choices.refuse_settings(settings, {**NOT_SET, **searched})
     choices.refuse_settings(space, NOT_SET, "--space")
-    choices.check_destination("--out", out, folder=True)
+    folders.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json, markup=False)
     base = choices.make_spec(dataset, settings, options, conv=conv)
     choices.start_early(engine, workers)
@@ -71,7 +89,7 @@ def sweep(
         choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
 
     from pgso.data.load import task_of
-    from pgso.training.device import device_of
+    from pgso.scale.place import device_of
     from pgso.training.engines import run_all
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
 
@@ -84,9 +102,7 @@ def sweep(
         chosen_space = {name: values for name, values in known.items() if name not in settled}
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
-    found: list[dict[str, Any]] = []
-    metrics: list[str] = []
-    table = Table("operator", "choice", "val", "test", title=f"{dataset}, {conv}: best of {count}")
+    best: dict[str, Trial] = {}
     with progress(console, dataset, count * seeds * len(operators)) as advance:
 
         def tell(record: RunRecord) -> None:
@@ -94,7 +110,7 @@ def sweep(
             if record.status == "failed":
                 failed.append(record)
 
-        def run(specs: list[RunSpec]) -> list[RunRecord]:
+        def run(specs: Sequence[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
             return run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
@@ -102,38 +118,88 @@ def sweep(
         for name in operators:
             start = base.but(operator=name)
             if search == "grid":
-                best = grid_search(start, chosen_space, range(seeds), run)[0]  # type: ignore[arg-type]
+                best[name] = grid_search(start, chosen_space, range(seeds), run)[0]
             else:
-                best = tpe_search(start, chosen_space, range(seeds), run, trials)[0]  # type: ignore[arg-type]
-            tests = [record.test for record in best.records if record.test is not None]
-            shown = ", ".join(f"{key}={value}" for key, value in best.choice.items())
-            mean = fmean(tests) if tests else None
-            val = best.val
-            found.append({"operator": name, "choice": best.choice, "val": val, "test": mean})
-            objective = best.records[0].objective if best.records else None
-            metrics += [run.metric for run in best.records[:1]]
-            numbers = (objective.written(each, 1) if objective else "–" for each in (val, mean))
-            table.add_row(name, shown, *numbers)
-    if metrics:
+                best[name] = tpe_search(start, chosen_space, range(seeds), run, trials)[0]
+    winner = max(best, key=lambda name: best[name].merit)
+    following = ["pgso", "compare", dataset, *given_again(conv, settings, options, out, data)]
+    following += [
+        word for name, value in best[winner].choice.items() for word in typed(name, value)
+    ]
+    entries = [
+        {"operator": name, "choice": trial.choice, "val": trial.val, "test": _test(trial)}
+        for name, trial in best.items()
+    ]
+    if best[winner].records:
         swept = SweepRecord(
             dataset=base.dataset,
             conv=base.conv,
-            metric=metrics[0],
+            metric=best[winner].records[0].metric,
             command=context.obj,
             search=search,
             tried=count,
             seeds=seeds,
             space=chosen_space,
-            best=tuple(SweepChoice(**entry) for entry in found),
+            best=tuple(SweepChoice.model_validate(entry) for entry in entries),
         )
         mark = sha256(swept.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
-        file = swept.write(out / f"sweep-{choices.folder_of(base)}-{mark}")
+        file = swept.write(out / f"sweep-{folders.folder_of(base)}-{mark}")
         console.print(f"record: {file}", soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(entries))
     else:
-        console.print(table)
-    for record in failed:
-        console.print(f"failed: {record.spec.key}: {(record.error or '').splitlines()[-1]}")
+        console.print(_table(best, f"{dataset}, {base.conv}: best of {count} on validation"))
+        console.print(f"next, with the choice of {winner}: {as_typed(following)}", soft_wrap=True)
+    for failure in failed:
+        console.print(f"failed: {failure.spec.key}: {(failure.error or '').splitlines()[-1]}")
     if failed:
         raise typer.Exit(1)
+
+
+OPTION_OF = {"hidden_channels": "--hidden", "num_layers": "--layers", "epochs": "--epochs"}
+
+
+def typed(name: str, value: Any) -> tuple[str, str]:
+    """A choice as an option of another command.
+
+    Example:
+        >>> typed("num_layers", 3), typed("norm", "batch")
+        (('--layers', '3'), ('--set', 'norm=batch'))
+    """
+    text = value if isinstance(value, str) else json.dumps(value)
+    return (OPTION_OF[name], text) if name in OPTION_OF else ("--set", f"{name}={text}")
+
+
+def given_again(
+    conv: str | None,
+    settings: list[str] | None,
+    options: list[str] | None,
+    out: Path,
+    data: Path | None,
+) -> Iterator[str]:
+    """What was typed for this command and belongs to the next one, too."""
+    given = [("--conv", conv), *(("--set", text) for text in settings or ())]
+    given += [("--option", text) for text in options or ()]
+    given += [("--out", None if out == choices.RUNS else str(out))]
+    given += [("--data", None if data is None else str(data))]
+    for option, value in given:
+        if value is not None:
+            yield from (option, value)
+
+
+def _test(trial: "Trial") -> float | None:
+    scores = [record.test for record in trial.records if record.test is not None]
+    return fmean(scores) if scores else None
+
+
+def _table(best: "dict[str, Trial]", title: str) -> Table:
+    """A row per operator, a column per hyper-parameter."""
+    names = list(dict.fromkeys(name for trial in best.values() for name in trial.choice))
+    table = Table("operator", *names, "validation", "test", title=title, title_justify="left")
+    table.box = None
+    for name, trial in best.items():
+        objective = trial.records[0].objective if trial.records else None
+        scores = [trial.val, _test(trial)]
+        shown = [objective.written(score, 1) if objective else "-" for score in scores]
+        table.add_row(name, *(str(trial.choice.get(key, "")) for key in names), *shown)
+    return table

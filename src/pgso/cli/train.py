@@ -1,30 +1,30 @@
 """``pgso train``: one run, one record."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pgso.cli import choices
+from pgso.cli import choices, folders
 from pgso.cli.columns import show_columns
 from pgso.cli.context import data_of, show_doubts
-from pgso.cli.main import app, examples
+from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
 
 
-@app.command(
-    epilog=examples(
-        "pgso train Cora --operator mpgso --save best.safetensors",
-        "pgso train karate --epochs 20 --json",
-        "pgso train diabetes --conv gin --objective r2",
-        "pgso train Chameleon --terms self,quarter@in,quarter@out",
-        "pgso train Cora --basis chebyshev --degree 10",
-        "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
-    )
+@command(
+    "train",
+    "pgso train Cora --operator mpgso --save best.safetensors",
+    "pgso train karate --epochs 20 --json",
+    "pgso train diabetes --conv gin --objective r2",
+    "pgso train Chameleon --terms self,quarter@in,quarter@out",
+    "pgso train Cora --basis chebyshev --degree 10",
+    "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
 def train(
     context: typer.Context,
@@ -33,7 +33,7 @@ def train(
     terms: choices.Terms = None,
     basis: choices.Basis = None,
     degree: choices.Degree = None,
-    operator: Annotated[str, typer.Option(help="fixed | pgso | mpgso | auto")] = "pgso",
+    operator: choices.Operator = "pgso",
     seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
@@ -58,6 +58,7 @@ def train(
     tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
+    offline: choices.Offline = False,
     device: choices.Device = "auto",
     as_json: choices.AsJson = False,
 ) -> None:
@@ -85,19 +86,21 @@ def train(
         max_radius=max_radius,
         sample=None if sample is None else sample.split(","),
     )
-    first = launch().rank == 0  # of the processes that torchrun has started
+    here = launch()
+    first = here.rank == 0  # of the processes that torchrun has started
+    if here.num_ranks > 1:  # else torch prints C++ frames beside our sentence about a lost process
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
         if first:
-            choices.check_destination("--out", out, folder=True)
-            choices.check_destination("--save", save)
+            folders.check_destination("--out", out, folder=True)
+            folders.check_destination("--save", save)
         choices.start_early("local", workers=1)
 
         from pgso.scale.ranks import joined
         from pgso.training.choice import num_trainings
-        from pgso.training.device import device_of
         from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []
@@ -106,8 +109,7 @@ def train(
 
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * num_trainings(spec)
-        with joined(), progress(console, dataset, passes, "epochs") as advance:
-            place = device_of(device)
+        with joined(device) as place, progress(console, dataset, passes, "epochs") as advance:
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
 from pgso.convs.sparse_features import Features, Linear, as_features
@@ -74,16 +74,18 @@ class Conv(EdgeMasking):
         return shifts_on(self.operators, x, graph, edge_weight)
 
     def reset_parameters(self) -> None:
-        """Draw new weights; operators go back to where they started."""
+        """Draw new weights; biases are 0, and operators go back to where they started."""
         for module in self.children():
             reset(module)
+        if isinstance(bias := getattr(self, "bias", None), Tensor):
+            nn.init.zeros_(bias)
 
     def __repr__(self) -> str:
         operator = ", ".join(repr(gso) for gso in dict.fromkeys(self.operators))
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {operator})"
 
 
-CONVS: Registry[Any] = Registry("conv")
+CONVS: Registry[Any] = Registry("conv", plugins="pgso.convs")
 
 
 def as_operator(gso: "PGSO | str | None", preset: str) -> PGSO:

@@ -11,7 +11,9 @@ from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn, weighted_product
 from pgso.graph.edge_values import softmax_over_edges, source_values, target_values
 from pgso.gso.channels import ChannelShift
-from pgso.gso.operator import EntryShift, NodeShift, OnPattern, ShiftOperator
+from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import ShiftOperator
 
 IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
 

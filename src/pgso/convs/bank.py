@@ -158,12 +158,6 @@ class BankConv(Conv):
         """One operator for each term on the graph."""
         return tuple(self.banks)  # type: ignore[arg-type]
 
-    def reset_parameters(self) -> None:
-        """Draw new weights; operators go back to where they started."""
-        super().reset_parameters()
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
     def forward(
         self,
         x: Features,  # (n, in_channels)
@@ -178,23 +172,14 @@ class BankConv(Conv):
         for term, lin in zip(self.terms, self.lins, strict=True):
             linear: Linear = lin  # type: ignore[assignment]
             if term == SELF:
-                out = _plus(out, x, linear)
+                out = linear.added_to(out, x)
                 continue
             gso, operator = next(gsos), next(shifts)
             narrower = 0 < linear.in_channels <= linear.out_channels
             if isinstance(x, Tensor) and narrower and gso.commutes:
-                out = _plus(out, gso(x, operator), linear)
+                out = linear.added_to(out, gso(x, operator))
             else:
                 part: Tensor = gso(linear.times_weight(x), operator)
                 out = part if out is None else part + out
         assert out is not None
         return out
-
-
-def _plus(out: Tensor | None, x: Features, linear: Linear) -> Tensor:
-    """Out + x W in one operation: a sum of its own is another pass over n x F numbers."""
-    if out is None or not isinstance(x, Tensor) or x.dim() != 2 or x.dtype != out.dtype:
-        part = linear.times_weight(x)
-        return part if out is None else part + out
-    linear.check(x)
-    return torch.addmm(out, x, linear.weight.t())

@@ -113,8 +113,6 @@ class FilterConv(Conv):
         start = start_coefficients(self.K, self.basis)
         with torch.no_grad():
             self.coefficients.copy_(start if self.coefficients.dim() == 1 else start.unsqueeze(1))
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
     def forward(
         self,

@@ -81,6 +81,8 @@ class GATConv(Conv):
         options["dropout"] = attention_dropout
         if to_output:
             return cls(in_channels, out_channels, gso, heads=heads, concat=False, **options)
+        if heads < 1:
+            raise InputError(f"heads must be 1 or more, got {heads}")
         if out_channels % heads:
             raise InputError(
                 f"{heads} heads cannot share {out_channels} hidden channels: "
@@ -93,8 +95,6 @@ class GATConv(Conv):
         super().reset_parameters()
         glorot(self.att_src)
         glorot(self.att_dst)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
     def forward(
         self,

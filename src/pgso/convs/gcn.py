@@ -37,12 +37,6 @@ class GCNConv(Conv):
         self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
         self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
 
-    def reset_parameters(self) -> None:
-        """Draw new weights; the operator goes back to where it started."""
-        super().reset_parameters()
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
     def forward(
         self,
         x: Features,  # (n, in_channels)

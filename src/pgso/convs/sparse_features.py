@@ -1,6 +1,8 @@
 """Node features with few non-zeros, and the linear map that exploits them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +13,34 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
 from pgso.graph.memo import version_of
+from pgso.graph.pattern import side_by_side
+
+
+class Draws:
+    """Where dropout's random bits come from.
+
+    Args:
+        generators: One for each of the equal parts that values consist of, one after another;
+            None is torch's own. Each part has the draws that it would have alone.
+    """
+
+    def __init__(self, generators: Sequence[torch.Generator | None] = (None,)) -> None:
+        self.generators = tuple(generators)
+
+    def rows_of(self, x: Tensor) -> tuple[Tensor, int] | None:
+        """Which rows x (R, m, F) has, of how many that are drawn for; None: all of them."""
+        del x
+        return None
+
+    def words(self, count: int, bits: int) -> Tensor:  # (generators, words)
+        """From each, as many random 64-bit integers as hold ``count`` times so many bits."""
+        words = torch.empty(len(self.generators), (count * bits + 63) // 64, dtype=torch.int64)
+        for row, generator in zip(words, self.generators, strict=True):
+            row.random_(-(2**63), None, generator=generator)
+        return words
+
+
+GLOBAL = Draws()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +103,22 @@ class SparseFeatures:
         """The type of the values."""
         return self.values.dtype
 
-    def dropout(self, p: float, training: bool) -> "SparseFeatures":
+    def dropout(self, p: float, training: bool, draws: Draws = GLOBAL) -> "SparseFeatures":
         """Dropout of the stored values: zeros stay what they are."""
         if not training or p == 0:
             return self
-        return replace(self, values=dense_dropout(self.values, p, training))
+        return replace(self, values=dense_dropout(self.values, p, training, draws))
+
+    def copies(self, count: int) -> "SparseFeatures":
+        """So many copies along a diagonal, for weights of so many replicas below each other."""
+        n, width = self.shape
+        return SparseFeatures(
+            rows=self.rows.copies(count),
+            columns=self.columns.copies(count),
+            order=side_by_side(self.order, self.values.numel(), count),
+            values=self.values.repeat(count),
+            shape=(count * n, count * width),
+        )
 
     def to_dense(self) -> Tensor:  # (n, F)
         """The features as a dense matrix."""
@@ -108,49 +149,68 @@ def check_dropout(name: str, p: float) -> None:
         raise InputError(f"{name} must be between 0 and 1, got {p!r}")
 
 
-def dropout(x: Features, p: float, training: bool) -> Features:
+def dropout(x: Features, p: float, training: bool, draws: Draws = GLOBAL) -> Features:
     """Dropout of dense or sparse features."""
     if isinstance(x, SparseFeatures):
-        return x.dropout(p, training)
-    return dense_dropout(x, p, training)
+        return x.dropout(p, training, draws)
+    return dense_dropout(x, p, training, draws)
 
 
-def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
+def dense_dropout(
+    x: Tensor, p: float, training: bool, draws: Draws = GLOBAL
+) -> Tensor:  # of x's shape
     """Torch's dropout, several times faster on the CPU.
 
     torch draws a random double per value there, which takes a fifth of a training step on Cora;
     a random bit decides as well if p is a half, and 16 bits otherwise. The probability is then p
     to the nearest 2^-16, and the values that stay are scaled by what it really is.
+
+    With several generators, x consists of as many equal parts, one after another.
     """
     if not training or p == 0:
         return x
     if p >= 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return functional.dropout(x, p, training)
-    if p == 0.5:
-        return x * _coins(x.numel(), x.dtype).view(x.shape)
-    steps = 2**16
-    dropped = round(p * steps)
-    bits = _random_words(x.numel(), 16).view(torch.int16)[: x.numel()].view(x.shape)
-    kept = (bits >= dropped - steps // 2).to(x.dtype)
-    return x * kept.mul_(steps / (steps - dropped))
+    return x * _factors(x, p, draws)
 
 
-def _coins(count: int, dtype: torch.dtype) -> Tensor:  # (count,)
+def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
+    """0 where a value is dropped, else what it is multiplied with."""
+    parts, rows = len(draws.generators), draws.rows_of(x)
+    count, width = x.numel() // parts, x.size(-1)
+    if rows is not None:  # drawn for all rows, looked up for those that are there
+        count = rows[1] * width
+    bits = 1 if p == 0.5 else 16
+    random = draws.words(count, bits).view(torch.uint8 if p == 0.5 else torch.int16)
+    look_up = _coins if p == 0.5 else partial(_thresholds, p)
+    per_number = 8 if p == 0.5 else 1  # values that are read off a number
+    if rows is not None and width % per_number == 0:
+        random = random[:, : count // per_number].view(parts, rows[1], -1)
+        return look_up(random.index_select(1, rows[0]), x.dtype).view(x.shape)
+    found = look_up(random, x.dtype).view(parts, -1)[:, :count]
+    if rows is not None:
+        found = found.reshape(parts, rows[1], -1).index_select(1, rows[0])
+    return found.reshape(x.shape)
+
+
+def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, flat)
     """0 or 2 with equal probability: a random byte looks up eight at a time."""
     table = _eight_coins.get(dtype)
     if table is None:
         bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
         table = _eight_coins[dtype] = (2 * bits).to(dtype)
-    bytes_ = _random_words(count, 1).view(torch.uint8).int()
-    return table.index_select(0, bytes_).flatten()[:count]
+    return table.index_select(0, random.int().flatten()).flatten()
+
+
+def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
+    """0 with probability p, else the scale that makes up for it."""
+    steps = 2**16
+    dropped = round(p * steps)
+    kept = (random >= dropped - steps // 2).to(dtype)
+    return kept.mul_(steps / (steps - dropped))
 
 
 _eight_coins: dict[torch.dtype, Tensor] = {}
-
-
-def _random_words(count: int, bits: int) -> Tensor:
-    """As many random 64-bit integers as hold ``count`` times so many bits."""
-    return torch.empty((count * bits + 63) // 64, dtype=torch.int64).random_(-(2**63), None)
 
 
 class _SparseTimesDense(torch.autograd.Function):
@@ -188,6 +248,14 @@ class Linear(PyGLinear):
             out: Tensor = _SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
+
+    def added_to(self, out: Tensor | None, x: Features) -> Tensor:  # (n, out_channels)
+        """Out + X Wᵀ in one operation: a sum of its own is another pass over n x F numbers."""
+        if out is None or not isinstance(x, Tensor) or x.dim() != 2 or x.dtype != out.dtype:
+            part = self.times_weight(x)
+            return part if out is None else part + out
+        self.check(x)
+        return torch.addmm(out, x, self.weight.t())
 
     def check(self, x: Features) -> None:
         """Refuse integers, and another width than the first one; a lazy layer takes any."""

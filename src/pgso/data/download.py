@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pgso.data.dataset import Dataset
-from pgso.data.places import is_writable
+from pgso.data.places import is_offline, is_writable
 from pgso.errors import InputError
 
 
@@ -53,6 +53,8 @@ def ensure_files(dataset: Dataset, root: Path) -> None:
     advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
     if dataset.download is None:
         raise InputError(f"{lacking}, and cannot be downloaded; {advice}")
+    if is_offline():
+        raise InputError(f"{lacking}, and nothing is downloaded offline; {advice}")
     if not is_writable(root):
         raise InputError(f"{lacking}, and {root} is read-only, so nothing is downloaded; {advice}")
     root.mkdir(parents=True, exist_ok=True)

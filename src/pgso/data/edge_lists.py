@@ -1,11 +1,28 @@
 """Edge lists in numpy: distinct, in both directions, without loops."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.errors import InputError
+
+
+class TwoWeightsError(InputError):
+    """An undirected edge has another weight in each direction."""
+
+    def __init__(
+        self, where: Path | str, ends: tuple[object, object], weights: Sequence[float]
+    ) -> None:
+        self.ends, self.weights = ends, weights
+        j, i = ends
+        first, second = weights
+        super().__init__(
+            f"{where}: the edge between nodes {j!r} and {i!r} has the weight {first:g} in one "
+            f"direction and {second:g} in the other; make them equal, or keep directions with "
+            "undirected=False (--option undirected=false)"
+        )
 
 
 def distinct(edge_index: Array, num_nodes: int) -> Array:
@@ -53,8 +70,6 @@ def merged(
         wrong = total[place] != both
         if wrong.any():
             j, i = (int(end) for end in (twice[wrong][0] % n, twice[wrong][0] // n))
-            raise InputError(
-                f"{path} gives the edge between nodes number {j} and {i} two weights, one in each "
-                "direction; make them equal, or load it with undirected=False"
-            )
+            weights = sorted({float(both[wrong][0]), float(total[place][wrong][0])})
+            raise TwoWeightsError(path, (j, i), weights)
     return np.stack([key % n, key // n]), None if (total == 1).all() else total

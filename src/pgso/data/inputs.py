@@ -99,8 +99,13 @@ def _is_unknown(label: Any) -> bool:
     return label is None or label != label or (label == -1 and not isinstance(label, bool))
 
 
+def as_array(values: Any) -> Array:
+    """A tensor, array or list as an array."""
+    return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)
+
+
 def _array(values: Any, what: str) -> Array:
     try:
-        return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)
+        return as_array(values)
     except ValueError as error:
         raise InputError(f"{what} is not an array: {error}") from None

@@ -12,8 +12,10 @@ from pgso.errors import InputError
 UNPACKED = 2**28  # bytes that any file may unpack to: 256 MB
 RATIO = 50  # and that many for each of its bytes, if that is more
 DENSE = 2 * 10**8  # numbers in a dense matrix that we make ourselves: 800 MB
-NODES = 10**5  # that an edge list may name, however short it is
+NODES = 10**6  # that an edge list may name, however short it is
 NODES_PER_EDGE = 10  # and that many for each edge, if that is more
+
+RELATIONS = 1_000  # kinds of edges: each is a graph of its own
 
 
 def unpacked_limit(path: Path) -> int:
@@ -47,4 +49,13 @@ def check_num_nodes(num_nodes: int, num_edges: int, where: Path) -> None:
         raise InputError(
             f"{where} has {num_edges} edges and would have {num_nodes} nodes, at most {limit} are "
             "allowed; number the nodes 0, 1, 2, ... without gaps"
+        )
+
+
+def check_relations(count: int, where: Path) -> None:
+    """Refuse a column of relations that names nearly every edge."""
+    if count > RELATIONS:
+        raise InputError(
+            f"{where} has {count} relations, at most {RELATIONS} are allowed; a relation is a kind "
+            "of edges: leave the column out if it names single edges"
         )

@@ -59,6 +59,9 @@ def load_task(
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    for what, path in (("a dataset's name or folder", name), ("root", root)):
+        if not isinstance(path, str | os.PathLike) and (path is not None or what != "root"):
+            raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
     place = data_root(root)
     dataset = _find(os.fspath(name), place)
     links = {}
@@ -96,7 +99,7 @@ def _find(name: str, root: Path) -> Dataset:
         return Dataset(path.resolve().name, partial(load_folder, path))
     if path.suffix.lower() in OWN and path.is_file():
         return Dataset(path.stem, partial(OWN[path.suffix.lower()], path))
-    if os.sep in name or path.suffix.lower() in OWN:
+    if any(mark in name for mark in "/\\") or path.suffix.lower() in OWN:
         raise InputError(
             f"there is nothing at {path} that could be loaded; give a folder with edges.csv and "
             "labels.csv, an .npz archive or a .csv table of SMILES"

@@ -16,6 +16,17 @@ def processed_root() -> Path:
     return Path(os.environ.get("PGSO_CACHE") or "~/.cache/pgso/processed").expanduser()
 
 
+def is_offline() -> bool:
+    """Whether ``$PGSO_OFFLINE`` forbids to download, and to write into the data folder."""
+    return os.environ.get("PGSO_OFFLINE", "").lower() not in ("", "0", "false", "no")
+
+
+def may_keep_copies() -> bool:
+    """Whether processed copies may be written; offline, only outside of the data folder."""
+    copies = processed_root().absolute()
+    return not (is_offline() and copies.is_relative_to(data_root().absolute()))
+
+
 def is_writable(folder: Path) -> bool:
     """Whether files may be put into a folder that exists or could be made.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.places import is_writable, processed_root
+from pgso.data.places import is_writable, may_keep_copies, processed_root
 from pgso.records.store import write_atomically
 
 VERSION = 1  # of what is stored; another number makes every copy stale
@@ -66,7 +66,7 @@ def _read(copy: Path) -> Named | None:
 def _write(copy: Path, arrays: Named) -> None:
     from safetensors.numpy import save
 
-    if not is_writable(copy.parent):
+    if not may_keep_copies() or not is_writable(copy.parent):
         return
     # A full disc costs the copy, not the run.
     with suppress(OSError):

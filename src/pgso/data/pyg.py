@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Dataset, HeteroData
+from torch_geometric.data.data import BaseData
 
+from pgso.data import hetero
 from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
-from pgso.data.inputs import read_features, read_labels
+from pgso.data.inputs import as_array, read_features, read_labels
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 
@@ -18,42 +19,94 @@ PARTS = ("train_mask", "val_mask", "test_mask")
 
 
 def is_collection(data: Any) -> bool:
-    """Whether this is a dataset or a list of PyG's graphs, or a graph of several types."""
+    """Whether this is a dataset or a list of PyG's graphs, or a graph with types of nodes."""
     if isinstance(data, list | tuple):
-        return len(data) > 0 and hasattr(data[0], "edge_index")
+        return len(data) > 0 and isinstance(data[0], BaseData)
     return isinstance(data, Dataset | HeteroData)
 
 
-def arrays_from_data(data: Any, seed: int = 0) -> Arrays:
+def arrays_from_data(data: Any, seed: int = 0, target: str | None = None) -> Arrays:
     """What a task is made of.
 
     Args:
-        data: ``Data`` with an answer per node in ``y``; ``HeteroData`` of one type of nodes; a
-            ``Dataset`` or list of graphs with an answer each, or of one graph.
+        data: ``Data`` with an answer per node in ``y``; ``HeteroData`` with answers on one type of
+            nodes; a ``Dataset`` or list of graphs with an answer each, or of one graph.
         seed: Of the split, 60/20/20 (of each class), where the data have no masks; of several
             columns of masks, number ``seed`` modulo their number is taken.
+        target: Of ``HeteroData``: the type of nodes to learn about, where several have answers.
     """
-    if isinstance(data, HeteroData):
-        data = _homogeneous(data)
     # A dataset in memory has an edge_index too: that of all its graphs together.
-    if hasattr(data, "edge_index") and not isinstance(data, Dataset):
-        return _nodes(data, seed)
+    is_one = isinstance(data, HeteroData) or hasattr(data, "edge_index")
+    if is_one and not isinstance(data, Dataset):
+        return _one(data, seed, target)
     if not is_collection(data):
         raise InputError(
             "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
             f"{type(data).__name__}"
         )
-    graphs = [_homogeneous(g) if isinstance(g, HeteroData) else g for g in data]
-    return _nodes(graphs[0], seed) if len(graphs) == 1 else _graphs(graphs, seed)
-
-
-def _homogeneous(data: Any) -> Any:
-    if len(data.node_types) != 1:
+    if len(data) == 1:
+        return _one(data[0], seed, target)
+    graphs = list(data)
+    if any(isinstance(graph, HeteroData) for graph in graphs):
         raise InputError(
-            f"the graph has {len(data.node_types)} types of nodes ({', '.join(data.node_types)}); "
-            "a task has one: choose it, or make the graph homogeneous with data.to_homogeneous()"
+            "many graphs with types of nodes are no task yet; make each homogeneous with "
+            "graph.to_homogeneous()"
         )
-    return data.to_homogeneous()
+    return _graphs(graphs, seed)
+
+
+def unanswered_arrays(data: Any) -> Arrays:
+    """Edges and features alone, for links: nothing is said about nodes."""
+    if isinstance(data, Dataset) and len(data) == 1:
+        data = data[0]
+    if isinstance(data, Dataset | HeteroData) or getattr(data, "edge_index", None) is None:
+        raise InputError(
+            f"links are predicted within one graph of PyG's Data, got {type(data).__name__}"
+        )
+    n, nothing = int(data.num_nodes), np.zeros(0, dtype=np.int64)
+    return Arrays(
+        edge_index=as_array(data.edge_index),
+        edge_weight=_weight(data),
+        x=identity(n) if data.x is None else read_features(data.x),
+        y=np.full(n, -1),
+        split=(nothing, nothing, nothing),
+    )
+
+
+def _one(data: Any, seed: int, target: str | None) -> Arrays:
+    if isinstance(data, HeteroData):
+        return _typed(data, hetero.target_type(data, target), seed)
+    if target is not None:
+        raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
+    return _nodes(data, seed)
+
+
+def _typed(data: Any, target: str, seed: int) -> Arrays:
+    """One graph of all types of nodes; only those of the target type have answers."""
+    store = data[target]
+    if getattr(store, "y", None) is None:
+        raise InputError(f"nodes of type {target!r} need y, one answer each")
+    some, classes, targets = _answers(store.y)
+    if len(some) != store.num_nodes:
+        raise InputError(
+            f"y has {len(some)} answers, but there are {store.num_nodes} nodes of type {target!r}"
+        )
+    places = hetero.offsets(data, target)
+    x, relations = hetero.features(data, places), hetero.relations(data, places)
+    y = np.full((x.shape[0], *some.shape[1:]), np.nan if some.ndim == 2 else -1, some.dtype)
+    y[: len(some)] = some
+    edge_index, weight = hetero.union(relations)
+    return Arrays(
+        edge_index=edge_index,
+        edge_weight=weight,
+        relations=relations,
+        x=x,
+        y=y,
+        split=_masks(store, some, seed) or _split(some, classes, seed),
+        classes=classes,
+        targets=targets,
+        metric=_metric(some, targets),
+    )
 
 
 def _nodes(data: Any, seed: int) -> Arrays:
@@ -64,7 +117,7 @@ def _nodes(data: Any, seed: int) -> Arrays:
     if len(y) != n:
         raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
     return Arrays(
-        edge_index=_array(data.edge_index),
+        edge_index=as_array(data.edge_index),
         edge_weight=_weight(data),
         x=identity(n) if data.x is None else read_features(data.x),
         y=y,
@@ -77,11 +130,12 @@ def _nodes(data: Any, seed: int) -> Arrays:
 
 def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
     for place, graph in enumerate(graphs):
-        if graph.edge_index is None or graph.y is None or graph.y.numel() == 0:
+        edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
+        if edge_index is None or y is None or y.numel() == 0:
             raise InputError(f"graph {place} needs edge_index and y, an answer of its own")
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
-    edges = [_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
+    edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
     y, classes, targets = _answers(torch.stack([graph.y.reshape(-1) for graph in graphs]))
     if graphs[0].x is None:
         x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
@@ -103,7 +157,7 @@ def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
 
 def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Y as arrays have it, and the names of classes or of numbers."""
-    values = _array(given)
+    values = as_array(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 2:
@@ -139,7 +193,7 @@ def _masks(data: Any, y: Array, seed: int) -> Split | None:
         raise InputError("data with masks need train_mask and val_mask; add them, or remove all")
     parts = []
     for mask in masks:
-        given = np.zeros((len(y), 1)) if mask is None else _array(mask).reshape(len(y), -1)
+        given = np.zeros((len(y), 1)) if mask is None else as_array(mask).reshape(len(y), -1)
         part = given[:, seed % given.shape[1]].astype(bool)
         parts.append(np.flatnonzero(part & ~is_unknown(y)))
     return parts[0], parts[1], parts[2]
@@ -147,8 +201,4 @@ def _masks(data: Any, y: Array, seed: int) -> Split | None:
 
 def _weight(data: Any) -> Array | None:
     weight = getattr(data, "edge_weight", None)
-    return None if weight is None else _array(weight).reshape(-1)
-
-
-def _array(values: Any) -> Array:
-    return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)
+    return None if weight is None else as_array(weight).reshape(-1)

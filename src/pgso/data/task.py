@@ -96,14 +96,20 @@ class Task:
         )
 
     @classmethod
-    def from_data(cls, data: Any, seed: int = 0, name: str = "in memory") -> "Task":
+    def from_data(
+        cls, data: Any, seed: int = 0, name: str = "in memory", target: str | None = None
+    ) -> "Task":
         """A task of PyG's data.
 
         Args:
-            data: ``Data`` with an answer per node in ``y`` and maybe masks; ``HeteroData`` of one
-                type of nodes; a ``Dataset`` or list of graphs with an answer each.
+            data: ``Data`` with an answer per node in ``y`` and maybe masks; ``HeteroData`` with
+                answers on one type of nodes; a ``Dataset`` or list of graphs with an answer each.
+                The nodes of ``HeteroData`` become one graph, the target type first. Each type has
+                columns of its own in ``x`` (a column of ones if it has no features), and the types
+                of edges are ``relations``, for terms such as ``"gcn@cites"``.
             seed: Of the split, where there are no masks.
             name: What the task is called.
+            target: Of ``HeteroData``: the type of nodes to learn about, if several have a ``y``.
 
         Example:
             >>> from torch_geometric.data import Data
@@ -113,7 +119,7 @@ class Task:
         """
         from pgso.data.pyg import arrays_from_data
 
-        return cls.of(name, arrays_from_data(data, seed))
+        return cls.of(name, arrays_from_data(data, seed, target))
 
     @property
     def objective(self) -> Objective:

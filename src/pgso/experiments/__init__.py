@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
-from pgso.experiments.study import EXPERIMENTS, Experiment, Size, needed
+from pgso.experiments.study import EXPERIMENTS, Experiment, Size, needed, whole
 
 for _path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
     import_module(f"pgso.experiments.{_path.stem}")
 
-__all__ = ["EXPERIMENTS", "Experiment", "Size", "needed"]
+__all__ = ["EXPERIMENTS", "Experiment", "Size", "needed", "whole"]

@@ -5,13 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 from scipy.stats import spearmanr
 
 from pgso.data import DATASETS
 from pgso.data.places import data_root
 from pgso.data.sources.planted import WORLDS
+from pgso.experiments.agreement import agreement, trained_runs
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.summaries import footer, group, mean_and_interval, new_figure, save, table
+from pgso.experiments.summaries import (
+    group,
+    legend_beside,
+    mean_and_interval,
+    new_figure,
+    save,
+    table,
+)
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
@@ -19,9 +28,9 @@ from pgso.records.finding import FindingRecord, RungRecord
 GENERATED = "planted"
 # Several labels each; graphs of another study; and the generated ones, which are asked by world.
 LEFT_OUT = ("blogcatalog", "sbm", GENERATED)
-LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so in the full size
+LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so they come last
 TOYS = ("blocks-4-0.9", "random-features", "citations-cited")
-SEEDS = {Size.BUDGET: 3, Size.FULL: 10}  # of generated graphs
+SEEDS = 3  # of generated graphs
 COLOURS = {  # Okabe and Ito
     "features": "#999999",
     "own": "#0072B2",
@@ -29,6 +38,7 @@ COLOURS = {  # Okabe and Ito
     "banks": "#D55E00",
     "moments": "#CC79A7",
     "directions": "#009E73",
+    "relations": "#F0E442",
     "learned": "#E69F00",
 }
 
@@ -44,13 +54,11 @@ class Atlas(Experiment):
         if size == Size.QUICK:
             return [_asks("karate"), *(_asks(GENERATED, world=w, nodes=120) for w in TOYS)]
         names = [name for name in DATASETS if name.lower() not in LEFT_OUT]
-        if size == Size.BUDGET:
-            names = [name for name in names if name.lower() not in LARGE]
         specs = [_asks(DATASETS[name].name) for name in names]
         root = data_root()
         here = [s for s in specs if s.key in done or not DATASETS[s.dataset].missing(root)]
-        seeds = range(SEEDS[size])
-        return here + [_asks(GENERATED, seed, world=world) for world in WORLDS for seed in seeds]
+        worlds = [_asks(GENERATED, seed, world=world) for world in WORLDS for seed in range(SEEDS)]
+        return sorted([*here, *worlds], key=lambda spec: spec.dataset.lower() in LARGE)
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Winners, the map, and verdicts against the truth."""
@@ -58,6 +66,9 @@ class Atlas(Experiment):
         real = [record for record in found if record.spec.dataset != GENERATED]
         drawn = [record for record in found if record.spec.dataset == GENERATED]
         shown = save(_map(found), figures, "atlas")
+        findings = {record.spec.dataset: _finding(record) for record in real}
+        trained = agreement(findings, trained_runs(figures.parents[1]))
+        networks = f"## Trained networks\n\n{trained}\n" if trained else ""
         return (
             f"# {self.title}\n\n`pgso find` on {len(real)} datasets and {len(drawn)} generated "
             "graphs. Each keeps the simplest rung that its labels do not speak against; no network "
@@ -65,9 +76,9 @@ class Atlas(Experiment):
             f"## Datasets\n\n{_winners(real)}\n\n{_datasets(real)}\n\n"
             "Points are better scores than GCN's own γ²x on the labels that judge, and on the test "
             "set. Agreement is the rank correlation, over the rungs of a dataset, between the "
-            f"leave-one-out and the test score.\n\n## The map\n\n{shown}\n\n"
+            f"leave-one-out and the test score.\n\n{networks}## The map\n\n{shown}\n\n"
             f"## Generated graphs: verdict against truth\n\n{_verdicts(drawn)}\n"
-            f"{footer('atlas', records, self.made_with(records))}"
+            f"{self.footer('atlas', records)}"
         )
 
 
@@ -201,8 +212,9 @@ def _best(record: RunRecord) -> RungRecord:
 
 def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
     """Homophily against degree, a colour for the family that is kept."""
-    figure = new_figure(2, width=4.6, height=4.4)
+    figure = new_figure(2, width=3.2, height=3.4)
     axes = figure.subplots(1, 2, sharey=True)
+    labels: dict[float, int] = {}  # by degree
     for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
         for family, colour in COLOURS.items():
             members = [
@@ -214,17 +226,33 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
             ]
             homophily = [_finding(record).graph.adjusted_homophily for record in members]
             degree = [max(_finding(record).graph.degree_median, 0.5) for record in members]
-            axis.scatter(homophily, degree, color=colour, label=family, s=36, edgecolor="white")
+            axis.scatter(homophily, degree, color=colour, label=family, s=20, edgecolor="white")
             if not is_drawn:
-                for record, h, d in zip(members, homophily, degree, strict=True):
+                for h, d, names in _places(members):
+                    labels[d] = labels.get(d, 0) + 1
+                    above = 3 if labels[d] % 2 else -9  # neighbours at one height take turns
                     axis.annotate(
-                        record.spec.dataset, (h, d), xytext=(4, 3), textcoords="offset points",
-                        fontsize=7,
-                    )  # fmt: skip
+                        names, (h, d), xytext=(4, above), textcoords="offset points", fontsize=6.5
+                    )
         axis.set(xlabel="adjusted homophily", title=title, yscale="log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(ScalarFormatter())
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.margins(x=0.12, y=0.1)
     axes[0].set_ylabel("median degree")
-    axes[1].legend(frameon=False, fontsize=8, title="family kept")
+    legend_beside(axes[1], "family kept")
     return figure
+
+
+def _places(records: Sequence[RunRecord]) -> list[tuple[float, float, str]]:
+    """Homophily, degree and names; graphs at the same place share a label."""
+    places: dict[tuple[float, float], tuple[float, float, list[str]]] = {}
+    for record in records:
+        graph = _finding(record).graph
+        assert graph.adjusted_homophily is not None
+        h, d = graph.adjusted_homophily, max(graph.degree_median, 0.5)
+        places.setdefault((round(h, 1), d), (h, d, []))[2].append(record.spec.dataset)
+    return [(h, d, ", ".join(sorted(names))) for h, d, names in places.values()]
 
 
 EXPERIMENTS.register("atlas")(Atlas())

@@ -3,18 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pgso.experiments.published import Cell
+from pgso.experiments.published import PUBLISHED, Cell
 from pgso.experiments.summaries import (
+    figure_of,
     group,
+    legend_beside,
     mean_and_interval,
     mean_and_spread,
-    new_figure,
+    panels,
     save,
     scores,
     table,
 )
 from pgso.experiments.tuned import CONVS, OPERATORS
 from pgso.records import RunRecord
+from pgso.report.colours import OPERATORS as COLOURS
+from pgso.report.labels import LABELS
 from pgso.report.pairs import differences
 from pgso.report.statistics import t_interval
 
@@ -76,11 +80,11 @@ def points(
 ) -> str:
     """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
 
-    Points, not bars as in the paper: the axes do not begin at 0.
+    Points, not bars as in the paper: the axes do not begin at 0. What the paper prints is a hollow
+    diamond of the same colour.
     """
     by_dataset = group(records, lambda record: record.spec.dataset, datasets)
-    figure = new_figure(len(by_dataset), width=3.2)
-    axes = figure.subplots(1, len(by_dataset), squeeze=False)[0]
+    axes = panels(len(by_dataset))
     for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
         cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
         for shift, operator in enumerate(OPERATORS):
@@ -92,13 +96,31 @@ def points(
             means = [sum(values) / len(values) for values in run.values()]
             ends = [t_interval(values) for values in run.values()]
             reach = [end.high - mean if end else 0.0 for end, mean in zip(ends, means, strict=True)]
-            axis.errorbar([*run], means, yerr=reach, fmt="o", markersize=4, label=operator)
+            colour = COLOURS[operator]
+            axis.errorbar(
+                [*run],
+                means,
+                yerr=reach,
+                fmt="o",
+                markersize=3.5,
+                elinewidth=1,
+                color=colour,
+                label=LABELS[operator],
+            )
+            printed = {
+                place + 0.2 * (shift - 1): PUBLISHED[dataset, conv, operator].mean
+                for place, conv in enumerate(CONVS)
+                if (dataset, conv, operator) in PUBLISHED
+            }
+            label = "printed in the paper" if shift == 0 else None
+            axis.plot([*printed], [*printed.values()], "D", markersize=4, markerfacecolor="none",
+                      markeredgecolor=colour, markeredgewidth=0.8, label=label)  # fmt: skip
         low, high = axis.get_ylim()
-        axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=CONVS)
+        axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=[c.upper() for c in CONVS])
         axis.set_ylim(max(low, 0.0), min(high, 100.0))
-    axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axes[0].set_ylabel(f"{part} score")
-    return save(figure, figures, name)
+        axis.set_ylabel(f"{part}, {runs[0].objective.heading}")
+    legend_beside(axes[-1])
+    return save(figure_of(axes), figures, name)
 
 
 def _chosen(records: Sequence[RunRecord]) -> str:

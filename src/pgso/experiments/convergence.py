@@ -6,16 +6,19 @@ from pathlib import Path
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     curve,
-    footer,
+    figure_of,
     group,
+    legend_beside,
     mean_and_interval,
     mean_curve,
     named_curve,
-    new_figure,
+    panels,
     save,
     table,
 )
 from pgso.records import RunRecord, RunSpec
+from pgso.report.colours import OPERATORS
+from pgso.report.labels import LABELS
 from pgso.report.pairs import Pair, pairs
 
 
@@ -24,6 +27,7 @@ class Convergence(Experiment):
 
     title = "Convergence"
     paper = "Figures 7 and 8"
+    curves = ("loss", "train", "val")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Two tasks, two operators, ten seeds (folds)."""
@@ -47,15 +51,17 @@ class Convergence(Experiment):
         by_dataset = group(records, lambda record: record.spec.dataset, ["Cora", "PTC_MR"])
         for dataset, runs in by_dataset.items():
             by_operator = group(runs, lambda record: str(record.spec.operator), ["fixed", "pgso"])
-            figure = new_figure(3)
-            for axis, name in zip(figure.subplots(1, 3), ("loss", "train", "val"), strict=True):
+            axes = panels(3)
+            for axis, name in zip(axes, ("loss", "train", "val"), strict=True):
                 for operator, members in by_operator.items():
                     epochs, mean, sd = mean_curve(members, named_curve(name))
-                    axis.plot(epochs, mean, label=operator)
-                    axis.fill_between(epochs, mean - sd, mean + sd, alpha=0.2)
+                    colour = OPERATORS[operator]
+                    axis.plot(epochs, mean, label=LABELS[operator], color=colour, linewidth=1.2)
+                    axis.fill_between(epochs, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
                 axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy")
-            axis.legend(frameon=False)
-            parts.append(f"## {dataset}\n\n{save(figure, figures, f'convergence_{dataset}')}\n")
+            legend_beside(axes[-1])
+            shown = save(figure_of(axes), figures, f"convergence_{dataset}")
+            parts.append(f"## {dataset}\n\n{shown}\n")
             rows.append(
                 (
                     dataset,
@@ -68,7 +74,7 @@ class Convergence(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\n{body}\nEpochs until the running-best validation "
             f"score reaches 95 % of the fixed run's final best.\n\n{table(header, rows)}\n"
-            f"{footer('convergence', records)}"
+            f"{self.footer('convergence', records)}"
         )
 
 

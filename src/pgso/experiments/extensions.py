@@ -6,7 +6,6 @@ from typing import Any
 
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
-    footer,
     group,
     mean_and_interval,
     mean_and_spread,
@@ -36,7 +35,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "gat": {"plain": {}, "per head": {"shape": "head"}},
 }
-LENGTH = {Size.QUICK: (2, 4), Size.BUDGET: (5, 100), Size.FULL: (10, 200)}  # seeds and epochs
+LENGTH = {Size.QUICK: (2, 4), Size.FULL: (10, 200)}  # seeds and epochs
 
 
 class Extensions(Experiment):
@@ -77,7 +76,7 @@ class Extensions(Experiment):
             f"# {self.title}\n\nTest points above the plain mPGSO of the same seed and split, mean "
             f"[95 % interval], {longest} epochs. An interval that holds 0 shows no difference; "
             "with many of them, expect one in twenty to miss it by chance.\n\n"
-            f"{tables}\n{footer('extensions', records, self.made_with(records))}"
+            f"{tables}\n{self.footer('extensions', records)}"
         )
 
 

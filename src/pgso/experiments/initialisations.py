@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pgso.experiments.published import ENDS_ON_CORA
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
-    footer,
+    figure_of,
     group,
+    legend_beside,
     mean_and_spread,
     mean_curve,
     named_curve,
-    new_figure,
+    panels,
     parameter_curve,
     save,
     scores,
@@ -20,6 +22,7 @@ from pgso.experiments.summaries import (
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
 
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6b7280")  # Okabe and Ito, and grey
 STARTS = ("gcn", "adjacency", "random_walk_laplacian", "symmetric_laplacian", "zeros")
 
 
@@ -28,6 +31,7 @@ class Initialisations(Experiment):
 
     title = "Where the operator starts"
     paper = "Figures 3 and 6"
+    curves = ("train", "val", "parameters")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Five presets, ten seeds, three layers as in Section 5.1."""
@@ -40,25 +44,29 @@ class Initialisations(Experiment):
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S from each start, accuracy curves, and where S ends."""
-        by_start = group(records, lambda record: str(record.spec.preset))
-        figure = new_figure(len(by_start), width=3.0)
-        axes = figure.subplots(1, len(by_start), sharey=True, squeeze=False)[0]
+        by_start = group(records, lambda record: str(record.spec.preset), STARTS)
+        axes = panels(len(by_start))
         for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
             for name in NAMES:
                 epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
-                axis.plot(epochs, mean, label=name, **LINES[name])
-            axis.set(title=start.replace("_", " "), xlabel="epoch")
-        axes[0].legend(frameon=False, fontsize=7, ncols=2)
-        trajectories = save(figure, figures, "figure_3")
+                axis.plot(epochs, mean, label=name, linewidth=1.2, **LINES[name])
+                if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
+                    end, colour = ENDS_ON_CORA[start][NAMES.index(name)], LINES[name]["color"]
+                    axis.plot(epochs[-1], end, "D", markersize=4, markerfacecolor="none",
+                              markeredgecolor=colour, clip_on=False)  # fmt: skip
+            axis.set(title=start.replace("_", " "), xlabel="epoch", ylabel="value of S")
+        legend_beside(axes[-1], "diamonds: the paper's\nends, read off Figure 3")
+        trajectories = save(figure_of(axes), figures, "figure_3")
 
-        figure = new_figure(2)
-        for axis, part in zip(figure.subplots(1, 2), ("train", "val"), strict=True):
-            for start, runs in by_start.items():
-                epochs, mean, _ = mean_curve(runs, named_curve(part))
-                axis.plot(epochs, 100 * mean, label=start)
-            axis.set(xlabel="epoch", ylabel=f"{part} accuracy")
-        axis.legend(frameon=False, fontsize=7)
-        accuracy = save(figure, figures, "figure_6")
+        axes = panels(2, width=3.0, height=2.4)
+        for axis, part in zip(axes, ("train", "val"), strict=True):
+            for start, colour in zip(by_start, SERIES, strict=False):
+                epochs, mean, _ = mean_curve(by_start[start], named_curve(part))
+                name = start.replace("_", " ")
+                axis.plot(epochs, 100 * mean, label=name, linewidth=1.2, color=colour)
+            axis.set(xlabel="epoch", ylabel=f"{part} accuracy, %")
+        legend_beside(axes[-1], "start")
+        accuracy = save(figure_of(axes), figures, "figure_6")
 
         rows = []
         for start, runs in by_start.items():
@@ -70,7 +78,7 @@ class Initialisations(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{records[0].spec.epochs} epochs.\n\n{trajectories}\n\n{accuracy}\n\n"
-            f"{table(header, rows)}\n{footer('initialisations', records)}"
+            f"{table(header, rows)}\n{self.footer('initialisations', records)}"
         )
 
 

@@ -11,8 +11,8 @@ from scipy import stats
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
-    footer,
     group,
+    legend_beside,
     mean_and_interval,
     mean_and_spread,
     new_figure,
@@ -22,14 +22,24 @@ from pgso.experiments.summaries import (
 )
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
+from pgso.report.colours import OPERATORS
 
 LEVELS = tuple((round(0.50 - 0.02 * step, 2), round(0.25 - 0.01 * step, 2)) for step in range(15))
 VARIANTS: dict[str, dict[str, Any]] = {
-    "as described": {"attributes": "one", "norm": None},
-    "with BatchNorm": {"attributes": "one", "norm": "batch"},
-    "with label attributes (what the public code ran)": {"attributes": "labels", "norm": None},
+    "as described": {"attributes": "one", "norm": None, "input_dropout": None},
+    "with BatchNorm": {"attributes": "one", "norm": "batch", "input_dropout": None},
+    "with BatchNorm, no dropout of the input": {
+        "attributes": "one",
+        "norm": "batch",
+        "input_dropout": 0.0,
+    },
+    "with label attributes (what the public code ran)": {
+        "attributes": "labels",
+        "norm": None,
+        "input_dropout": None,
+    },
 }
-SIZE, COMMUNITIES = 200, 3
+SIZE, COMMUNITIES, GRAPHS = 200, 3, 25
 
 
 def spec_of(variant: str, level: tuple[float, float], seed: int, **changes: object) -> RunSpec:
@@ -43,6 +53,7 @@ def spec_of(variant: str, level: tuple[float, float], seed: int, **changes: obje
         num_layers=3,
         hidden_channels=64,
         norm=chosen["norm"],
+        input_dropout=chosen["input_dropout"],
         seed=seed,
     ).but(**changes)
 
@@ -54,14 +65,12 @@ class SbmSparsity(Experiment):
     paper = "Figures 2 and 5"
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
-        """Every level, every graph, all three variants."""
+        """Every level, every graph, all four variants."""
         del done
-        levels, graphs, changes = LEVELS, 25, {}
+        levels, graphs, changes = LEVELS, GRAPHS, {}
         if size == Size.QUICK:
             levels, graphs = LEVELS[::7], 2
             changes = {"epochs": 5, "hidden_channels": 8}
-        elif size == Size.BUDGET:
-            graphs = 5
         return [
             spec_of(variant, level, seed, **changes)
             for seed in range(graphs)
@@ -72,7 +81,7 @@ class SbmSparsity(Experiment):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S and accuracy against sparsity in each variant, and the adjacency pictures."""
         by_variant = group(records, variant_of, VARIANTS)
-        figure = new_figure(len(by_variant), 2, width=4.4)
+        figure = new_figure(len(by_variant), 2, width=2.1, height=2.0)
         axes = figure.subplots(2, len(by_variant), squeeze=False)
         rows = []
         for column, (variant, runs) in enumerate(by_variant.items()):
@@ -82,11 +91,17 @@ class SbmSparsity(Experiment):
                 values = [[final_S(record)[place] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
-                axes[0, column].errorbar(p, means, sds, label=name, capsize=2, **LINES[name])
+                axes[0, column].errorbar(
+                    p, means, sds, label=name, linewidth=1.2, elinewidth=0.6, **LINES[name]
+                )
             accuracy = [np.mean(scores(levels[level])) for level in p]
-            axes[1, column].plot(p, accuracy, marker="o")
-            axes[0, column].set(title=variant.split(" (")[0], ylabel="learned value")
-            axes[1, column].set(xlabel="p = 2q (sparser to the right)", ylabel="test accuracy")
+            axes[1, column].plot(p, accuracy, marker="o", markersize=3, color=OPERATORS["pgso"])
+            axes[1, column].axhline(100 / COMMUNITIES, color=OPERATORS["fixed"], linestyle="dotted")
+            axes[1, column].set_ylim(20, 103)
+            title = variant.split(" (")[0].replace(", ", ",\n")
+            axes[0, column].set(title=title, ylabel="" if column else "learned value")
+            label = "" if column else "test accuracy, %\n(dotted: chance)"
+            axes[1, column].set(xlabel="p = 2q, sparser to the right", ylabel=label)
             for axis in axes[:, column]:
                 axis.invert_xaxis()
             rows.append(
@@ -98,7 +113,7 @@ class SbmSparsity(Experiment):
                     mean_and_interval(exponent_gap(runs), 2),
                 )
             )
-        axes[0, 0].legend(frameon=False, fontsize=7, ncols=2)
+        legend_beside(axes[0, -1])
         learned = save(figure, figures, "figure_2")
         header = [
             "variant",
@@ -108,18 +123,23 @@ class SbmSparsity(Experiment):
             "e2 - e3",
         ]
         graphs = max(record.spec.seed for record in records) + 1
-        note = "" if graphs >= 25 else f" The paper has 25; this page was made with {graphs}."
+        note = "" if graphs >= GRAPHS else f" The paper has {GRAPHS}."
         return (
             f"# {self.title} ({self.paper})\n\n{graphs} graphs per level.{note}\n\n{learned}\n\n"
             f"{table(header, rows)}\n\n## Adjacency matrices (Figure 5)\n\n"
             f"{save(adjacency_pictures(), figures, 'figure_5')}\n"
-            f"{footer('sbm_sparsity', records, self.made_with(records))}"
+            f"{self.footer('sbm_sparsity', records)}"
         )
 
 
 def variant_of(record: RunRecord) -> str:
     """The name of the variant a run belongs to."""
-    chosen = {"attributes": record.spec.data_options["attributes"], "norm": record.spec.norm}
+    spec = record.spec
+    chosen = {
+        "attributes": spec.data_options["attributes"],
+        "norm": spec.norm,
+        "input_dropout": spec.input_dropout,
+    }
     return next(name for name, choice in VARIANTS.items() if choice == chosen)
 
 
@@ -155,7 +175,7 @@ def exponent_gap(records: Sequence[RunRecord]) -> list[float]:
 def adjacency_pictures() -> Figure:
     """One sampled adjacency matrix per level, nodes ordered by community."""
     rng = np.random.default_rng(0)
-    figure = new_figure(5, 3, width=1.7, height=1.8)
+    figure = new_figure(5, 3, width=1.3, height=1.45)
     label = np.repeat(np.arange(COMMUNITIES), SIZE)
     for axis, (p, q) in zip(figure.subplots(3, 5).flat, LEVELS, strict=True):
         probability = np.where(label[:, None] == label[None, :], p, q)

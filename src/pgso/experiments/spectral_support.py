@@ -7,16 +7,18 @@ from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     LINES,
     curve,
-    footer,
+    figure_of,
+    legend_beside,
     mean_and_interval,
     mean_curve,
-    new_figure,
+    panels,
     parameter_curve,
     save,
     table,
 )
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
+from pgso.report.colours import OPERATORS
 
 
 class SpectralSupport(Experiment):
@@ -24,6 +26,7 @@ class SpectralSupport(Experiment):
 
     title = "Spectral support during training"
     paper = "Figure 1"
+    curves = ("parameters", "interval")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Ten seeds."""
@@ -34,8 +37,7 @@ class SpectralSupport(Experiment):
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Figure 1 (a) and (b), and where the interval is centred."""
-        figure = new_figure(2)
-        left, right = figure.subplots(1, 2)
+        left, right = panels(2, width=3.2, height=2.5)
         for side, end in enumerate(("lower", "upper")):
 
             def bound(record: RunRecord, side: int = side) -> tuple[list[int], list[float]]:
@@ -43,16 +45,20 @@ class SpectralSupport(Experiment):
                 return epochs, [operators[0][side] for operators in values]
 
             epochs, mean, sd = mean_curve(records, bound)
-            left.plot(epochs, mean, label=f"{end} bound")
-            left.fill_between(epochs, mean - sd, mean + sd, alpha=0.2)
+            left.plot(epochs, mean, color=OPERATORS["pgso"], linewidth=1.2)
+            left.fill_between(
+                epochs, mean - sd, mean + sd, color=OPERATORS["pgso"], alpha=0.2, lw=0
+            )
+            left.annotate(f"{end} bound", (epochs[-1], mean[-1]), xytext=(-2, 4 if side else -10),
+                          textcoords="offset points", ha="right", fontsize=7.5)  # fmt: skip
         left.set(xlabel="epoch", ylabel="bounds of Theorem 2", title="(a) spectral support")
-        left.legend(frameon=False)
+        left.margins(y=0.15)
         for name in NAMES:
             epochs, mean, sd = mean_curve(records, parameter_curve(0, name))
-            right.plot(epochs, mean, label=name, **LINES[name])
+            right.plot(epochs, mean, label=name, linewidth=1.2, **LINES[name])
         right.set(xlabel="epoch", ylabel="value", title="(b) S")
-        right.legend(frameon=False, ncols=2, fontsize=8)
-        shown = save(figure, figures, "figure_1")
+        legend_beside(right)
+        shown = save(figure_of([left]), figures, "figure_1")
 
         centres, widths = centre_and_width(records)
         rows = [
@@ -62,7 +68,8 @@ class SpectralSupport(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{len(records)} seeds; lines are means, bands one standard deviation.\n\n{shown}\n\n"
-            f"{table(['', 'mean [95 % interval]'], rows)}\n{footer('spectral_support', records)}"
+            f"{table(['', 'mean [95 % interval]'], rows)}\n"
+            f"{self.footer('spectral_support', records)}"
         )
 
 

@@ -1,6 +1,7 @@
 """A study: what to run, as data, and how to show what came out."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +14,7 @@ class Size(StrEnum):
     """How much of a study is run."""
 
     QUICK = "quick"  # a toy, for tests and for a first look
-    BUDGET = "budget"  # what two cores can do in an afternoon; pages say so
-    FULL = "full"  # the paper's own size
+    FULL = "full"  # what the pages in results/ show; docs/studies.md says how long it takes
 
 
 class Experiment(ABC):
@@ -23,10 +23,11 @@ class Experiment(ABC):
     title: str
     paper: str  # what it reproduces: "Figure 1"
     also_at: str | None = None  # a second place for its page, in the folder of all results
+    curves: tuple[str, ...] | None = None  # what its ledger keeps at 50 points; None: only the ends
 
     @abstractmethod
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
-        """All runs that are known to be needed, given what is done.
+        """All runs that are known to be needed, given what is done, the most important ones first.
 
         A study with a second stage (tune, then train with what was chosen) returns the first
         stage until it is done; it is asked again until nothing is missing.
@@ -36,14 +37,30 @@ class Experiment(ABC):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """The page in Markdown; figures go to the given folder, next to it."""
 
-    def made_with(self, records: Sequence[RunRecord]) -> str:
-        """The option of ``pgso run`` that asks for these records: the largest size they fill."""
+    def footer(self, name: str, records: Sequence[RunRecord]) -> str:
+        """How a page came about: revision, runs, what was left out, computing time, command."""
+        hours = sum(record.timing.get("seconds", 0.0) for record in records) / 3600
+        bad = sum(record.status != "done" for record in records)
+        versions = ", ".join(sorted({record.versions.get("torch", "?") for record in records}))
+        revisions = ", ".join(sorted({str(record.numerics) for record in records}))
         done = {record.spec.key: record for record in records}
-        for size in (Size.FULL, Size.BUDGET, Size.QUICK):
-            specs = self.runs(size, done)
-            if specs and all(spec.key in done for spec in specs):
-                return "" if size == Size.FULL else f" --{size}"
-        return f" --{Size.BUDGET}"  # not ended yet
+        size, missing = self._state(done)
+        ended = f", {bad} of them diverged or failed" if bad else ""
+        option = " --quick" if size == Size.QUICK else ""
+        left_out = f" Left out so far: {listed(missing)}." if missing else ""
+        return (
+            f"\n---\nRevision {revisions} of the numerics. {len(records)} runs{ended}, "
+            f"{hours:.1f} hours of one core, torch {versions}.{left_out} Made by `pgso run "
+            f"{name}{option}` and `pgso report {name}`; every number comes from the records next "
+            "to this page.\n"
+        )
+
+    def _state(self, done: Mapping[str, RunRecord]) -> tuple[Size, list[RunSpec]]:
+        """The size that was run, and what of it is missing."""
+        toys = whole(self, Size.QUICK, done)
+        if done and done.keys() <= {spec.key for spec in toys}:
+            return Size.QUICK, []
+        return Size.FULL, [s for s in whole(self, Size.FULL, done) if s.key not in done]
 
 
 EXPERIMENTS: Registry[Experiment] = Registry("experiment")
@@ -56,3 +73,32 @@ def needed(
     specs = list({spec.key: spec for spec in experiment.runs(size, done)}.values())
     missing = [spec for spec in specs if spec.key not in done or done[spec.key].status == "failed"]
     return specs, missing
+
+
+def whole(
+    experiment: Experiment, size: Size, done: Mapping[str, RunRecord] | None = None
+) -> list[RunSpec]:
+    """All runs of a study, those of later stages too.
+
+    What a later stage will train depends on scores. Runs that are not done are taken to tie, and
+    a tie chooses the first setting of a grid. So the number of runs is exact, and the settings of
+    the later stages are a guess.
+    """
+    known = dict(done or {})
+    while True:
+        specs, _ = needed(experiment, size, known)
+        unknown = [spec for spec in specs if spec.key not in known]
+        if not unknown:
+            return specs
+        known |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
+
+
+def listed(specs: Sequence[RunSpec]) -> str:
+    """``Cora (12), CiteSeer (3)``: how many runs of which dataset.
+
+    Example:
+        >>> listed([RunSpec(dataset="Cora"), RunSpec(dataset="Cora", seed=1)])
+        'Cora (2)'
+    """
+    counts = Counter(spec.dataset for spec in specs)
+    return ", ".join(f"{dataset} ({count})" for dataset, count in counts.items())

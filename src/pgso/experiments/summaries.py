@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pgso.gso.parameters import NAMES
@@ -16,7 +17,9 @@ from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
-LINES = {name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()}
+LINES: dict[str, dict[str, Any]] = {
+    name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()
+}
 
 
 def group(
@@ -89,27 +92,65 @@ def parameter_curve(place: int, scalar: str) -> Pick:
     return pick
 
 
-def new_figure(columns: int = 1, rows: int = 1, width: float = 4.2, height: float = 3.2) -> Figure:
-    """A figure that does not touch matplotlib's global state."""
+def new_figure(columns: int = 1, rows: int = 1, width: float = 3.0, height: float = 2.4) -> Figure:
+    """A figure that does not touch matplotlib's global state; :func:`save` gives it its looks.
+
+    Two panels of the default width fill the 6 to 7 inches of a page, one fills a column.
+    """
     mpl.rcParams["svg.hashsalt"] = "pgso"  # the same figure gives the same file
     return Figure(figsize=(columns * width, rows * height), layout="constrained")
 
 
-def save(figure: Figure, folder: Path, name: str) -> str:
-    """Write a PNG next to the page, and return the Markdown that shows it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
-    return f"![{name}]({folder.name}/{name}.png)"
+def panels(count: int, most: int = 3, width: float = 2.3, height: float = 2.1) -> list[Axes]:
+    """So many panels in rows of a page's width; unused ones are hidden."""
+    columns = min(count, most)
+    rows = -(-count // columns)
+    figure = new_figure(columns, rows, width, height)
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for unused in axes[count:]:
+        unused.remove()
+    return axes[:count]
 
 
-def footer(name: str, records: Sequence[RunRecord], options: str = "") -> str:
-    """How a page came about: runs, computing time, versions, command with its options."""
-    hours = sum(record.timing.get("seconds", 0.0) for record in records) / 3600
-    bad = [record for record in records if record.status != "done"]
-    versions = sorted({record.versions.get("torch", "?") for record in records})
-    ended = f", {len(bad)} of them diverged or failed" if bad else ""
-    return (
-        f"\n---\n{len(records)} runs{ended}, {hours:.1f} hours of one core, torch "
-        f"{', '.join(versions)}. Made by `pgso run {name}{options}` and `pgso report {name}`; "
-        "every number comes from the records next to this page.\n"
+def figure_of(axes: Sequence[Axes]) -> Figure:
+    """The figure that panels belong to."""
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def tidy(figure: Figure) -> None:
+    """The looks of all figures: small fonts, two spines, a light grid."""
+    for axis in figure.axes:
+        if not axis.images:
+            axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(labelsize=7, length=2.5)
+        axis.title.set_fontsize(8.5)
+        for label in (axis.xaxis.label, axis.yaxis.label):
+            label.set_fontsize(8)
+        if axis.lines or axis.containers:
+            axis.grid(alpha=0.25, linewidth=0.5)
+
+
+def legend_beside(axis: Axes, title: str | None = None) -> None:
+    """The legend of a panel to the right of its whole figure, where it hides no curve."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure_of([axis]).legend(
+        handles,
+        labels,
+        frameon=False,
+        fontsize=7.5,
+        title=title,
+        title_fontsize=7.5,
+        loc="outside right center",
     )
+
+
+def save(figure: Figure, folder: Path, name: str) -> str:
+    """Write PNG (200 dpi) and SVG next to the page, and return the Markdown that shows it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tidy(figure)
+    figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pgso"}):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    return f"![{name}]({folder.name}/{name}.png)"

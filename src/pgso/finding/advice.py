@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from pgso.finding.in_memory import NAME
 from pgso.finding.problem import Problem
 from pgso.records import RunSpec
 from pgso.records.finding import RungRecord
@@ -26,7 +27,9 @@ def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
     layers = {"num_layers": max(rung.hops, 2)}
     if rung.S is None:
         return {"conv": "gcn", "operator": "fixed", "preset": IDENTITY, **layers}
-    operator = "pgso" if rung.family == "learned" else "fixed"
+    operator = "fixed"
+    if rung.family == "learned":
+        operator = "mpgso" if rung.S_per_hop else "pgso"
     has_directions = any("@" in term for term in rung.terms)
     base = {"base": "undirected"} if is_directed and not has_directions else {}
     terms = network_terms(rung)
@@ -97,6 +100,8 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
 
 def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
     """The command that compares the rung's operator with learned ones in trained networks."""
+    if wanted["dataset"] == NAME:
+        return _call_of(rung, is_directed, wanted)
     words = ["pgso", "compare", wanted["dataset"]]
     if wanted.get("objective"):
         words += ["--objective", wanted["objective"]]
@@ -116,3 +121,14 @@ def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -
         if rung.hops > 2:
             words += ["--layers", str(rung.hops)]
     return shlex.join(words)
+
+
+def _call_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
+    """The same in Python, for data that have no name."""
+    choices = {} if rung.S is None else network_of(rung, is_directed)
+    choices.pop("operator", None)  # all are compared
+    if wanted.get("objective"):
+        choices["objective"] = wanted["objective"]
+    defaults = {"conv": "gcn", "preset": "gcn", "num_layers": 2}
+    said = [f"{name}={value!r}" for name, value in choices.items() if defaults.get(name) != value]
+    return f"pgso.compare({', '.join(['data', *said])})"

@@ -72,7 +72,7 @@ class NodeBlocks(Blocks):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.propagation = Propagation(problem.graph)
+        self.propagation = Propagation(problem.graph, problem.relations)
         self.by_rows = len(problem.train) < problem.x.size(1)
         self._known: dict[tuple[Letter, ...], Tensor] = {}
         self._blocks: dict[Word, Block] = {}
@@ -130,7 +130,7 @@ class GraphBlocks(Blocks):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.propagation = Propagation(problem.graph)
+        self.propagation = Propagation(problem.graph, problem.relations)
         self.sizes = problem.nodes_per_graph
         self.owner = torch.repeat_interleave(self.sizes)
         x = problem.x

@@ -52,7 +52,9 @@ def compare(incumbent: Tensor, challengers: Tensor) -> list[Evidence]:  # (n,), 
     centred = d - mean[:, None]
     error = np.sqrt((centred**2).sum(axis=1) / max(n - 1, 1) / n)
     different = error > 1e-12
-    t = np.divide(mean, error, out=np.zeros_like(mean), where=different)
+    # The same gain on every label is no chance; the same loss on every label is no gain.
+    certain = np.where(np.abs(mean) > 1e-9, np.copysign(np.inf, mean), 0.0)
+    t = np.divide(mean, error, out=certain, where=different)
     z = np.divide(centred, error[:, None] * n, out=np.zeros_like(d), where=different[:, None])
     generator = np.random.default_rng(0)  # the same evidence, the same decision
     if n > GROUPS:  # labels that share a draw: as good as one each, if there are many groups

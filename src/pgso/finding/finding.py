@@ -23,7 +23,7 @@ from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.rungs.no_graph import NO_GRAPH
 from pgso.finding.rungs.own import GCN
-from pgso.finding.signal import signal_of, with_signal
+from pgso.finding.signal import score_of_guessing, signal_of, with_signal
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
@@ -146,7 +146,7 @@ def find(
         if options:
             raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
         problem = problem_from(data, x, y, train, val, test, objective)
-    _check(problem)
+    check_problem(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
     name = os.fspath(data) if isinstance(data, str | os.PathLike) else problem.name
@@ -160,7 +160,8 @@ def find(
     return Finding(record, ladder, best)
 
 
-def _check(problem: Problem) -> None:
+def check_problem(problem: Problem) -> None:
+    """Refuse labels that nothing can be learned from."""
     labels = problem.y[problem.train]
     if len(labels) < 3:
         raise InputError(f"find needs three training labels or more, got {len(labels)}")
@@ -178,7 +179,8 @@ def _check(problem: Problem) -> None:
 
 def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) -> FindingRecord:
     problem = ladder.problem
-    rungs = tuple(_rung(fitted, best, problem) for fitted in ladder.fitted.values())
+    guess = score_of_guessing(problem)
+    rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
     kept, reference = by_name[best.rung.name], by_name[GCN]
     signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
@@ -198,10 +200,12 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         reference=reference.name,
         signal=signal,
         verdict=with_signal(
-            verdict_of(kept, reference, rungs, problem.objective, statistics.adjusted_homophily),
+            verdict_of(kept, reference, rungs, problem.objective, statistics),
             signal,
             problem,
+            kept.name,
         ),
+        guess=guess,
         headroom=max(gains, default=None),
         judges=len(best.losses),
         spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
@@ -215,19 +219,28 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     )
 
 
-def _rung(fitted: Fitted, best: Fitted, problem: Problem) -> RungRecord:
-    letters = [letter for word in fitted.words for letter in word.letters]
+def rung_record(
+    fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
+) -> RungRecord:
+    """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
+    longest = max((word.letters for word in fitted.words), key=len)
+    hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = fitted.evidence
     score, kept = fitted.pooled(problem), best.pooled(problem)
-    merit = problem.objective.merit
+
+    def merit(value: float) -> float:
+        """A score below that of guessing is worth as much as guessing."""
+        return max(map(problem.objective.merit, (value, guess)))
+
     return RungRecord(
         name=fitted.rung.name,
         family=fitted.rung.family,
         terms=fitted.terms,
         blocks=tuple(str(word) for word in fitted.words),
         scales=fitted.fit.scales,
-        S=letters[0].S if letters else None,
-        hops=max(len(word.letters) for word in fitted.words),
+        S=hops[0] if hops else None,
+        S_per_hop=hops if len(set(hops)) > 1 else (),
+        hops=len(hops),
         penalty=fitted.fit.penalty,
         loo_loss=fitted.fit.loss,
         loss=float(fitted.losses.mean()),

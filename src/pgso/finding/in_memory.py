@@ -25,8 +25,9 @@ def problem_from(
     Args:
         data: The graph. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
-        y: Classes, or floating-point numbers (with fractions, more than 50 values, or a column for
-            each of several); -1, None or NaN where unknown (of numbers: NaN).
+        y: Classes, or floating-point numbers (with fractions, more than 50 values or more than half
+            as many as nodes, or a column for each of several); -1, None or NaN where unknown (of
+            numbers: NaN).
         train: Indices or a mask; None: every label that is in no other part.
         val: Likewise; None: none.
         test: Likewise; None: none.
@@ -39,7 +40,10 @@ def problem_from(
     parts = {"train": train, "val": val, "test": test}
     if train is None and getattr(data, "train_mask", None) is not None:
         parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
-    classes, values, known = _targets(y)
+    numbers = objective is not None and OBJECTIVES[objective].answer == "value"
+    classes, values, known = _targets(y, numbers)
+    if not known.any():
+        raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
     features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
     prepared = as_tensor(read_features(features))
@@ -67,8 +71,12 @@ def problem_from(
     )
 
 
-def _targets(y: Any) -> tuple[tuple[str, ...], Array, Array]:
-    """The names of the classes (none: numbers), a value or row per node, and which are known."""
+def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Array]:
+    """The names of the classes (none: numbers), a value or row per node, and which are known.
+
+    Floating-point numbers are no classes if the objective scores ``numbers``, if they have
+    fractions, or if they have many values.
+    """
     values = np.asarray(y.numpy(force=True) if isinstance(y, Tensor) else y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -81,7 +89,8 @@ def _targets(y: Any) -> tuple[tuple[str, ...], Array, Array]:
         columns = values.reshape(len(values), -1)
         known = np.isfinite(columns)
         some = np.unique(columns[known])
-        if values.ndim == 2 or (some % 1).any() or len(some) > MOST_CLASSES:
+        many = len(some) > min(MOST_CLASSES, known.sum() / 2)
+        if numbers or values.ndim == 2 or (some % 1).any() or many:
             return (), np.where(known, columns, np.nan).astype(np.float64), known.any(axis=1)
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 
 import torch
@@ -16,7 +17,7 @@ from pgso.finding.ridge import Block, Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, Rung
 from pgso.finding.rungs.no_graph import NO_GRAPH
 from pgso.finding.rungs.own import GCN, GIN
-from pgso.finding.scores import Readout, losses, score, temperature
+from pgso.finding.scores import Readout, losses, pooled, score, temperature
 from pgso.finding.threads import threads_for
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
@@ -47,12 +48,8 @@ class Fitted:
         return tuple(dict.fromkeys(found))
 
     def pooled(self, problem: Problem) -> float | None:
-        """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
-        parts = [(self.loo, len(problem.train)), (self.val, len(problem.val))]
-        known = [(score, size) for score, size in parts if score is not None]
-        if not known:
-            return None
-        return sum(score * size for score, size in known) / sum(size for _, size in known)
+        """The score on all labels that judge."""
+        return pooled(problem, self.loo, self.val)
 
 
 @dataclass(eq=False)
@@ -67,6 +64,20 @@ class Ladder:
 
     def __post_init__(self) -> None:
         self.blocks = Blocks.of(self.problem)
+        self._incumbent: Fitted | None = None
+
+    @property
+    def incumbent(self) -> Fitted:
+        """The rung that is kept, once there is one."""
+        assert self._incumbent is not None
+        return self._incumbent
+
+    @cached_property
+    def learning_rows(self) -> Tensor:
+        """Half of the training labels at most; the others, and validation, judge."""
+        count = min(learning.ROWS, len(self.problem.train) // 2)
+        generator = torch.Generator().manual_seed(1)
+        return torch.randperm(len(self.problem.train), generator=generator)[:count]
 
     def climb(self) -> Fitted:
         """Fit every rung, and climb."""
@@ -75,24 +86,30 @@ class Ladder:
 
     def _climb(self) -> Fitted:
         with torch.no_grad():
-            for family in sorted(FAMILIES.values(), key=lambda family: family.rank):
-                for rung in family.rungs(self):
-                    self.add(rung)
-                    if self.blocks.numbers_kept > MOST_NUMBERS:
-                        self.blocks.forget()
-        incumbent = self.fitted[NO_GRAPH]
+            self._add_families(learns=False)
         self.steps.append(NO_GRAPH)
         references = [self.fitted[name] for name in (GCN, GIN) if name in self.fitted]
         if self.problem.kind == "node":
             references = references[:1]
-        incumbent = self._step(incumbent, references, TO_OWN)
+        incumbent = self._step(self.fitted[NO_GRAPH], references, TO_OWN)
         more = [f for f in self.fitted.values() if self._may_challenge(f, incumbent)]
-        incumbent = self._step(incumbent, more, TO_OTHERS)
-        learned = self._learn(incumbent)
-        if learned is not None:
-            rows, challenger = learned
-            incumbent = self._step(incumbent, [challenger], TO_LEARNED, without=rows)
-        return incumbent
+        self._incumbent = self._step(incumbent, more, TO_OTHERS)
+        before = set(self.fitted)
+        self._add_families(learns=True)
+        learned = [self.fitted[name] for name in self.fitted if name not in before]
+        self._incumbent = self._step(
+            self._incumbent, learned, TO_LEARNED, without=self.learning_rows
+        )
+        return self._incumbent
+
+    def _add_families(self, learns: bool) -> None:
+        families = (family for family in FAMILIES.values() if family.learns is learns)
+        for family in sorted(families, key=lambda family: family.rank):
+            for rung in family.rungs(self):
+                with torch.no_grad():
+                    self.add(rung)
+                if learns or self.blocks.numbers_kept > MOST_NUMBERS:
+                    self.blocks.forget()  # nothing else shares what a learned S computes
 
     def loss(self, name: str) -> float:
         """The leave-one-out error of a rung; of one that turned out to be another, the other's."""
@@ -184,29 +201,6 @@ class Ladder:
                 self.steps.append(candidate.rung.name)
                 return candidate
         raise AssertionError("the best one is as good as itself")
-
-    def _learn(self, start: Fitted) -> tuple[Tensor, Fitted] | None:
-        """The incumbent with a learned S, and the labels it was learned on."""
-        problem = self.problem
-        letters = {letter.S for word in start.words for letter in word.letters}
-        if problem.kind != "node" or len(letters) != 1 or len(problem.train) < learning.FEWEST:
-            return None
-        begin = perf_counter()
-        count = min(learning.ROWS, len(problem.train) // 2)
-        generator = torch.Generator().manual_seed(1)
-        rows = torch.randperm(len(problem.train), generator=generator)[:count]
-        name = f"{start.rung.name}, S learned"
-        self.tell(name)
-        S = learning.learn(problem, start.words, start.fit, rows)
-        words = learning.with_S(start.words, S)
-        rung = Rung(name, "learned", words, complexity=start.rung.complexity + 1)
-        with torch.no_grad():
-            self.blocks.forget()
-            blocks = [self.blocks.block(word) for word in words]
-            shares = choose_scales(blocks, problem.targets)
-            shares = tuple(max(share, 1e-6) for share in shares)
-            self.fitted[name] = self._fit(rung, words, blocks, shares, begin)
-        return rows, self.fitted[name]
 
 
 def _scores_higher(challenger: Fitted, incumbent: Fitted, problem: Problem) -> bool:

@@ -21,29 +21,38 @@ from pgso.records.spec import SevenNumbers
 ROWS = 384  # labels that S is learned on, at most: a step costs rows³
 FEWEST = 200  # labels below which S is not learned: it fits their noise
 RATE, STEPS = 0.03, 25
+STEPS_PER_HOP = 10  # from an S that is learned already
 LARGE, COMPONENTS = 10_000, 32  # nodes from which on this many columns of x learn S
 
 
-def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> SevenNumbers:
-    """S of all operators of a rung, from where they are.
+def learn(
+    problem: Problem,
+    words: Sequence[Word],
+    fit: Fit,
+    rows: Tensor,
+    per_hop: bool = False,
+) -> tuple[SevenNumbers, ...]:
+    """S of the operators of a rung, from where they are: one S for all, or one for every hop.
 
     Args:
         problem: The task.
         words: The rung's blocks; all their letters have the same S.
         fit: The rung's fit: its scales and penalty are where the learning starts.
         rows: Which of the training labels to learn on; the others may judge.
+        per_hop: Whether the operators of each hop, counted from x, have an S of their own.
     """
     letter = next(word.letters[0] for word in words if word.letters)
-    propagation = Propagation(problem.graph)
-    S = torch.tensor(letter.S, requires_grad=True)
+    propagation = Propagation(problem.graph, problem.relations)
+    hops = max(len(word.letters) for word in words) if per_hop else 1
+    S = torch.tensor([letter.S] * hops, requires_grad=True)
     start = torch.tensor([max(share, 1e-4) / fit.penalty for share in fit.scales])
     log_scales = start.log().clone().requires_grad_()
     Y = problem.targets[rows].float()
     Y = Y - Y.mean(dim=0)
     optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
-    best, found = torch.inf, letter.S
+    best, found = torch.inf, (letter.S,) * hops
     features = _features(problem, rows)
-    for _ in range(STEPS):
+    for _ in range(STEPS_PER_HOP if per_hop else STEPS):
         kernels = _kernels(problem, propagation, words, S, rows, features)
         K = torch.einsum("b,bij->ij", log_scales.exp(), kernels)
         M = torch.linalg.inv(K + torch.eye(len(rows)))
@@ -52,19 +61,30 @@ def learn(problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor) -> Se
         if not bool(loss.isfinite()):
             break
         if float(loss.detach()) < best:
-            best, found = float(loss.detach()), _numbers(S.detach())
+            best, found = float(loss.detach()), tuple(map(_numbers, S.detach()))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
     return found
 
 
-def with_S(words: Sequence[Word], S: SevenNumbers) -> tuple[Word, ...]:
-    """The same words with a learned S."""
+def with_S(words: Sequence[Word], S: Sequence[SevenNumbers]) -> tuple[Word, ...]:
+    """The same words with a learned S, or with one for every hop."""
     return tuple(
-        replace(word, letters=tuple(replace(one, name="learned", S=S) for one in word.letters))
+        replace(
+            word,
+            letters=tuple(
+                replace(letter, name="learned", S=S[_hop(word.letters, place, len(S))])
+                for place, letter in enumerate(word.letters)
+            ),
+        )
         for word in words
     )
+
+
+def _hop(letters: Sequence[Letter], place: int, hops: int) -> int:
+    """Which S a letter has: the last letter meets x first, and is hop 0."""
+    return min(len(letters) - 1 - place, hops - 1)
 
 
 def _features(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
@@ -85,25 +105,27 @@ def _kernels(
     problem: Problem,
     propagation: Propagation,
     words: Sequence[Word],
-    S: Tensor,
+    S: Tensor,  # (1 or hops, 7)
     rows: Tensor,
     start: Tensor,
 ) -> Tensor:  # (blocks, l, l), each centred and of trace l
     by_rows = len(rows) < problem.x.size(1)
-    known: dict[tuple[Letter, ...], Tensor] = {(): start}
+    known: dict[tuple[tuple[Letter, int], ...], Tensor] = {(): start}
 
-    def product(letters: tuple[Letter, ...]) -> Tensor:
+    def product(letters: tuple[tuple[Letter, int], ...]) -> Tensor:
+        """Of letters with the number of their S; γᵀ from the left where rows are propagated."""
         if letters not in known:
-            if by_rows:
-                before = product(letters[:-1])
-                known[letters] = propagation.times_transposed(before, letters[-1], S)
-            else:
-                known[letters] = propagation.times(product(letters[1:]), letters[0], S)
+            (letter, hop), rest = (
+                (letters[-1], letters[:-1]) if by_rows else (letters[0], letters[1:])
+            )
+            times = propagation.times_transposed if by_rows else propagation.times
+            known[letters] = times(product(rest), letter, S[hop])
         return known[letters]
 
     found = []
     for word in words:
-        values = product(word.letters)
+        hops = (_hop(word.letters, place, len(S)) for place in range(len(word.letters)))
+        values = product(tuple(zip(word.letters, hops, strict=True)))
         features = (problem.x.t() @ values).t() if by_rows else values[problem.train[rows]]
         features = features - features.mean(dim=0)
         kernel = features @ features.t()

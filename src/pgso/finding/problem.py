@@ -10,7 +10,7 @@ from torch import Tensor
 from pgso.data import Task
 from pgso.errors import InputError
 from pgso.finding.scaling import Preparation
-from pgso.graph import Graph
+from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.objectives.scale import Scale
 
@@ -49,6 +49,7 @@ class Problem:
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] = ()  # the names of the numbers
     categories: tuple[int, ...] | None = None  # of integer features, which are one-hot here
+    relations: Relations | None = None  # the edges by their kind, where they have kinds
 
     @classmethod
     def of(cls, task: Task) -> "Problem":
@@ -75,6 +76,7 @@ class Problem:
             categories=task.categories,
             ids=task.ids,
             columns=task.targets,
+            relations=task.relations,
         )
 
     @classmethod

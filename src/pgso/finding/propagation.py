@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from torch import Tensor
 
 from pgso.bases import undirected
-from pgso.graph import Graph
+from pgso.errors import InputError
+from pgso.graph import Graph, Relations
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.presets import resolve
 from pgso.gso.shift import shift
 from pgso.records.spec import SevenNumbers
 
-Direction = Literal["any", "in", "out"]
+ANY = "any"
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,30 @@ class Letter:
     ``"any"`` is the paper's operator on the graph where every edge has its reverse, which is what
     published baselines use. ``"in"`` and ``"out"`` are for directed graphs:
     m1 D_in^e1 + m2 D_in^e2 A D_out^e3 + m3 I, and the same with A transposed and the degrees
-    exchanged.
+    exchanged. A relation's name stands for the edges of that kind, in their direction.
     """
 
     name: str  # a preset's name, or "learned"
     S: SevenNumbers
-    direction: Direction = "any"
+    edges: str = ANY  # "any", "in", "out", or a relation's name
 
     @classmethod
-    def of(cls, preset: str, direction: Direction = "any") -> "Letter":
+    def of(cls, preset: str, edges: str = ANY) -> "Letter":
         """The operator of a preset."""
-        return cls(preset, tuple(resolve(preset).as_floats()), direction)  # type: ignore[arg-type]
+        return cls(preset, tuple(resolve(preset).as_floats()), edges)  # type: ignore[arg-type]
 
     @property
     def term(self) -> str:
-        """How a term is written: ``gcn`` or ``gcn@out``."""
-        return self.name if self.direction == "any" else f"{self.name}@{self.direction}"
+        """How a term is written: ``gcn``, ``gcn@out`` or ``gcn@knows``."""
+        return self.name if self.edges == ANY else f"{self.name}@{self.edges}"
 
 
 class Propagation:
-    """Operators on one graph that differ in S and direction.
+    """Operators on one graph that differ in S and in the edges they follow.
+
+    Args:
+        graph: All edges.
+        relations: The same edges by their kind, where they have kinds.
 
     Example:
         >>> import torch
@@ -51,8 +55,8 @@ class Propagation:
         tensor([-1., -1.,  2.])
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, relations: Relations | None = None) -> None:
+        self.graph, self.relations = graph, relations
         self._made: dict[Letter, ShiftOperator] = {}
 
     @cached_property
@@ -64,15 +68,20 @@ class Propagation:
         """γ of a letter, made once; or of other values S (7,), through which gradients flow."""
         if S is None and letter in self._made:
             return self._made[letter]
-        graph = self.undirected if letter.direction == "any" else self.graph
-        made = shift(
-            graph.T if letter.direction == "out" else graph,
-            letter.S if S is None else S,
-            degrees="both",
-        )
+        values = letter.S if S is None else S
+        made = shift(self._followed(letter.edges), values, degrees="both")
         if S is None:
             self._made[letter] = made
         return made
+
+    def _followed(self, edges: str) -> Graph:
+        if edges == ANY:
+            return self.undirected
+        if edges in ("in", "out"):
+            return self.graph.T if edges == "out" else self.graph
+        if self.relations is None:
+            raise InputError(f"the edges have no kinds, and an operator asks for {edges!r}")
+        return self.relations.part(edges)
 
     def times(self, x: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
         """γ x, differentiable in S if it is given."""

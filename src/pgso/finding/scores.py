@@ -31,6 +31,15 @@ def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
     return objective.score(out.numpy(), y.numpy()) if len(y) else None
 
 
+def pooled(problem: Problem, loo: float | None, val: float | None) -> float | None:
+    """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
+    parts = [(loo, len(problem.train)), (val, len(problem.val))]
+    known = [(score, size) for score, size in parts if score is not None]
+    if not known:
+        return None
+    return sum(score * size for score, size in known) / sum(size for _, size in known)
+
+
 def temperature(problem: Problem, loo: Tensor) -> float:
     """The factor of class scores whose softmax has the smallest leave-one-out log loss.
 

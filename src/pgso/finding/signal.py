@@ -8,7 +8,8 @@ from torch import Tensor
 from pgso.finding.evidence import compare
 from pgso.finding.ladder import Fitted
 from pgso.finding.problem import Problem
-from pgso.finding.scores import Readout, losses
+from pgso.finding.rungs.no_graph import NO_GRAPH
+from pgso.finding.scores import Readout, losses, pooled, score
 
 Signal = Literal["features", "graph", "both", "neither"]
 RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
@@ -21,6 +22,10 @@ SENTENCES: dict[Signal, str] = {
     "neither": "Neither the features nor the graph tell these labels apart: nothing here is better "
     "than {guess}. Look for other features, or for more labels.",
 }
+WEAK = (
+    "Nothing here is surely better than {guess}; what comes closest is {best}. Look for other "
+    "features, or for more labels."
+)
 
 
 def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
@@ -41,7 +46,26 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
 
 
 def guessing(problem: Problem) -> Tensor:  # (train + val,)
-    """The losses of a guess that looks at nothing: the classes' shares, or the mean.
+    """The losses of a guess that looks at nothing."""
+    return losses(problem, _guesses(problem))
+
+
+def score_of_guessing(problem: Problem) -> float | None:
+    """The score of a guess that looks at nothing, on all labels that judge.
+
+    No score below it is something to gain from: without a signal, leave-one-out scores fall far
+    below chance, because a label that is left out is rarer among the others.
+    """
+    guesses = _guesses(problem)
+    if not problem.classes:  # the same number for all: else R² would be below 0 by itself
+        mean = problem.y[problem.train].double().mean(dim=0)
+        guesses = [(mean.expand(len(y), -1), y) for _, y in guesses]
+    scores = [score(problem.objective, *part) for part in guesses]
+    return pooled(problem, *scores)
+
+
+def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:
+    """The classes' shares, or the mean, beside the truth: of training and of validation labels.
 
     As for the rungs, a training number is not guessed from itself, and the shares are those that
     their logits start from.
@@ -55,12 +79,13 @@ def guessing(problem: Problem) -> Tensor:  # (train + val,)
         known = y[train].double()
         others = (known.sum(dim=0) - known) / max(len(known) - 1, 1)
         guesses = others, known.mean(dim=0).expand(len(val), -1)
-    return losses(problem, list(zip(guesses, (y[train], y[val]), strict=True)))
+    return list(zip(guesses, (y[train], y[val]), strict=True))
 
 
-def with_signal(verdict: str, signal: Signal, problem: Problem) -> str:
-    """The verdict on operators, with what it is worth."""
+def with_signal(verdict: str, signal: Signal, problem: Problem, best: str) -> str:
+    """The verdict on operators, with what it is worth; ``best`` is the kept rung's name."""
     guess = "the most frequent class" if problem.classes else "the mean"
     if signal == "neither":
-        return SENTENCES[signal].format(guess=guess)
+        sentence = SENTENCES[signal] if best == NO_GRAPH else WEAK
+        return sentence.format(guess=guess, best=best)
     return verdict + SENTENCES[signal]

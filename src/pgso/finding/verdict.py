@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pgso.objectives import Objective
-from pgso.records.finding import RungRecord
+from pgso.records.finding import GraphStatistics, RungRecord
 
 ALIKE = "Neighbours are alike"
 SUMS = ("adjacency", "gin", "signless_laplacian")
@@ -14,7 +14,7 @@ def verdict_of(
     reference: RungRecord,
     rungs: Sequence[RungRecord],
     objective: Objective,
-    homophily: float | None = None,
+    graph: GraphStatistics | None = None,
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain.
 
@@ -23,16 +23,18 @@ def verdict_of(
         reference: GCN's own.
         rungs: All of them.
         objective: What points are points of.
-        homophily: The graph's adjusted homophily; negative where neighbours differ.
+        graph: The graph in numbers.
     """
     over = None if reference.points is None else -reference.points
-    gain = "" if over is None else f" ({difference(over, objective)} than with GCN's own operator)"
+    gain = ""
+    if over is not None and _is_seen(over, objective):
+        gain = f" ({difference(over, objective)} than with GCN's own operator)"
     others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
     left = ""
     if others:
         next_best = max(others, key=lambda rung: rung.points or 0.0)
         most = next_best.points or 0.0
-        if most > 0 and float(objective.written(most)) > 0:  # not what rounding hides
+        if most > 0 and _is_seen(most, objective):
             surely = next_best.p is not None and next_best.p <= 0.025 and best.p is not None
             why = (
                 "but a simpler one is as good within chance"
@@ -43,8 +45,16 @@ def verdict_of(
             left = f" The best alternative, {next_best.name}: {more}, {why}."
         else:
             left = " No other operator of this family scores better on these labels."
+    if graph is not None and graph.num_edges == 0:
+        return "The graph has no edges, labels follow the features: use no graph."
+    homophily = None if graph is None else graph.adjusted_homophily
     differ = homophily is not None and homophily < 0 and best.hops > 1
     return _what(best, gain, differ) + left
+
+
+def _is_seen(merit: float, objective: Objective) -> bool:
+    """Whether a difference is more than rounding hides."""
+    return float(objective.written(abs(merit)).replace(",", "")) > 0
 
 
 def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
@@ -68,8 +78,11 @@ def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
         return f"Direction matters: give each its own weights, {terms}{gain}."
     if best.family == "moments":
         return f"How alike neighbours are tells the graphs apart: {terms} with moments{gain}."
+    if best.family == "relations":
+        return f"Kinds of edges matter: give each its own weights, {terms}{gain}."
     if best.family == "learned":
-        return f"A learned S fits this graph better than any preset: {terms}{gain}."
+        each = " of every hop" if best.S_per_hop else ""
+        return f"A learned S{each} fits this graph better than any preset: {terms}{gain}."
     return f"A node and its neighbours need weights of their own: {terms}{gain}."
 
 

@@ -16,6 +16,9 @@ def weight_type() -> torch.dtype:
     return torch.promote_types(torch.get_default_dtype(), torch.float32)
 
 
+MOST_NODES = 2**31 - 1  # what 32-bit ids can name; a node takes tens of bytes
+
+
 def check_edge_index(
     edge_index: Tensor, num_nodes: int | tuple[int, int] | None
 ) -> tuple[int, int]:  # targets, sources
@@ -27,6 +30,10 @@ def check_edge_index(
         )
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise InputError(f"edge_index must have shape (2, E), got {tuple(edge_index.shape)}")
+    if edge_index.layout != torch.strided or edge_index.is_meta:
+        raise InputError(
+            "edge_index must be a dense tensor with values; see Graph.from_torch_sparse"
+        )
     if edge_index.dtype not in INDEX_TYPES and edge_index.numel():
         raise InputError(f"edge_index must hold integers (torch.long), got {edge_index.dtype}")
     _check_num_nodes(num_nodes)
@@ -36,6 +43,7 @@ def check_edge_index(
             raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
     highest = (edge_index.amax(1) + 1).tolist() if edge_index.numel() else [0, 0]
     if num_nodes is None:
+        _check_num_nodes(max(highest))
         return max(highest), max(highest)
     shape = num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
     whats = ("source", "target") if isinstance(num_nodes, tuple) else ("node", "node")
@@ -58,6 +66,8 @@ def _check_num_nodes(num_nodes: int | tuple[int, int] | None) -> None:
             continue
         if not isinstance(count, Integral) or count < 0:
             raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
+        if int(count) > MOST_NODES:
+            raise InputError(f"a graph has at most {MOST_NODES} nodes, got {count}; check the ids")
 
 
 def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:

@@ -80,12 +80,12 @@ def edges_of_dense(adjacency: Any) -> Edges:
     return torch.stack([source, target]), A[target, source], n
 
 
-def edges_of_torch_sparse(adjacency: Tensor) -> Edges:
+def edges_of_torch_sparse(adjacency: Tensor, square: bool = True) -> Edges:
     """The stored entries of a torch.sparse tensor of any layout; gradients flow to them."""
     if not isinstance(adjacency, Tensor) or adjacency.layout == torch.strided:
         given = "a dense tensor" if isinstance(adjacency, Tensor) else type(adjacency).__name__
         raise InputError(f"expected a torch.sparse tensor, got {given}; see Graph.from_dense")
-    n = _square(adjacency.shape)
+    n = _square(adjacency.shape) if square else int(adjacency.shape[0])
     entries = (adjacency if adjacency.is_sparse else adjacency.to_sparse_coo()).coalesce()
     return entries.indices().flip(0), entries.values(), n
 

@@ -269,7 +269,10 @@ def polynomial(
         if name not in allowed:
             raise UnknownNameError(f"option of basis {basis!r}", name, allowed)
     if not isinstance(coefficients, Tensor):
-        coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
+        try:
+            coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"coefficients must be numbers, got {coefficients!r:.80}") from None
     if coefficients.dim() not in (1, 2) or coefficients.size(0) == 0:
         raise InputError(
             f"coefficients must have shape (K + 1,) or (K + 1, F), got {tuple(coefficients.shape)}"
@@ -277,10 +280,15 @@ def polynomial(
     return Polynomial(op, coefficients.to(op.device), basis, options)
 
 
+MOST_HOPS = 10_000  # of a power
+
+
 def power(op: ShiftOperator, exponent: int) -> ShiftOperator:
     """Op @ op @ ... @ op."""
     if not isinstance(exponent, int) or isinstance(exponent, bool) or exponent < 0:
         raise InputError(f"an operator's exponent must be 0, 1, 2, ..., got {exponent!r}")
+    if exponent > MOST_HOPS:
+        raise InputError(f"a power is so many products: at most {MOST_HOPS}, got {exponent}")
     if op.shape[0] != op.shape[1]:
         raise InputError(f"a power needs a square operator, got shape {op.shape}")
     if exponent < 2:

@@ -10,9 +10,10 @@ from torch.nn.functional import embedding_bag
 
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Pattern, product, turn, weighted_product
+from pgso.gso.entries import OnPattern
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of
-from pgso.gso.operator import Features, OnPattern, flatten, unflatten
+from pgso.gso.operator import Features, flatten, unflatten
 
 COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
 ROWS = 8192  # of a block: what is computed from its rows stays in the cache

@@ -13,7 +13,7 @@ The gradients of o, l and r need dot products of rows only. Let q = g · x (row 
 
 No gradient per edge is formed, and nothing is kept but x and y. The price is a difference: where
 o x is much larger than the rest of y, it loses digits. The caller then leaves o out of P and adds
-o x itself (:meth:`pgso.gso.operator.NodeShift.mixes` decides). How o, l and r depend on S is left
+o x itself (:meth:`pgso.gso.node_shift.NodeShift.mixes` decides). How o, l and r depend on S is left
 to autograd: they are vectors, and cheap.
 """
 
@@ -199,10 +199,12 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if not ctx.learned:
         return z, None, None, None
     x, y = features
-    to_left, to_right = row_dots(g, y).to(left.dtype), row_dots(x, z).to(right.dtype)
+    one, other = (value.numel() // ctx.graph.num_copies for value in (g, x))
+    to_left = row_dots(g, y, one).to(left.dtype)
+    to_right = row_dots(x, z, other).to(right.dtype)
     q = None
     if own is not None:
-        q = row_dots(g, x).to(own.dtype)
+        q = row_dots(g, x, one).to(own.dtype)
         kept = own * q
         to_left, to_right = to_left - kept, to_right - kept
     if once:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
-from pgso.gso.operator import OnPattern
+from pgso.gso.entries import OnPattern
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import PRESETS, resolve
 from pgso.gso.shift import shift

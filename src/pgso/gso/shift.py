@@ -12,7 +12,8 @@ from pgso.graph.checks import check_features, num_rows
 from pgso.gso.channels import ChannelShift
 from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
-from pgso.gso.operator import Features, NodeShift, ShiftOperator, as_tensor
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, Scalar
 from pgso.gso.presets import resolve
 
@@ -167,3 +168,13 @@ def _check_vector(S: Tensor, num_nodes: int) -> None:
     visible = not torch.compiler.is_compiling() and not _transformed(S)
     if visible and not bool(S.detach().isfinite().all()):
         raise InputError("S must be finite, got a value that is not")
+
+
+def as_tensor(S: Sequence[Any] | Tensor, device: torch.device) -> Tensor:  # (7,)
+    """Seven numbers or 0-d tensors as one tensor in double precision."""
+    if isinstance(S, Tensor):
+        return S.to(device=device, dtype=torch.float64)
+    if not any(isinstance(value, Tensor) for value in S):
+        return torch.tensor([*S], dtype=torch.float64, device=device)
+    parts = [torch.as_tensor(value, dtype=torch.float64, device=device) for value in S]
+    return torch.stack(parts)

@@ -34,6 +34,7 @@ class Shape(Protocol):
 
 def build_model(spec: RunSpec, task: Shape) -> GNN | LinkModel:
     """The network of a spec for a task; its weights are drawn from torch's generator."""
+    assert spec.operator != "found"
     assert spec.operator != "auto"
     options: dict[str, Any] = {}
     if CONVS[spec.conv].attends:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import torch
@@ -15,7 +16,15 @@ from torch_geometric.nn import (
 
 from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph
-from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
+from pgso.convs.sparse_features import (
+    GLOBAL,
+    Draws,
+    Features,
+    Linear,
+    as_features,
+    check_dropout,
+    dropout,
+)
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO, operators_on
@@ -71,6 +80,8 @@ class GNN(nn.Module):
         2
     """
 
+    draws: Draws = GLOBAL  # what dropout draws from
+
     def __init__(
         self,
         conv: str,
@@ -100,6 +111,13 @@ class GNN(nn.Module):
             _check_choice("norm", norm, get_args(Norm))
         if jk is not None:
             _check_choice("jk", jk, get_args(JumpingMode))
+        for name, width in (
+            ("in_channels", in_channels),
+            ("hidden_channels", hidden_channels),
+            ("out_channels", out_channels),
+        ):
+            if not isinstance(width, Integral):
+                raise InputError(f"{name} must be an integer, got {width!r}")
         if not isinstance(num_layers, int) or num_layers < 1:
             raise InputError(f"num_layers must be an integer of at least 1, got {num_layers}")
         self.task, self.pooling = task, pooling
@@ -179,7 +197,8 @@ class GNN(nn.Module):
             operators = operators_on(self.operators, graph, edge_weight, x.size(0))
         outputs: list[Tensor] = []
         for place, layer in enumerate(self.layers):
-            x = dropout(x, self.dropout if place else self.input_dropout, self.training)
+            p = self.dropout if place else self.input_dropout
+            x = dropout(x, p, self.training, self.draws)
             if operators:
                 handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]
                 outputs.append(layer(x, handed[0] if len(handed) == 1 else handed, None))
@@ -197,7 +216,7 @@ class GNN(nn.Module):
                 )
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
-            out = self.head(dropout(out, self.dropout, self.training))
+            out = self.head(dropout(out, self.dropout, self.training, self.draws))
         return out
 
 

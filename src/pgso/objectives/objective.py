@@ -177,4 +177,4 @@ class _Objectives(Registry[Objective]):
         return [name for name, each in self.items() if each.answer == answer]
 
 
-OBJECTIVES = _Objectives("objective")
+OBJECTIVES = _Objectives("objective", plugins="pgso.objectives")

@@ -18,11 +18,12 @@ class RungRecord(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    family: str  # features, own, presets, banks, moments, directions, learned
+    family: str  # features, own, presets, banks, moments, directions, relations, learned
     terms: tuple[str, ...]  # the operators with weights of their own: "self", "gcn", "gcn@out"
     blocks: tuple[str, ...]  # what the weights act on: "x", "gcn² x"
     scales: tuple[float, ...]  # of the blocks
-    S: SevenNumbers | None  # of its operators; None: no graph
+    S: SevenNumbers | None  # of its operators, of the first hop if they differ; None: no graph
+    S_per_hop: tuple[SevenNumbers, ...] = ()  # where hops have an S of their own
     hops: int  # the largest number of operators in a block
     penalty: float
     loo_loss: float  # the squared leave-one-out error of the training labels
@@ -30,7 +31,7 @@ class RungRecord(BaseModel):
     loo: float | None  # scores: leave-one-out, validation, test
     val: float | None
     test: float | None
-    points: float | None  # the score on all judging labels, minus the kept rung's
+    points: float | None  # the score on all judging labels, guessing at least, minus the kept one's
     gain: float | None = None  # of the loss, over the rung it challenged
     interval: tuple[float, float] | None = None  # 95 %
     p: float | None = None  # that a challenger looks this much better by chance
@@ -93,6 +94,7 @@ class FindingRecord(Revised, BaseModel):
     steps: tuple[str, ...]  # the rungs that were kept, one after another
     best: str
     reference: str  # GCN's own
+    guess: float | None = None  # the score of a guess that looks at nothing, on the same labels
     signal: str | None = None  # what the labels follow: features, graph, both or neither
     verdict: str
     headroom: float | None  # the most points that any other rung shows over the kept one

@@ -6,7 +6,8 @@ from pathlib import Path
 # Of a folder.
 READ = (
     "columns.json", "edges.csv", "features.csv", "features.npy", "labels.csv", "targets.csv",
-    "splits.csv",
+    "splits.csv", "edges.parquet", "features.parquet", "labels.parquet", "targets.parquet",
+    "splits.parquet",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Records to keep: one line of JSON a run, curves thinned, in a file that git can hold."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,16 @@ POINTS = 50  # of a curve
 DIGITS = 5
 
 
-def thinned(record: RunRecord) -> RunRecord:
-    """The same record with at most 50 points a curve, the chosen epoch's scores untouched.
+def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunRecord:
+    """The same record with short curves, the chosen epoch's scores untouched.
 
     ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code,
     and a run neither densities nor its evaluation.
+
+    Args:
+        record: As it was made, or thinned less.
+        curves: Names of the curves that a page shows: these keep 50 points, others are dropped. By
+            default all curves keep their first and last point.
     """
     record = record.model_copy(update={"spectra": None, "evaluation": None, "explanation": None})
     if record.finding is not None:
@@ -27,16 +32,28 @@ def thinned(record: RunRecord) -> RunRecord:
         finding = record.finding.model_dump(mode="json") | left_out
         short = FindingRecord.model_validate(_rounded(finding))
         record = record.model_copy(update={"finding": short})
-    length = len(record.curves.get("loss", []))
-    if "epoch" in record.curves or length == 0:
+    length = max(map(len, record.curves.values()), default=0)
+    if length == 0:
         return record
-    step = max(1, -(-length // POINTS))
-    kept = sorted({*range(0, length, step), length - 1})
-    curves: dict[str, list[Any]] = {"epoch": kept}
+    epochs = record.curves.get("epoch", list(range(length)))
+    step = max(1, -(-length // POINTS)) if curves is not None else length
+    points = sorted({*range(0, length, step), length - 1})
+    short_curves: dict[str, list[Any]] = {"epoch": [epochs[point] for point in points]}
     for name, values in record.curves.items():
-        if len(values) == length:
-            curves[name] = [_rounded(values[epoch]) for epoch in kept]
-    return record.model_copy(update={"curves": curves})
+        is_shown = curves is None or name in curves
+        if name != "epoch" and is_shown and len(values) == length:
+            short_curves[name] = [_rounded(values[point]) for point in points]
+    return record.model_copy(update={"curves": short_curves})
+
+
+def has_curves(record: RunRecord, curves: Collection[str] | None) -> bool:
+    """Whether a record has the curves that a page shows, in as many points as a ledger keeps."""
+    if not curves or record.finding is not None or record.status == "failed":
+        return True
+    if not all(name in record.curves for name in curves):
+        return False
+    epochs = record.curves.get("epoch")
+    return epochs is None or len(epochs) >= min(POINTS // 2, epochs[-1] + 1)
 
 
 def read_ledger(path: Path) -> dict[str, RunRecord]:
@@ -54,13 +71,16 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
     return records
 
 
-def write_ledger(path: Path, records: Iterable[RunRecord]) -> None:
+def write_ledger(
+    path: Path, records: Iterable[RunRecord], curves: Collection[str] | None = None
+) -> None:
     """Write records, thinned, sorted by key so that a change shows as a small difference."""
-    lines = {record.spec.key: _line(record) for record in records}
-    write_atomically(path, "".join(f"{lines[key]}\n" for key in sorted(lines)))
+    write_atomically(path, _text(thinned(record, curves) for record in records))
 
 
-def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+def write_current(
+    path: Path, records: Iterable[RunRecord], curves: Collection[str] | None = None
+) -> dict[Path, int]:
     """Add records of today's numerics to a ledger, and keep older ones beside it.
 
     A page is made of one revision, so records of another one move to ``records.1.jsonl``, where no
@@ -70,19 +90,58 @@ def write_current(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
         The files with older records, and how many each received.
     """
     before = read_ledger(path).values()
-    aside = {}
-    for revision in sorted({record.numerics for record in before if not record.is_current}):
-        file = path.with_suffix(f".{revision}{path.suffix}")
-        moved = [record for record in before if record.numerics == revision]
-        write_ledger(file, [*read_ledger(file).values(), *moved])
-        aside[file] = len(moved)
-    write_ledger(path, [*(record for record in before if record.is_current), *records])
+    aside = _set_aside(path, [record for record in before if not record.is_current])
+    current = [record for record in before if record.is_current]
+    write_ledger(path, [*current, *records], curves)
     return aside
+
+
+def set_aside_elsewhere(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+    """Set aside what other ledgers hold of the same specs in an older revision.
+
+    Studies share specs, and a spec has one result: the newest one.
+
+    Args:
+        path: The ledger that was just written; the others are ``../*/records.jsonl``.
+        records: What it received.
+
+    Returns:
+        The files with older records, and how many each received.
+    """
+    keys = {record.spec.key for record in records}
+    aside: dict[Path, int] = {}
+    for ledger in sorted(path.parent.parent.glob(f"*/{path.name}")):
+        before = read_ledger(ledger)
+        old = [r for key, r in before.items() if key in keys and not r.is_current]
+        if old and ledger != path:
+            aside |= _set_aside(ledger, old)
+            stale = {record.spec.key for record in old}
+            others = [record for key, record in before.items() if key not in stale]
+            write_atomically(ledger, _text(others))
+    return aside
+
+
+def _set_aside(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
+    """Add records to ``records.1.jsonl``, by their revision."""
+    aside: dict[Path, int] = {}
+    by_revision: dict[int, list[RunRecord]] = {}
+    for record in records:
+        by_revision.setdefault(record.numerics, []).append(record)
+    for revision, moved in sorted(by_revision.items()):
+        file = path.with_suffix(f".{revision}{path.suffix}")
+        write_atomically(file, _text([*read_ledger(file).values(), *moved]))
+        aside[file] = len(moved)
+    return aside
+
+
+def _text(records: Iterable[RunRecord]) -> str:
+    lines = {record.spec.key: _line(record) for record in records}
+    return "".join(f"{lines[key]}\n" for key in sorted(lines))
 
 
 def _line(record: RunRecord) -> str:
     """What is not the default, and the revision always: a file without one is of revision 1."""
-    fields = thinned(record).model_dump(mode="json", exclude_defaults=True)
+    fields = record.model_dump(mode="json", exclude_defaults=True)
     if record.finding is not None:
         fields["finding"]["numerics"] = record.finding.numerics
     return json.dumps({"numerics": record.numerics, **fields}, separators=(",", ":"))

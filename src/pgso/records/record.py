@@ -8,6 +8,7 @@ from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.evaluation import Evaluation
 from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
+from pgso.records.judged import Judged
 from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec, SevenNumbers
 from pgso.records.spectra import Spectra
@@ -25,7 +26,10 @@ class RunRecord(Revised, BaseModel):
     val: float | None = None  # at the chosen epoch; a fraction, or in the unit of the targets
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
-    chosen: str | None = None  # the operator that validation chose, where it was asked
+    chosen: str | None = None  # the mode of the network that was kept, where there was a choice
+    rung: str | None = None  # the rung of pgso.find whose network it is
+    network: dict[str, Any] = {}  # what that rung changed in the spec
+    judged: Judged | None = None  # what the labels that judge say, where the spec asks for it
     confidence: dict[str, float] = {}  # that each challenger beats the one before it
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
     parameters: tuple[SevenNumbers, ...] = ()  # S of every operator at the chosen epoch

@@ -25,14 +25,10 @@ SevenNumbers = tuple[float, float, float, float, float, float, float]
 # What a recipe chooses, unless the spec says otherwise.
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "robust": {
-        "s_loss": "val",
-        "s_decay": "none",
-        "evidence": 0.9,
-        "presets": ("mean", "symmetric_laplacian"),
-    },
+    "robust": {"s_loss": "held_out", "s_decay": "none", "evidence": 0.9, "judges": True},
     "strong": {},  # by dataset: pgso.records.strong
 }
+CANDIDATES = 2  # of pgso.find, that auto tries
 CONV_OF = {"terms": "bank", "basis": "filter", "degree": "filter"}  # what a choice implies
 STRONG_DROPOUT = ("dropout", "input_dropout")
 SAMPLED_NODES = 1024  # the batch size of sampled training
@@ -74,7 +70,7 @@ class RunSpec(BaseModel):
     terms: tuple[str, ...] | None = None  # of a bank: "self", a preset, preset@in, @out, @RELATION
     basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = None  # of a filter
     degree: Annotated[int, Field(ge=0, le=256)] | None = None  # of a filter's polynomial
-    operator: Literal["fixed", "pgso", "mpgso", "auto"] = "pgso"
+    operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = "pgso"  # found: by pgso.find
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
     shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
@@ -92,12 +88,14 @@ class RunSpec(BaseModel):
 
     # how it is trained
     recipe: Literal["paper", "robust", "strong"] = "paper"
-    s_loss: Literal["train", "val"] = "train"  # which labels S is learned on
+    s_loss: Literal["train", "val", "held_out"] = "train"  # which labels S is learned on
     s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
     s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
     s_delay: Annotated[int, Field(ge=0)] = 0  # epochs before S begins to learn
     evidence: Probability | None = None  # that another operator is better, else keep the fixed one
-    presets: tuple[str, ...] = ()  # other fixed operators that auto tries and starts from
+    judges: bool = False  # whether validation labels that judge choose no epoch and teach no S
+    candidates: Annotated[int, Field(ge=0, le=8)] = 0  # of pgso.find, that auto tries: 2
+    presets: tuple[str, ...] = ()  # fixed operators that auto tries and starts from instead
     epochs: Positive = 200
     lr: Rate = 0.01
     exponent_lr: Rate = 0.005
@@ -153,7 +151,9 @@ class RunSpec(BaseModel):
         """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
         if self.evidence is None:
             return None
-        challengers = 2 + len(self.presets) if self.operator == "auto" else 1
+        challengers = 1
+        if self.operator == "auto":
+            challengers = 2 + len(self.presets) + self.candidates
         return 1 - (1 - self.evidence) / challengers
 
     @property
@@ -203,6 +203,8 @@ def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
     filled |= RECIPES.get(choices.get("recipe", ""), {})
     if choices.get("recipe") == "strong" and isinstance(dataset, str):
         filled |= strong(dataset, filled)
+    if choices.get("operator") == "auto" and not choices.get("presets"):
+        filled["candidates"] = CANDIDATES
     for name, conv in CONV_OF.items():
         if choices.get(name) is not None:
             filled["conv"] = conv

@@ -24,10 +24,15 @@ _swept: set[Path] = set()  # folders that this process has cleaned
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all, even if the process is killed.
 
-    An error names the file. Unfinished files of processes that were killed are removed.
+    An error names the file. Unfinished files of processes that were killed are removed. A link
+    stays, and so does what is no file, such as /dev/null or a pipe: it is written to as it is.
     """
     data = content.encode() if isinstance(content, str) else content
+    path = path.resolve() if path.is_symlink() else path
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(path.parent)
         prefix = f".{_host()}.{os.getpid()}.pgso-"
@@ -56,7 +61,8 @@ def remove_leftovers(folder: Path) -> None:
         if name is None:
             continue
         try:
-            here = name["host"] == _host()
+            # On Windows os.kill(process, 0) would send it a Ctrl-C: files are judged by their age.
+            here = name["host"] == _host() and os.name != "nt"
             if not _is_running(int(name["process"])) if here else _age(file) > OLD:
                 file.unlink()
         except OSError:  # another process was faster, or it is not ours

@@ -1,8 +1,24 @@
 """What datasets suggest about a run: they put it here when they register, and specs read it."""
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+# For tables: each column is a feature of its own, and few of them say something. A node keeps its
+# own columns beside what it hears (residual), and one layer of a large rate is a regression that
+# is trained to its end; see benchmarks/finding/signals.py.
+TABLE: Mapping[str, Any] = {
+    "num_layers": 1,
+    "residual": True,
+    "dropout": 0.0,
+    "lr": 0.1,
+    "exponent_lr": 0.05,
+    "weight_decay": 0.01,
+    "s_decay": "none",
+}
+MOST_COLUMNS = 64  # of a table; more are taken for words of texts
 
 _SUGGESTIONS: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
@@ -31,7 +47,22 @@ def suggested(dataset: str) -> tuple[str, Mapping[str, Any]]:
         ('./my_graph', {})
     """
     import_module("pgso.data")
-    return _SUGGESTIONS.get(dataset.lower(), (dataset, {}))
+    if dataset.lower() in _SUGGESTIONS:
+        return _SUGGESTIONS[dataset.lower()]
+    return dataset, TABLE if _is_table(Path(dataset).expanduser()) else {}
+
+
+def _is_table(folder: Path) -> bool:
+    """Whether a user's folder has a table of features of nodes, by the first line of its files."""
+    try:
+        with (folder / "features.csv").open(encoding="utf-8-sig") as features:
+            columns = features.readline(2**16)
+        with (folder / "edges.csv").open(encoding="utf-8-sig") as edges:
+            header = edges.readline(2**16)
+    except (OSError, ValueError):
+        return False
+    several = "graph" in re.split(r"[,;\t]", header.strip().lower())
+    return not several and max(columns.count(mark) for mark in ",;\t") < MOST_COLUMNS
 
 
 def has_direction(dataset: str) -> bool:

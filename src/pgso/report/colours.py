@@ -1,7 +1,13 @@
 """Colours and dashes that colour-blind readers can tell apart (Okabe and Ito 2008)."""
 
 # Multipliers are solid, exponents dashed, a is dotted: pairs of one colour differ by their dash.
-OPERATORS = {"fixed": "#6b7280", "pgso": "#0072b2", "mpgso": "#d55e00", "auto": "#009e73"}
+OPERATORS = {
+    "fixed": "#6b7280",
+    "pgso": "#0072b2",
+    "mpgso": "#d55e00",
+    "found": "#cc79a7",
+    "auto": "#009e73",
+}
 PARAMETERS = {
     "m1": ("#0072b2", "solid"),
     "m2": ("#d55e00", "solid"),

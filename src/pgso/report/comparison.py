@@ -8,6 +8,7 @@ from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
 from pgso.records.numerics import check_one_revision
+from pgso.report.decision import Decision, decision_of
 from pgso.report.differences import Difference, Scores, operator_differences, summary
 from pgso.report.labels import LABELS, plain
 from pgso.report.notes import notes_on
@@ -29,6 +30,7 @@ class Comparison:
     val: Scores
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
     reference: Reference | None = None  # a stronger fixed network beside
+    decision: Decision | None = None  # of the validation labels of all seeds, where they judge
 
     @property
     def objective(self) -> Objective:
@@ -69,16 +71,20 @@ class Comparison:
                 score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
                 return f"{STRONGER}: it has {score}; {beside}"
             if found.surely == "better" and against.surely != "better":
-                return f"learn it, or take a stronger network: {found.describe()}; {beside}"
+                return f"{self._take}, or take a stronger network: {found.describe()}; {beside}"
             if found.surely == "better":
-                return f"learn it: {found.describe()}; {beside}"
+                return f"{self._take}: {found.describe()}; {beside}"
         if found.holm_interval is None:
             return _verdict_without_interval(found)
         if found.surely == "better":
-            return f"learn it: {found.describe()}"
+            return f"{self._take}: {found.describe()}"
         if found.surely == "worse":
             return f"keep the fixed one: {found.describe()}"
         return f"no evidence that it helps here: {found.describe()}"
+
+    @property
+    def _take(self) -> str:
+        return "take what pgso find found" if self.candidate == "found" else "learn it"
 
     def _missing(self) -> str:
         if "fixed" not in self.operators:
@@ -117,7 +123,7 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         if name in seen:
             raise InputError(f"there are two records of operator {name[0]!r} with seed {name[1]}")
         seen.add(name)
-    first = runs[0]
+    first, decision = runs[0], decision_of(runs)
     scored = {record.spec.operator for record in runs if record.test is not None}
     return Comparison(
         dataset=first.spec.dataset,
@@ -126,9 +132,15 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         operators=tuple(name for name in LABELS if name in scored),
         test=_scores(runs, "test"),
         val=_scores(runs, "val"),
-        notes=tuple(notes_on(runs)),
+        notes=(*notes_on(runs), *([] if decision is None else [decision.sentence])),
         reference=_reference(runs, list(reference)),
+        decision=decision,
     )
+
+
+def nothing_found(record: RunRecord) -> bool:
+    """Whether a run of what ``find`` found has found nothing: it has no answer for such data."""
+    return record.spec.operator == "found" and record.status == "done" and record.rung is None
 
 
 def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:

@@ -192,7 +192,7 @@ def draw_density(records: Sequence[RunRecord]) -> Figure | None:
 
 def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord], int]]:
     """Every learned operator: its name, its runs, its layer from 0."""
-    learned = [name for name in LABELS if name not in ("fixed", "auto")]
+    learned = [name for name in LABELS if name not in ("fixed", "found", "auto")]
     found = []
     for name, group in by_operator(records, learned).items():
         runs = [run for run in group if run.curves.get("parameters")]

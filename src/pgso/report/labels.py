@@ -2,7 +2,7 @@
 
 from pgso.records import RunSpec
 
-LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "auto": "auto"}
+LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "found": "found", "auto": "auto"}
 
 
 def places(spec: RunSpec, count: int) -> list[str]:

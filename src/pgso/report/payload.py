@@ -45,7 +45,8 @@ def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
     """The runs whose operators can be looked at epoch by epoch, by operator and seed."""
     learned = [name for name in LABELS if name != "fixed"]
     groups = by_operator(records, learned).values()
-    return [run for group in groups for run in group if run.curves.get("parameters")]
+    moves = [run for group in groups for run in group if run.curves.get("parameters")]
+    return [run for run in moves if run.spec.operator != "found" or run.chosen != "fixed"]
 
 
 def embedded(value: Any) -> str:

@@ -62,7 +62,7 @@ def results_table(results: Path) -> str:
             ]
         )
     if not rows:
-        return "No study has been run yet: `pgso run recipes --budget`, then `make readme`."
+        return "No study has been run yet: `pgso run recipes`, then `make readme`."
     header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`", "it kept, mostly"]
     return _table(header, rows)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to be imported
 
 LEVEL = 0.95
 FEWEST_FOR_WILCOXON = 6  # with fewer, even its smallest p, 2 / 2^n, is above 0.05
@@ -46,7 +46,7 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None
     if not sd:
         return None
     mean, n = float(np.mean(values)), len(values)
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * sd / math.sqrt(n)
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
 
 
@@ -56,7 +56,7 @@ def t_test(differences: Sequence[float]) -> float | None:
     if not sd:
         return None
     t = float(np.mean(differences)) / (sd / math.sqrt(len(differences)))
-    return 2 * float(stats.t.sf(abs(t), len(differences) - 1))
+    return 2 * float(stdtr(len(differences) - 1, -abs(t)))
 
 
 def wilcoxon_test(differences: Sequence[float]) -> float | None:
@@ -69,7 +69,9 @@ def wilcoxon_test(differences: Sequence[float]) -> float | None:
     nonzero = [round(value, 9) for value in differences if round(value, 9) != 0]
     if len(nonzero) < FEWEST_FOR_WILCOXON:
         return None
-    return float(stats.wilcoxon(nonzero).pvalue)
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(nonzero).pvalue)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

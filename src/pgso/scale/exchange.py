@@ -16,7 +16,7 @@ from pgso.scale.partition import Partition
 M = TypeVar("M", bound=nn.Module)
 
 
-def distribute(model: M) -> M:
+def distribute(model: M, num_ranks: int) -> M:
     """Let a model take a :class:`Partition` in the place of a graph: the same model, changed.
 
     Before an operator applies, the rows of the halo come from their owners. Their gradients go back
@@ -26,6 +26,7 @@ def distribute(model: M) -> M:
 
     Args:
         model: A :class:`pgso.GNN`, or any model of pgso's layers.
+        num_ranks: How many processes share the rows.
     """
     if not any(isinstance(module, PGSO) for module in model.modules()):
         raise InputError(f"{type(model).__name__} has no operator; build it of pgso's layers")
@@ -39,7 +40,7 @@ def distribute(model: M) -> M:
         if isinstance(module, Conv) and module.attends:
             module.register_forward_pre_hook(_fetch_halo)
             module.register_forward_hook(_drop_halo)
-        elif type(module) is nn.BatchNorm1d:
+        elif type(module) is nn.BatchNorm1d and num_ranks > 1:
             module.__class__ = SharedBatchNorm
     return model
 
@@ -171,12 +172,12 @@ class _OwnRows(torch.autograd.Function):
 class SharedBatchNorm(nn.BatchNorm1d):
     """Batch norm over the rows of all processes, also on the CPU, where torch has none.
 
-    Alone, or in evaluation mode, it is torch's ``BatchNorm1d``.
+    In evaluation mode it is torch's ``BatchNorm1d``.
     """
 
     def forward(self, x: Tensor) -> Tensor:  # (n, F) -> (n, F)
         """(x - mean) / sqrt(var + eps), scaled and shifted."""
-        if not self.training or not dist.is_initialized():
+        if not self.training:
             return super().forward(x)
         rows = _summed(x.new_full((1,), len(x)))
         mean = _summed(x.sum(0)) / rows

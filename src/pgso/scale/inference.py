@@ -15,8 +15,8 @@ from pgso.convs.sparse_features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
-from pgso.scale import ranks
 from pgso.scale.feature_rows import FeatureRows
+from pgso.scale.place import Place
 from pgso.scale.sampler import ALL, NeighborSampler
 
 Rows = Callable[[Tensor], Any]  # nodes (b,) -> their features (b, F)
@@ -29,8 +29,7 @@ def predict_by_layer(
     graph: Graph,
     batch_size: int = 16_384,
     folder: str | Path | None = None,
-    shared: bool = False,
-    device: torch.device | None = None,
+    place: Place | None = None,
 ) -> Tensor:  # (n, C)
     """Class scores of every node, equal to ``model(x, graph)`` in evaluation mode.
 
@@ -44,15 +43,15 @@ def predict_by_layer(
         batch_size: Nodes at a time.
         folder: Where outputs of layers go, as files that are removed at the end; by default they
             stay in memory.
-        shared: Whether all processes of the run call this, and each computes a share of the
-            nodes; then layers' outputs stay in memory.
-        device: Where the model is; by default this process's own.
+        place: Where the model is; by default on the CPU, alone. If the place is one of several
+            processes, all of them call this, each computes a share of the nodes, and layers'
+            outputs stay in memory.
     """
     if model.task != "node":
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
     model.eval()
-    walk = _Walk(graph, batch_size, ranks.num_ranks() if shared else 1, device or ranks.device())
-    with torch.no_grad(), _shelf(None if shared else folder, walk) as keep:
+    walk = _Walk(graph, batch_size, place or Place())
+    with torch.no_grad(), _shelf(None if walk.place.num_ranks > 1 else folder, walk) as keep:
         rows = _encoded(model, FeatureRows(x), walk.device)
         outputs: list[Tensor] = []
         for layer in model.layers:
@@ -69,12 +68,12 @@ def predict_by_layer(
 class _Walk:
     """The nodes of a graph, a batch at a time. Each process takes a contiguous part of them."""
 
-    def __init__(self, graph: Graph, batch_size: int, blocks: int, device: torch.device) -> None:
+    def __init__(self, graph: Graph, batch_size: int, place: Place) -> None:
         self.sampler = NeighborSampler(graph)
-        self.device = device
-        runs = torch.arange(graph.num_nodes).tensor_split(blocks)
+        self.place, self.device = place, place.device
+        runs = torch.arange(graph.num_nodes).tensor_split(place.num_ranks)
         self.sizes = [run.numel() for run in runs]
-        self.batches = runs[ranks.rank() if blocks > 1 else 0].split(batch_size)
+        self.batches = runs[place.rank].split(batch_size)
 
     def nodes(self, step: Rows) -> Iterator[Tensor]:
         """The outputs of a step that needs no neighbours, batch by batch."""
@@ -95,7 +94,7 @@ class _Walk:
         rows = torch.cat(list(batches))
         if len(self.sizes) == 1:
             return rows
-        return ranks.gathered(rows.to(self.device), self.sizes).cpu()
+        return self.place.gathered(rows.to(self.device), self.sizes).cpu()
 
 
 def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator[Tensor]:

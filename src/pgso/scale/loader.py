@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data.data import BaseData
 
 from pgso.data import Task
 from pgso.errors import InputError
@@ -40,7 +41,7 @@ class NeighborLoader:
     first ``num_seeds`` nodes. Features are read row by row, from memory or from a mapped file.
 
     Args:
-        task: A node task.
+        task: A node task, or PyG's ``Data`` that :meth:`pgso.Task.from_data` makes one of.
         num_neighbors: How many neighbours a node hears from, hop by hop; -1 for all.
         batch_size: Nodes whose loss is computed together, over all processes.
         seed: Of shuffling and drawing; an epoch of the same number is the same again.
@@ -59,7 +60,7 @@ class NeighborLoader:
 
     def __init__(
         self,
-        task: Task,
+        task: Task | BaseData,
         num_neighbors: Sequence[int] = (15, 10),
         batch_size: int = 1024,
         seed: int = 0,
@@ -68,9 +69,11 @@ class NeighborLoader:
         rank: int = 0,
         num_ranks: int = 1,
     ) -> None:
+        if isinstance(task, BaseData):
+            task = Task.from_data(task, seed)
         if not isinstance(task, Task):
             raise InputError(
-                f"NeighborLoader takes a Task (pgso.load_task), got {type(task).__name__}"
+                f"NeighborLoader takes a Task (pgso.load_task) or Data, got {type(task).__name__}"
             )
         if task.kind != "node":
             raise InputError(f"{task.name} has many graphs: take task.batch(indices) instead")

@@ -6,7 +6,7 @@ from torch import Tensor
 from pgso.graph import Graph
 from pgso.gso.channels import ChannelShift
 from pgso.gso.formula import Factors, factors
-from pgso.gso.operator import NodeShift
+from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
 from pgso.spectrum.expressions import expression_interval
 

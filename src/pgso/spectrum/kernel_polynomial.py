@@ -10,7 +10,8 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import product
-from pgso.gso.operator import NodeShift, ShiftOperator
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.optimal_interval import interval
 

@@ -1,6 +1,7 @@
 """Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.algebra import Polynomial, Scaled, Sum, is_multiple_of_identity
-from pgso.gso.operator import NodeShift, ShiftOperator
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
@@ -106,7 +108,9 @@ def _symmetric_pairs(
         raise InputError(
             f"all {n} eigenvalues would need a dense matrix; ask for k of them, or for the density"
         )
-    k = n if k is None else min(k, n)
+    if isinstance(k, bool) or not isinstance(k, Integral | None):
+        raise InputError(f"k must be a whole number or None, got {k!r}")
+    k = n if k is None else min(int(k), n)
     if k < 1:
         raise InputError(f"k must be at least 1, for a graph of at least one node, got {k}")
     symmetric = twin(op)

@@ -9,8 +9,9 @@ from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
-from pgso.gso.operator import OnPattern, ShiftOperator
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.shift import shift
 from pgso.spectrum.certified import OnGraph, Parameters
 

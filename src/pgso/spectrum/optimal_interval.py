@@ -3,13 +3,12 @@
 from typing import Literal
 
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph, weighted_product
 from pgso.gso.channels import ChannelShift
-from pgso.gso.operator import NodeShift
+from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
 from pgso.spectrum.expressions import expression_interval
 from pgso.spectrum.interval import discs, ends, gershgorin_interval
@@ -99,6 +98,8 @@ class _Radii:
     @torch.no_grad()
     def best(self, C: Tensor, side: float) -> float:
         """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
+        from scipy.optimize import minimize_scalar  # takes half a second to be imported
+
         p = self.exponent
         minimum = minimize_scalar(
             lambda s: float((side * C + self(s)).amax()),

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.gso.operator import NodeShift
+from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, node_shift, twin
 
 

@@ -1,5 +1,6 @@
 """What a network must beat: a guess, the features without the graph, the graph without features."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +28,9 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     """
     if task.answer not in ("class", "value"):
         return ()
-    return tuple(_scored(task))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # strange targets have strange baselines
+        return tuple(_scored(task))
 
 
 def _scored(task: Task) -> Iterator[BaselineRecord]:
@@ -109,8 +112,6 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
 
 
 def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
-    import warnings
-
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -130,11 +131,12 @@ def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> A
 def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
     from sklearn.linear_model import Ridge
 
-    out = np.empty((x.shape[0], outputs))
+    out = np.zeros((x.shape[0], outputs))
     for column in range(outputs):
         known = train[np.isfinite(y[train, column])]
-        model = Ridge(alpha=penalty * max(len(known), 1) / 10).fit(x[known], y[known, column])
-        out[:, column] = model.predict(x)
+        if len(known):
+            model = Ridge(alpha=penalty * len(known) / 10).fit(x[known], y[known, column])
+            out[:, column] = model.predict(x)
     return out
 
 

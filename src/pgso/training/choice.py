@@ -1,11 +1,12 @@
 """Fixed or learned? Several trainings of one spec, and the one that validation says to keep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from torch import Tensor
 
 from pgso.records import RunRecord, RunSpec
+from pgso.training.candidates import Candidate
 from pgso.training.checkpoint import take_best
 from pgso.training.evidence import confidence_in_gain
 from pgso.training.session import Session
@@ -23,54 +24,108 @@ class Trained(NamedTuple):
         return self.record.merit
 
 
+class Kept(NamedTuple):
+    """The training to keep, and how sure validation was of each that challenged one before."""
+
+    best: Trained
+    confidence: dict[str, float]
+    candidate: Candidate | None = None  # whose network it is, if the ladder proposed it
+
+
 Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
+Propose = Callable[[], list[Candidate]]
 
 
 def is_choice(spec: RunSpec) -> bool:
-    """Whether a spec takes several trainings."""
-    return spec.operator == "auto" or (spec.operator != "fixed" and spec.evidence is not None)
+    """Whether a spec takes several trainings, or a search before one."""
+    if spec.operator in ("found", "auto"):
+        return True
+    return spec.operator != "fixed" and spec.evidence is not None
 
 
 def num_trainings(spec: RunSpec) -> int:
-    """How many trainings a spec takes."""
+    """How many trainings a spec takes, at most."""
     if spec.operator == "auto":
-        return 3 + len(spec.presets)
-    return 2 if is_choice(spec) else 1
+        return 3 + len(spec.presets) + spec.candidates
+    return 2 if is_choice(spec) and spec.operator != "found" else 1
 
 
-def choose(spec: RunSpec, train: Train) -> tuple[Trained, dict[str, float]]:
-    """The training to keep, and how sure validation was of each that challenged one before.
+def choose(spec: RunSpec, train: Train, propose: Propose) -> Kept:
+    """Train what a spec asks for, and keep the best.
 
-    First the fixed operator; then, for ``auto``, the other fixed ones of ``presets``; then the
-    learned ones, which start at the fixed one that was kept. What is simpler stays unless the
-    challenger is better on validation: by chance or not, or, with ``evidence``, as surely as the
-    spec's ``needed_evidence`` says.
+    ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
+    first; then, for ``auto``, other fixed ones: those of ``presets``, or the networks that the
+    ladder proposes; then the learned ones, which start at the fixed one that was kept. What is
+    simpler stays unless the challenger is better on validation: by chance or not, or, with
+    ``evidence``, as surely as the spec's ``needed_evidence`` says.
     """
-    presets = spec.presets if spec.operator == "auto" else ()
-    learned = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
+    if spec.operator == "found":
+        proposed = propose()[:1]
+        changes = proposed[0].changes if proposed else {}
+        mode = proposed[0].operator if proposed else "fixed"
+        trained = train(_but(spec, {**changes, "operator": mode, "evidence": None}), "found")
+        return Kept(trained, {}, proposed[0] if proposed else None)
     best = train(spec.but(operator="fixed"), "fixed")
-    confidence: dict[str, float] = {}
+    fixed: dict[str, RunSpec] = {}
+    candidates: dict[str, Candidate] = {}
+    if spec.operator == "auto":
+        fixed = {name: best.session.spec.but(preset=name) for name in spec.presets}
+        candidates = {one.rung: one for one in _new(spec, propose)}
+        fixed |= {n: _but(best.session.spec, one.changes) for n, one in candidates.items()}
+    best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()})
+    modes = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
+    learned = {mode: train(best.session.spec.but(operator=mode), mode) for mode in modes}
+    best, more, _ = _challenge(spec, best, learned)
+    return Kept(best, sure | more, candidates.get(name or ""))
+
+
+def _new(spec: RunSpec, propose: Propose) -> list[Candidate]:
+    """As many proposals as wanted, without the network that is trained first anyway."""
+    if not spec.candidates:
+        return []
+    own = spec.but(operator="fixed")
+    proposed = [one for one in propose() if _but(own, one.changes) != own]
+    if own.preset is None and own.conv == "gcn":  # GCN's own operator by its name
+        proposed = [one for one in proposed if one.changes != {"preset": "gcn"}]
+    return proposed[: spec.candidates]
+
+
+def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
+    """The spec with changes; the data stay as they are, whatever the terms suggest."""
+    return spec.but(**{**changes, "data_options": spec.data_options})
+
+
+def _challenge(
+    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained]
+) -> tuple[Trained, dict[str, float], str | None]:
+    """The best one or a challenger that is better as surely as needed, and its name."""
     needed = spec.needed_evidence
-    for names, field in ((presets, "preset"), (learned, "operator")):
-        challengers = {name: train(best.session.spec.but(**{field: name}), name) for name in names}
-        if needed is not None:
-            sure = {name: _confidence(best, each) for name, each in challengers.items()}
-            challengers = {n: each for n, each in challengers.items() if sure[n] > needed}
-            confidence |= sure
-        best = max(
-            [best, *challengers.values()], key=lambda each: each.merit
-        )  # the first, if equal
-    return best, confidence
+    if needed is None:
+        names = max(["", *challengers], key=lambda n: (challengers[n] if n else best).merit)
+        return (challengers[names] if names else best), {}, names or None
+    sure = {name: _confidence(best, one) for name, one in challengers.items()}
+    better = [name for name in challengers if sure[name] > needed]
+    if not better:
+        return best, sure, None
+    name = max(better, key=lambda name: sure[name] if spec.judges else challengers[name].merit)
+    if not spec.judges and challengers[name].merit <= best.merit:
+        return best, sure, None
+    return challengers[name], sure, name
 
 
 def _confidence(best: Trained, challenger: Trained) -> float:
     """How sure validation is that the second is better, each at its best epoch."""
     if not best.session.best_weights or not challenger.session.best_weights:
         return float(bool(challenger.session.best_weights))  # one of them diverged at once
-    task = best.session.task
+    task, one, other = best.session.task, best.session.selection, challenger.session.selection
+    if best.session.spec.judges:
+        rows = one.judges & other.judges
+        if one.judged is None or other.judged is None or not bool(rows.any()):
+            return 0.0
+        y = one.answers[rows]
+        return confidence_in_gain(task.objective, one.judged[rows], other.judged[rows], y)
     before, after = _validation_scores(best.session), _validation_scores(challenger.session)
-    y = best.session.scoring.by_part(best.session.scoring.y)["val"]
-    return confidence_in_gain(task.objective, before, after, y)
+    return confidence_in_gain(task.objective, before, after, one.answers)
 
 
 def _validation_scores(session: Session) -> Tensor:  # (validation examples, outputs)

@@ -3,8 +3,9 @@
 import os
 import re
 import socket
+import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any, Literal
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import keep_freed_memory
+from pgso.training.lockstep.grouping import groups_of, memory_limit
 from pgso.training.threads import one_thread
-from pgso.training.workers import Records, RunOne, run_in_workers
+from pgso.training.workers import Records, RunGroup, run_in_workers
 
 Engine = Literal["local", "ray"]
+WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
 RAY_PATIENCE = 10.0  # seconds for a cluster to answer
 OnRecord = Callable[[RunRecord], None]
 
@@ -30,6 +33,7 @@ def run_all(
     address: str | None = None,
     on_record: OnRecord | None = None,
     device: str | None = None,
+    lockstep: int | None = None,
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
 
@@ -46,22 +50,29 @@ def run_all(
         address: Of a running Ray cluster; by default one is started here.
         on_record: Called with every new record as it comes.
         device: Where every run computes, as in :func:`pgso.fit`; on Ray, the worker's own.
+        lockstep: Mebibytes for runs that are trained together, which gives the same records in
+            less time (docs/lockstep.md); 0: every run alone. By default ``$PGSO_LOCKSTEP``, else
+            1024. On Ray every run is alone.
     """
     if engine not in ("local", "ray"):
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
     if workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
+    if workers > (most := WORKERS_PER_CPU * max(os.cpu_count() or 1, 4)):
+        raise InputError(f"workers must be at most {most} on this machine, got {workers}")
     if address is not None and engine != "ray":
         raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
     missing = store.missing(specs)
-    job: RunOne = run_one if device is None else partial(run_one, device=device)
+    memory = memory_limit(lockstep)
+    job: RunGroup = partial(run_group, device=device, memory=memory)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(job, missing, root)
+        finished = _in_turn(job, groups_of(missing, 1, memory), root)
     else:
-        finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
+        groups = groups_of(missing, workers, memory)
+        finished = run_in_workers(job, groups, root, min(workers, len(groups)), store)
     with closing(finished):  # workers end before this process does, also on Ctrl-C
         for record in finished:
             store.put(record)
@@ -71,11 +82,48 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> Records:
+def _in_turn(job: RunGroup, groups: Iterable[list[RunSpec]], root: str | Path | None) -> Records:
+    for specs in groups:
+        records = iter(job(specs, root))
+        while (record := _next_of(records)) is not None:
+            yield record
+
+
+def _next_of(records: Iterator[RunRecord]) -> RunRecord | None:
+    with one_thread():
+        return next(records, None)
+
+
+def run_group(
+    specs: Sequence[RunSpec],
+    root: str | Path | None = None,
+    device: str | None = None,
+    memory: int = 0,
+) -> Iterator[RunRecord]:
+    """The records of runs that may be trained together, within so many mebibytes.
+
+    What could not be trained with the others is run alone, with its own error if it has one.
+    """
+    done = set()
+    if len(specs) > 1:
+        for record in _together(specs, root, memory, device):
+            done.add(record.spec.key)
+            yield record
     for spec in specs:
-        with one_thread():
-            record = job(spec, root)
-        yield record
+        if spec.key not in done:
+            yield run_one(spec, root, device)
+
+
+def _together(
+    specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
+) -> Iterator[RunRecord]:
+    """The records of a group; none of those that are left when something is wrong."""
+    from pgso.training.lockstep.runs import run_together
+
+    try:
+        yield from run_together(specs, root, memory, device)
+    except Exception:  # alone, each says what is wrong with it
+        return
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
@@ -129,6 +177,7 @@ def _start_ray(ray: Any, address: str | None) -> None:
 
     A wrong address is refused after ten seconds; Ray alone would try for minutes.
     """
+    address = address or os.environ.get("RAY_ADDRESS") or None  # as ray.init does
     host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
     if address is not None and host is None and address not in ("auto", "local"):
         raise InputError(
@@ -137,8 +186,7 @@ def _start_ray(ray: Any, address: str | None) -> None:
         )
     try:
         if host is not None:
-            with socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE):
-                pass
+            _check_for_http2(host[1].strip("[]"), int(host[2]))
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (OSError, RuntimeError, ValueError, OverflowError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -146,6 +194,25 @@ def _start_ray(ray: Any, address: str | None) -> None:
             f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
             "or start one with ray start --head"
         ) from None
+
+
+def _check_for_http2(host: str, port: int) -> None:
+    """Raise an OSError unless something at this address speaks HTTP/2, as every Ray server does.
+
+    Both sides of HTTP/2 open with a frame of settings: 3 bytes of length, then 4 for its type.
+    """
+    deadline = time.monotonic() + RAY_PATIENCE
+    with socket.create_connection((host, port), RAY_PATIENCE) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+        answer = b""
+        while len(answer) < 4:
+            connection.settimeout(max(deadline - time.monotonic(), 0.001))
+            piece = connection.recv(4 - len(answer))
+            if not piece:
+                raise OSError("what listens there closes the connection")
+            answer += piece
+    if answer[3] != 4:
+        raise OSError("what listens there is not Ray")
 
 
 def _absolute(path: str | Path | None) -> str | None:

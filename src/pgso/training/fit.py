@@ -1,12 +1,13 @@
 """``fit``: from a spec to a record, epoch by epoch."""
 
+import math
 import platform
-import resource
+import re
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -22,21 +23,23 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
-from pgso.scale import ranks
+from pgso.records.judged import Judged
+from pgso.records.spec import SevenNumbers
+from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
+from pgso.training.candidates import candidates_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose, is_choice
 from pgso.training.closed_form import find_operator
 from pgso.training.curves import certified_now
-from pgso.training.device import device_of
 from pgso.training.evaluation import evaluate
 from pgso.training.session import Divergence, Session
-from pgso.training.threads import one_thread, wants_threads
+from pgso.training.threads import one_thread, threads, wants_threads
 
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
-_ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
+ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
 
 
 def fit(
@@ -47,13 +50,15 @@ def fit(
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 50,
-    device: str | torch.device | None = None,
+    device: Where = None,
 ) -> RunRecord:
     """Run one spec to the end. The same spec on the same machine gives the same record but times.
 
     Args:
-        spec: What to run. ``operator="auto"`` runs fixed, pgso and mpgso and keeps the one that
-            is best on validation. With ``evidence``, the fixed operator is run as well, and kept
+        spec: What to run. ``operator="found"`` trains the network of the rung that
+            :func:`pgso.find` keeps on the training labels. ``operator="auto"`` runs fixed, the
+            networks of the best rungs, pgso and mpgso, and keeps the one that is best on
+            validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
@@ -63,7 +68,8 @@ def fit(
             ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
         device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
-            GPU if there is one, and the default.
+            GPU if there is one, and the default. In one of several processes, the place that
+            :func:`pgso.scale.ranks.joined` gives.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -74,18 +80,21 @@ def fit(
         >>> record.status, len(record.curves["loss"])
         ('done', 5)
     """
-    state = ranks.text_of_first(state_of(spec.dataset))  # before it is read
+    if not isinstance(spec, RunSpec):
+        raise InputError(f"fit takes a RunSpec, got {spec!r:.80}; see pgso.RunSpec(dataset=...)")
+    place = place_of(device)
+    state = place.text_of_first(state_of(spec.dataset))  # before it is read
     if spec.head == "closed_form":
         if save is not None:
             raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
         return find_operator(spec, root, versions()).model_copy(update={"data": state})
-    with _ONE_AT_A_TIME, one_thread():
+    with ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
     away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=device)
-    if save is not None and session.best_weights and ranks.rank() == 0:
+    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=place)
+    if save is not None and session.best_weights and place.is_first:
         save_model(Path(save), session)
-    if away is not None and ranks.rank() == 0:
+    if away is not None and place.is_first:
         away.remove()
     return record.model_copy(update={"data": state})
 
@@ -101,7 +110,7 @@ def fit_task(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint | None = None,
-    device: str | torch.device | None = None,
+    device: Where = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
@@ -109,19 +118,25 @@ def fit_task(
     threads: fits in several Python threads wait for each other, so that each gives the record it
     gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
     """
+    place = place_of(device)
+    task = prepared(spec, task)
+    with (
+        ONE_AT_A_TIME,
+        threads(place.threads if wants_threads(task) else 1),
+        torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
+    ):
+        return _fit(spec, task, watch, checkpoint, place)
+
+
+def prepared(spec: RunSpec, task: Task) -> Task:
+    """The task as a spec is trained on it: its objective, base and order of nodes."""
     task = task.scored_by(spec.objective)
     check_task(spec, task)
-    place = device_of(device)
-    with _ONE_AT_A_TIME, one_thread():
+    with ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
         if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
             task = in_fast_order(task)
-    with (
-        _ONE_AT_A_TIME,
-        nullcontext() if wants_threads(task) else one_thread(),
-        torch.random.fork_rng(devices=[place] if place.type == "cuda" else []),
-    ):
-        return _fit(spec, task, watch, checkpoint, place)
+    return task
 
 
 def _fit(
@@ -129,21 +144,25 @@ def _fit(
     task: Task,
     watch: Watcher | None,
     checkpoint: Checkpoint | None,
-    device: torch.device,
+    place: Place,
 ) -> tuple[Session, RunRecord]:
     if not is_choice(spec):
-        session = Session(spec, task, device)
+        session = Session(spec, task, place)
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        session = Session(candidate, task, device)
-        return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
+        own = task if candidate.base == spec.base else on_base(task, candidate.base)
+        session = Session(candidate, own, place)
+        part = checkpoint and checkpoint.of(re.sub(r"[^a-z0-9]+", "-", name))
+        return Trained(session, _run(session, watch, part))
 
     started = time.perf_counter()
-    (session, record), confidence = choose(spec, train)
+    (session, record), confidence, found = choose(spec, train, lambda: candidates_of(spec, task))
     changes = {
         "spec": spec,
         "chosen": session.spec.operator,
+        "rung": None if found is None else found.rung,
+        "network": {} if found is None else found.changes,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
@@ -153,14 +172,12 @@ def _fit(
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
     """Step a session to its end, putting it away on the way, and write down how it went."""
     started = time.perf_counter()
-    spec, task = session.spec, session.task
-    start = session.operators()
-    start_interval = certified_now(session.model.operators, task.graph)
+    start = Start.of(session)
     if checkpoint is not None:
         checkpoint.load(session)
         _check_together(session, checkpoint.path)
     status, error = "done", None
-    while session.epoch < spec.epochs:
+    while session.epoch < session.spec.epochs:
         try:
             session.run_epoch()
         except Divergence as event:
@@ -168,11 +185,36 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             break
         if watch is not None:
             watch(session)
-        if checkpoint is not None and ranks.rank() == 0 and checkpoint.is_due(session):
+        if checkpoint is not None and session.place.is_first and checkpoint.is_due(session):
             checkpoint.save(session)
 
+    return record_of(session, start, time.perf_counter() - started, status, error)
+
+
+class Start(NamedTuple):
+    """The operators of a run before its first epoch."""
+
+    parameters: tuple[SevenNumbers, ...]
+    interval: tuple[tuple[float, float], ...]  # certified; empty where nothing is
+
+    @classmethod
+    def of(cls, session: Session) -> "Start":
+        """As they are now."""
+        interval = certified_now(session.model.operators, session.task.graph)
+        return cls(session.operators(), interval)
+
+
+def record_of(
+    session: Session,
+    start: Start,
+    seconds: float,
+    status: str = "done",
+    error: str | None = None,
+) -> RunRecord:
+    """What is written down of a run that has ended."""
+    spec, task = session.spec, session.task
     at, curves = session.best_epoch, session.curves
-    learned = start if at is None else tuple(curves["parameters"][at])
+    learned = start.parameters if at is None else tuple(curves["parameters"][at])
     return RunRecord(
         spec=spec,
         status=status,  # type: ignore[arg-type]
@@ -181,21 +223,41 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         val=None if at is None else curves["val"][at],
         test=None if at is None else curves["test"][at],
         epoch=at,
-        start=start,
-        start_interval=start_interval,
+        start=start.parameters,
+        start_interval=start.interval,
         evaluation=evaluate(session),
         parameters=learned,
         nearest=tuple(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
             for gso, S in zip(session.model.operators, learned, strict=True)
         ),
+        judged=_judged(session),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
         timing={
-            "seconds": time.perf_counter() - started,
-            "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "seconds": seconds,
+            "peak_memory_mib": peak_memory(),
         },
     )
+
+
+def peak_memory() -> float:
+    """The most memory that this process has held, in MiB; NaN on Windows, which does not say."""
+    try:
+        import resource
+    except ImportError:
+        return math.nan
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _judged(session: Session) -> Judged | None:
+    """What the labels that judge say; None where the spec does not ask, or there are too few."""
+    selection, task = session.selection, session.task
+    rows = selection.judges
+    if selection.judged is None or not bool(rows.any()):
+        return None
+    parts = (task.val, selection.judged, selection.answers)
+    return Judged.of(task.objective, *(part[rows].numpy(force=True) for part in parts))
 
 
 def advice_on(task: Task) -> str | None:
@@ -246,7 +308,8 @@ def _check_relations(spec: RunSpec, task: Task) -> None:
 
 def _check_together(session: Session, checkpoint: Path) -> None:
     """All processes must take a run up at the same epoch."""
-    if ranks.total(session.epoch) != session.epoch * ranks.num_ranks():
+    place = session.place
+    if place.total(session.epoch) != session.epoch * place.num_ranks:
         raise InputError(
             f"the processes see different checkpoints at {checkpoint}; "
             "choose a folder that all machines share with --out"

@@ -14,7 +14,8 @@ class OperatorLearning:
 
     The paper's recipe treats S as more weights. S is also seven hyper-parameters of the operator:
     ``s_loss="val"`` takes their gradient from the validation loss, and the weights' from the
-    training loss, in the same step.
+    training loss, in the same step; ``"held_out"`` from a part of validation that is used for
+    nothing else (:class:`pgso.training.selection.Selection`).
     """
 
     def __init__(self, spec: RunSpec, model: nn.Module) -> None:
@@ -32,7 +33,7 @@ class OperatorLearning:
     @property
     def on_validation(self) -> bool:
         """Whether S takes its gradient from the validation loss."""
-        return self.spec.s_loss == "val" and bool(self.scalars)
+        return self.spec.s_loss in ("val", "held_out") and bool(self.scalars)
 
     def backward(self, loss: Tensor, held_out: Tensor | None, epoch: int) -> None:
         """Fill the gradients: weights' from the loss, S's from where the spec says."""

@@ -12,14 +12,14 @@ from pgso.errors import InputError
 from pgso.models.build import build_model
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
-from pgso.scale import ranks
+from pgso.scale.place import Where, place_of
 from pgso.training.criterion import Criterion
 from pgso.training.curves import Curves, is_certifiable, seven_numbers
-from pgso.training.device import device_of
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.operator_learning import OperatorLearning
 from pgso.training.scoring import Scoring
+from pgso.training.selection import Selection
 from pgso.training.stability import limit_radius
 
 
@@ -42,21 +42,24 @@ class Session:
     Args:
         spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
         task: The data of the spec.
-        device: Where the run computes, see :func:`pgso.training.device.device_of`.
+        device: Where the run computes, as in :func:`pgso.fit`.
     """
 
-    def __init__(self, spec: RunSpec, task: Task, device: torch.device | str | None = None) -> None:
+    def __init__(self, spec: RunSpec, task: Task, device: Where = None) -> None:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
-        self.device = device_of(device)
+        self.place = place_of(device)
+        self.device = self.place.device
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
         learned = self.criterion.learned(task)
         self.learned_y = learned.y[self.scoring.scored]
         self.model = build_model(spec, task).to(self.device)
-        run = Run(spec, learned, self.criterion, self.scoring.scored, self.device)
+        self.selection = Selection(spec, task, self.scoring)
+        shown = self.selection.learning(learned)
+        run = Run(spec, shown, self.criterion, self.scoring.scored, self.place)
         self.loop = loop_of(run, self.model)
-        self.network = ranks.data_parallel(self.model)
+        self.network = self.place.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
@@ -93,16 +96,25 @@ class Session:
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
-        if ranks.num_ranks() > 1:  # else those that resume from a checkpoint would share one state
-            torch.manual_seed(hash((self.spec.seed, self.epoch, ranks.rank())))
+        if self.place.num_ranks > 1:  # else those that resume a checkpoint would share one state
+            torch.manual_seed(hash((self.spec.seed, self.epoch, self.place.rank)))
         self.model.train()
         loss = self._train()
         self.scheduler.step()
-        ranks.average(value for value in self.model.buffers() if value.is_floating_point())
-        out, val_loss = self.evaluate()
-        self._check_finite("validation loss", val_loss)
+        self.place.average(value for value in self.model.buffers() if value.is_floating_point())
+        self.end_epoch(loss, self.loop.outputs(self.model))
+
+    def end_epoch(self, loss: float, outputs: Tensor) -> None:
+        """Score the outputs of an epoch, and remember the weights if they are the best yet.
+
+        Args:
+            loss: Of the training examples.
+            outputs: Of the scored examples, as the loop gives them.
+        """
+        out, val_loss = self._judged(outputs)
+        self.check_finite("validation loss", val_loss)
         self.record(loss, out)
-        merit = (self.task.objective.merit(self._curves.last("val")), -val_loss)
+        merit = self.selection.merit(out, self._curves.last("val"), val_loss)
         if merit > self.best.merit:
             weights = {k: value.detach().clone() for k, value in tensors_of(self.model).items()}
             self.best = Best(merit, self.epoch - 1, weights)
@@ -127,15 +139,15 @@ class Session:
         return mean if steps < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
-        mean = ranks.total(loss.item()) / ranks.num_ranks()
-        self._check_finite("loss", mean)
+        mean = self.place.total(loss.item()) / self.place.num_ranks
+        self.check_finite("loss", mean)
         return mean
 
     def _step(self, loss: Tensor, held_out: Tensor | None = None) -> None:
         self.optimiser.zero_grad()
         self.learning.backward(loss, held_out, self.epoch)
         if held_out is not None:  # torch averages the gradients of the other loss alone
-            ranks.average(scalar.grad for scalar in self.learning.scalars)
+            self.place.average(scalar.grad for scalar in self.learning.scalars)
         self.optimiser.step()
         self._limit_radius()
 
@@ -144,7 +156,7 @@ class Session:
             graph = self.task.graph.to(self.device)
             limit_radius(self.model.operators, graph, self.spec.max_radius)
 
-    def _check_finite(self, what: str, *values: float) -> None:
+    def check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
         for value in values:
             if not math.isfinite(value):
@@ -155,7 +167,9 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        out = self.loop.outputs(self.model)
+        return self._judged(self.loop.outputs(self.model))
+
+    def _judged(self, out: Tensor) -> tuple[Tensor, float]:
         val, y = (self.scoring.by_part(values)["val"] for values in (out, self.learned_y))
         criterion = self.criterion
         if criterion.weight is not None:
@@ -167,7 +181,7 @@ class Session:
         gsos = self.model.operators
         values = [gso.S.detach().cpu() for gso in gsos]
         operators = tuple(map(seven_numbers, values))
-        self._check_finite("operator", *(number for S in operators for number in S))
+        self.check_finite("operator", *(number for S in operators for number in S))
         scores = self.scoring.scores(out)
         self._curves.add(values, is_certifiable(gsos), loss=loss, **scores, parameters=operators)
 
@@ -178,6 +192,8 @@ class Session:
         state = self.optimiser.state_dict()
         for place, values in state["state"].items():
             tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
+        if self.selection.judged is not None:
+            tensors["judged"] = self.selection.judged
         tensors["random"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
@@ -186,6 +202,7 @@ class Session:
             "curves": self.curves,
             "best": self.best.merit,
             "best_epoch": self.best.epoch,
+            "judged": self.selection.judged_merit,
             "scheduler": self.scheduler.state_dict(),
             "rates": [group["lr"] for group in state["param_groups"]],
         }
@@ -206,6 +223,9 @@ class Session:
         self._curves = Curves(self.task.graph, plain["curves"])
         merit, loss = plain["best"]
         self.best = Best((merit, loss), plain["best_epoch"], _part(tensors, "best/"))
+        if "judged" in tensors:
+            merit, loss = plain["judged"]
+            self.selection.judged, self.selection.judged_merit = tensors["judged"], (merit, loss)
         torch.set_rng_state(tensors["random"])
         if self.device.type == "cuda" and "random_cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random_cuda"], self.device)

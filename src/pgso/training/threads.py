@@ -1,7 +1,7 @@
 """How many threads a run takes. The order of sums depends on it, so all commands take the same."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,13 +10,18 @@ if TYPE_CHECKING:
 MANY_EDGES = 1_000_000  # from which on several threads are worth it to a run that is alone
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[None]:
     """Torch computes with one thread within this block: on a busy machine two are slower."""
+    return threads(1)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Torch computes with so many threads within this block."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:

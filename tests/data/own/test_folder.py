@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -113,8 +115,8 @@ def test_two_classes_may_be_scored_by_roc_auc(write):
         ({"edges": None}, "has no edges.csv"),
         ({"labels": None}, "has no labels.csv"),
         ({"edges": ""}, r"edges\.csv is empty"),
-        ({"edges": EDGES + "ann\n"}, r"edges\.csv, line 7: expected 2 or 3 cells, got 1"),
-        ({"edges": EDGES + "ann,bob,1\n"}, r"edges\.csv, line 7: expected 2 cells as in line 2"),
+        ({"edges": EDGES + "ann\n"}, r"edges\.csv, line 7: expected 2 cells, got 1"),
+        ({"edges": EDGES + "ann,bob,1\n"}, r"edges\.csv, line 7: expected 2 cells, got 3"),
         (
             {"edges": "ann,bob,1\nbob,cid,heavy\n"},
             "line 2: column 'weight': .* got 'heavy'",
@@ -123,11 +125,14 @@ def test_two_classes_may_be_scored_by_roc_auc(write):
         ({"labels": LABELS + "ann,blue\n"}, "line 8: node 'ann' was labelled in line 2 already"),
         ({"labels": LABELS.replace("blue", "red")}, "needs two classes or more, got 1"),
         ({"labels": LABELS + "gil,red,1\n"}, r"labels\.csv, line 8: expected 1 or 2 cells, got 3"),
-        ({"splits": SPLITS + "gil,test\n"}, r"splits\.csv, line 8: node 'gil' is in no other file"),
+        (
+            {"splits": SPLITS + "gil,test\n"},
+            r"splits\.csv, line 8: column 1: 'gil' is in no other file",
+        ),
         ({"splits": SPLITS.replace("valid", "dev")}, "line 5: a part of the split.*got 'dev'"),
         (
             {"splits": SPLITS, "labels": LABELS.replace("ann,red", "ann,")},
-            r"splits\.csv, line 2: a node without a label",
+            r"splits\.csv, line 2: 'ann' has no label",
         ),
         ({"splits": "node,split\nann,test\n"}, "the training set is empty"),
         ({"features": "node,a\nann,1\nann,2\n"}, r"features\.csv, line 3: .* described twice"),
@@ -146,7 +151,9 @@ def test_an_edge_to_a_node_without_features_is_refused(write):
     features = "node,a\n" + "".join(
         f"{name},1\n" for name in ["ann", "bob", "cid", "dan", "eve", "fay"]
     )
-    with pytest.raises(InputError, match=r"edges\.csv, line 7: node 'zoe' is in no other file"):
+    with pytest.raises(
+        InputError, match=r"edges\.csv, line 7: column 1: node 'zoe' is in no other file"
+    ):
         load_task(write(features=features, edges=EDGES + "zoe,ann\n"))
 
 
@@ -230,6 +237,15 @@ def test_columns_of_zeros_and_ones_are_labels(write):
     )
 
 
+def test_a_first_line_of_a_node_and_a_number_is_no_header(write):
+    numbers = "ann,1\nbob,2\ncid,3\ndan,4\neve,5\nfay,6\n"
+    task = load_task(write(labels=None, targets=numbers))
+    assert task.targets == ("target",)
+    assert task.y.flatten().tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match="line 1: column 'target': expected a finite number"):
+        load_task(write(labels=None, targets=numbers.replace("ann,1", "ann,inf")))
+
+
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
@@ -238,10 +254,12 @@ def test_columns_of_zeros_and_ones_are_labels(write):
         ({"labels": None, "targets": "node,a\nann,x\n"}, "line 2: column 'a': expected a finite"),
         ({"labels": None, "targets": "node,a\nann,1\nann,2\n"}, "'ann' was described in line 2"),
         ({"labels": None, "targets": "1,2\n3,4\n"}, "several columns need a header"),
+        ({"labels": None, "targets": "ann,2,3\nbob,4,5\n"}, "several columns need a header"),
+        ({"splits": "ann,train\nbob,val\nann,test\n"}, "line 3: .* a part in line 1 already"),
         ({"labels": None, "targets": "node,a\nann,\n"}, "holds no number to learn from"),
         (
             {"labels": None, "targets": TARGETS, "splits": "node,split\ncid,train\n"},
-            "a node without a label cannot be part of the split",
+            "'cid' has no label and cannot be part of the split",
         ),
     ],
 )
@@ -303,3 +321,80 @@ def test_a_relation_that_is_a_word_of_terms_is_refused(tmp_path, name):
     edges = f"source,target,relation\na,b,{name}\nb,c,likes\nc,d,likes\n"
     with pytest.raises(InputError, match="line 2: a relation cannot be called"):
         load_task(write_kinds(tmp_path / "kinds", edges))
+
+
+def test_a_column_that_names_single_edges_is_no_relation(tmp_path):
+    edges = "source,target,relation\n" + "".join(f"a,b,edge {k}\n" for k in range(1001))
+    with pytest.raises(InputError, match="has 1001 relations, at most 1000 are allowed"):
+        load_task(write_kinds(tmp_path / "kinds", edges))
+
+
+def test_several_labels_of_one_node_are_separated_by_a_bar(write):
+    labels = "node,label\nann,red|blue\nbob,blue\ncid,|\ndan,\neve,red\nfay,blue | red\n"
+    folder = write(labels=labels)
+    task = load_task(folder)
+    assert (task.classes, task.metric) == (("blue", "red"), "multilabel_roc_auc")
+    assert task.y[[0, 1, 2, 4, 5]].tolist() == [[1, 1], [1, 0], [0, 0], [0, 1], [1, 1]]
+    assert task.y[3].isnan().all()
+    assert 3 not in torch.cat([task.train, task.val, task.test])
+    assert "red|blue" in load_task(folder, label_separator="").classes
+
+
+def test_a_label_given_twice_says_how_to_write_several(write):
+    with pytest.raises(InputError, match=r"line 8: node 'ann' was labelled in line 2.*blue\|"):
+        load_task(write(labels=LABELS + "ann,blue\n"))
+
+
+def test_types_of_nodes_make_relations_of_edges(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\nu1,f1\nf2,u1\nu2,f2\nu1,u2\n")
+    (tmp_path / "features.csv").write_text(
+        "node,type,age\nu1,user,30\nu2,user,40\nf1,film,\nf2,film,\n"
+    )
+    (tmp_path / "labels.csv").write_text("node,label\nu1,a\nu2,b\n")
+    task = load_task(tmp_path)
+    graphs = task.relations.graphs
+    assert {name: graph.num_edges for name, graph in graphs.items()} == {
+        "user-film": 6,
+        "user-user": 2,
+    }
+    assert task.columns[:2] == ("type=film", "type=user")
+    directed = load_task(tmp_path, undirected=False).relations.graphs
+    assert {name: graph.num_edges for name, graph in directed.items()} == {
+        "user-film": 2,
+        "film-user": 1,
+        "user-user": 1,
+    }
+
+
+def test_parquet_files_read_as_csv_files_do(write, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    features = "node,height,city\n" + "".join(
+        f"{name},{k}.5,{'Nice' if k % 2 else 'Lyon'}\n"
+        for k, name in enumerate(("ann", "bob", "cid", "dan", "eve", "fay"))
+    )
+    folder = write(features=features)
+    plain = load_task(folder)
+    for name, text in (("edges", EDGES), ("labels", LABELS), ("features", features)):
+        header, *rows = [line.split(",") for line in text.splitlines()]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if name == "features":
+            columns[1] = [float(cell) for cell in columns[1]]
+        table = pyarrow.table(dict(zip(header, columns, strict=True)))
+        parquet.write_table(table, folder / f"{name}.parquet")
+        with pytest.raises(InputError, match=f"{name}.csv and {name}.parquet; remove one"):
+            load_task(folder)
+        (folder / f"{name}.csv").unlink()
+    again = load_task(folder)
+    assert (again.ids, again.columns, again.classes) == (plain.ids, plain.columns, plain.classes)
+    assert torch.equal(again.x, plain.x)
+    assert torch.equal(again.graph.edge_index, plain.graph.edge_index)
+
+
+def test_parquet_without_pyarrow_is_one_sentence(write, monkeypatch):
+    folder = write(edges=None)
+    (folder / "edges.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"needs pyarrow: pip install pyarrow, or write it as"):
+        load_task(folder)

@@ -43,6 +43,14 @@ def test_what_is_no_edge_list_is_one_sentence(tmp_path, content, problem):
         read_edge_list(tmp_path / "edges.csv")
 
 
+def test_a_short_list_may_leave_out_most_numbers_up_to_a_million(tmp_path):
+    (tmp_path / "edges.csv").write_text("0,999999\n")
+    assert read_edge_list(tmp_path / "edges.csv").num_nodes == 10**6
+    (tmp_path / "edges.csv").write_text("0,1000000\n")
+    with pytest.raises(InputError, match="1 edges and would have 1000001 nodes, at most 1000000"):
+        read_edge_list(tmp_path / "edges.csv")
+
+
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
 def test_every_format_of_scipy_is_read(tmp_path, kind):
     dense = np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]])

@@ -11,8 +11,8 @@ from torch import nn
 import pgso
 from pgso import PGSO, convert, param_groups
 from pgso.errors import InputError, UnknownNameError
-from pgso.models.conversion import ConversionWarning
-from tests.models.conversion.kinds import WIDTH, mlp
+from pgso.models.conversion import ConversionWarning, Converted
+from tests.models.conversion.kinds import WIDTH, mlp, pna
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5], [1, 0, 2, 1, 3, 2, 0, 5]])
 X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
@@ -186,7 +186,12 @@ def hooked(layer):
 @pytest.mark.parametrize(
     ("layer", "reason"),
     [
-        (pyg.PNAConv(4, 4, ["mean"], ["identity"], torch.tensor([1, 2])), "no adapter"),
+        (pyg.EdgeConv(mlp()), "no adapter"),
+        (pna(["max", "std"]), "none of its aggregators is a mean or a sum"),
+        (pyg.RGCNConv(4, 4, 2, aggr="max"), "aggregation 'max'"),
+        (pyg.SimpleConv("max"), "aggregation 'max'"),
+        (pyg.ClusterGCNConv(4, 4, add_self_loops=False), "add_self_loops=False"),
+        (pyg.MixHopConv(4, 4, powers=[0]), "powers=[0]"),
         (pyg.SAGEConv(4, 4, aggr="max"), "aggregation 'max'"),
         (pyg.LEConv((4, 4), 4), "two sets of nodes"),
         (pyg.GINConv(mlp(), aggr="mean"), "aggregation 'mean'"),
@@ -212,6 +217,46 @@ def test_a_subclass_may_do_something_else_and_stays():
 
     with pytest.warns(ConversionWarning, match="Mine"):
         convert(nn.ModuleList([pyg.GCNConv(4, 4), Mine(4, 4)]))
+
+
+def converted_names(model):
+    return [name for name, module in model.named_modules() if isinstance(module, Converted)]
+
+
+@pytest.mark.parametrize(
+    ("only", "names"),
+    [
+        (pyg.GCNConv, ["first"]),
+        ("by_name", ["by_name.mean"]),
+        (["listed.0", pyg.GCNConv], ["first", "listed.0"]),
+        ((pyg.SAGEConv, pyg.GraphConv), ["by_name.mean", "listed.0"]),
+    ],
+)
+def test_only_some_layers_are_converted(only, names):
+    model = Attributes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        converted = convert(model, only=only)
+    assert converted_names(converted) == names
+    torch.testing.assert_close(converted(X, EDGES), model(X, EDGES))
+
+
+def test_the_rest_can_be_converted_later():
+    half = convert(pyg.GCN(WIDTH, 8, 2, 2), only="convs.0")
+    assert converted_names(half) == ["convs.0"]
+    assert converted_names(convert(half)) == ["convs.0", "convs.1"]
+    with pytest.raises(InputError, match="converted already"):
+        convert(half, only="convs.0")
+
+
+def test_only_what_is_there():
+    model = pyg.GCN(WIDTH, 8, 2, 2)
+    with pytest.raises(InputError, match=r"'conv' means no layer.*convs\.0 \(GCNConv\)"):
+        convert(model, only="conv")
+    with pytest.raises(InputError, match="'GATConv' means no layer"):
+        convert(model, only=[pyg.GATConv])
+    with pytest.raises(InputError, match="classes and names of layers, got 3"):
+        convert(model, only=[3])
 
 
 def test_nothing_to_convert_is_an_error_that_says_what_would_be():

@@ -1,16 +1,51 @@
-"""The guide's code runs, and its table names every kind of layer."""
+"""The code of the guides runs, and the table names every kind of layer."""
 
+import linecache
 import re
+import sys
+import types
 from pathlib import Path
 
+import pytest
+import torch_geometric.nn as pyg
+
+from pgso.errors import InputError
+from pgso.models.conversion import Converted, converts
 from pgso.models.conversion.layer import ADAPTERS
 
-GUIDE = Path(__file__).parents[3].joinpath("docs/convert.md").read_text()
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs/convert.md").read_text()
+
+
+def code_of(page):
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
+
+
+def test_an_adapter_is_written_as_its_guide_says():
+    kinds = set(ADAPTERS)
+    page = ROOT / "docs/adapter.md"
+    # PyG writes the messages of a layer to a module, for which it needs the layer's source.
+    module = types.ModuleType("lazy_adapter")
+    sys.modules[module.__name__] = module
+    lines = code_of(page).splitlines(keepends=True)
+    linecache.cache[str(page)] = (len(lines), None, lines, str(page))
+    try:
+        exec(compile("".join(lines), str(page), "exec"), module.__dict__)
+        (new,) = set(ADAPTERS) - kinds
+        assert new.__name__ == "LazyConv"
+    finally:
+        for kind in set(ADAPTERS) - kinds:
+            del ADAPTERS[kind]
+        del sys.modules[module.__name__]
+
+
+def test_a_kind_of_layer_has_one_adapter():
+    with pytest.raises(InputError, match="GCNConv has an adapter already: GCNPGSO"):
+        converts(pyg.GCNConv)(Converted)
 
 
 def test_the_code_of_the_guide_runs(capsys):
-    code = "\n".join(re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL))
-    exec(compile(code, "docs/convert.md", "exec"), {})
+    exec(compile(code_of(ROOT / "docs/convert.md"), "docs/convert.md", "exec"), {})
     assert "PGSOParameters(m1=" in capsys.readouterr().out
 
 

@@ -7,24 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
+from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, Graph, convert
 from pgso.errors import InputError
 from pgso.models.conversion.layer import ADAPTERS
-from tests.models.conversion.kinds import EDGE_WIDTH, KINDS, WIDTH
+from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
 from tests.strategies import edge_lists
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5], [1, 0, 2, 1, 3, 2, 0]])  # 4 is isolated, 5 only sends
 WEIGHTED = [name for name, kind in KINDS.items() if kind.edges == "weights"]
+EDGES_ONLY = ("cheb", "gine", "rgcn", "arma", "pna of", "transformer edges")  # in PyG
+MERGED = "simple mean with loops"  # where PyG counts a stored diagonal and its own loop as one
 OF_A = ["gcn of A", "tag of A", "appnp of A", "graph", "graph mean", "le"]  # take any sign
 X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
-
-
-def on_edges(kind, num_edges, weight=None):
-    """The further argument that a layer of this kind takes."""
-    if kind.edges == "features":
-        return [torch.randn(num_edges, EDGE_WIDTH)]
-    return [] if weight is None or kind.edges == "nothing" else [weight]
 
 
 def both(layer, *inputs, training=False):
@@ -46,7 +42,8 @@ def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
         weight = torch.rand(edges.edge_index.size(1)) + 0.1
     further = on_edges(kind, edges.edge_index.size(1), weight)
     x = torch.randn(edges.num_nodes, WIDTH)
-    wanted, found = both(kind.make(), x, edges.edge_index, *further, training=training)
+    inputs = kind.inputs(x, edges.edge_index, *further)
+    wanted, found = both(kind.make(), *inputs, training=training)
     if wanted.isfinite().all():  # a Laplacian without edges is 0 / 0 in PyG
         torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-6)
 
@@ -66,14 +63,19 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
     layer = kind.make().eval()
     converted = convert(layer)
     further = on_edges(kind, EDGES.size(1), torch.rand(EDGES.size(1)) + 0.5)
-    leaves = [X.clone().requires_grad_(), *(value.requires_grad_() for value in further)]
-    wanted = torch.autograd.grad(
-        layer(leaves[0], EDGES, *further).square().sum(), [*leaves, *layer.parameters()]
-    )
+    numbers = [value.requires_grad_() for value in further if value.is_floating_point()]
+    leaves = [X.clone().requires_grad_(), *numbers]
     own = dict(converted.named_parameters())
-    found = torch.autograd.grad(
-        converted(leaves[0], EDGES, *further).square().sum(),
-        [*leaves, *(own[key] for key, _ in layer.named_parameters())],
+    wanted, found = (
+        torch.autograd.grad(
+            model(*kind.inputs(leaves[0], EDGES, *further)).square().sum(),
+            [*leaves, *weights],
+            materialize_grads=True,
+        )
+        for model, weights in (
+            (layer, layer.parameters()),
+            (converted, [own[key] for key, _ in layer.named_parameters()]),
+        )
     )
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
@@ -83,7 +85,7 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
 def test_the_scalars_learn(name):
     kind = KINDS[name]
     converted = convert(kind.make())
-    converted(X, EDGES, *on_edges(kind, EDGES.size(1))).square().sum().backward()
+    converted(*kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1)))).square().sum().backward()
     (gso,) = [module for module in converted.modules() if isinstance(module, PGSO)]
     gradients = {key: scalar.grad for key, scalar in gso.named_parameters()}
     assert all(gradient is not None and gradient.isfinite() for gradient in gradients.values())
@@ -101,19 +103,49 @@ def test_the_state_dict_is_pygs_and_the_scalars(name):
     assert all(key.startswith(("gso.", "hops.")) for key in set(kept) - set(layer.state_dict()))
 
 
+@pytest.mark.parametrize("name", [name for name in KINDS if not name.startswith("rgcn")])
+def test_an_explainers_mask_weighs_what_it_weighs_in_pyg(name):
+    kind, layer, mask = KINDS[name], KINDS[name].make().eval(), torch.rand(EDGES.size(1))
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    outputs = []
+    for model in (layer, convert(layer)):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model(*inputs))
+    torch.testing.assert_close(*outputs)
+
+
+def test_a_mask_finds_the_edges_of_each_relation():
+    layer, kinds = KINDS["rgcn sum"].make(), torch.arange(EDGES.size(1)) % 2
+    keep = torch.tensor([True, False, True, True, True, False, True])
+    wanted = layer(X, EDGES[:, keep], kinds[keep])  # PyG's own cannot be masked
+    converted = convert(layer)
+    set_masks(converted, keep.float(), EDGES, apply_sigmoid=False)
+    torch.testing.assert_close(converted(X, EDGES, kinds), wanted)
+
+
+@pytest.mark.parametrize("name", ["simple mean", "transformer"])
+def test_converted_layers_compile_whole(name):
+    kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    torch._dynamo.reset()
+    compiled = torch.compile(converted, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(*inputs), converted(*inputs))
+
+
 def test_the_table_of_kinds_is_complete():
     assert {type(kind.make()) for kind in KINDS.values()} == set(ADAPTERS)
 
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in KINDS if not name.startswith(("cheb", "gine"))],  # edges only in PyG
+    [name for name in KINDS if not name.startswith((*EDGES_ONLY, MERGED))],
 )
 def test_a_sparse_adjacency_keeps_working(name):
     A = torch.zeros(6, 6)
     A[EDGES[1], EDGES[0]] = torch.rand(EDGES.size(1)) + 0.5
     A[2, 2] = 0.7
-    wanted, found = both(KINDS[name].make(), X, A.to_sparse_csr())
+    kind = KINDS[name]
+    wanted, found = both(kind.make(), *kind.inputs(X, A.to_sparse_csr()))
     torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
 
 
@@ -123,10 +155,10 @@ def test_pygs_edge_index_class_and_a_prepared_graph_keep_working(name):
     converted, order = convert(kind.make()).eval(), (EDGES[1] * 6 + EDGES[0]).argsort()
     edges = EDGES[:, order]  # the order of a Graph
     further = on_edges(kind, EDGES.size(1))
-    wanted = converted(X, edges, *further)
-    torch.testing.assert_close(converted(X, EdgeIndex(edges, sparse_size=(6, 6)), *further), wanted)
+    wanted = converted(*kind.inputs(X, edges, *further))
     graph = Graph.from_edge_index(edges, num_nodes=6)
-    torch.testing.assert_close(converted(X, graph, *further), wanted)
+    for other in (EdgeIndex(edges, sparse_size=(6, 6)), graph):
+        torch.testing.assert_close(converted(*kind.inputs(X, other, *further)), wanted)
 
 
 @pytest.mark.parametrize("name", ["gcn", "gcn of A", "graph", "tag", "appnp", "le", "cheb", "gin"])
@@ -139,9 +171,29 @@ def test_features_with_leading_dimensions_keep_working(name):
 @pytest.mark.parametrize("name", KINDS)
 def test_double_precision_is_kept(name):
     kind = KINDS[name]
-    further = [value.double() for value in on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5)]
-    wanted, found = both(kind.make().double(), X.double(), EDGES, *further)
-    torch.testing.assert_close(found, wanted, atol=1e-12, rtol=1e-10)
+    further = on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5)
+    further = [value.double() if value.is_floating_point() else value for value in further]
+    wanted, found = both(kind.make().double(), *kind.inputs(X.double(), EDGES, *further))
+    assert found.dtype == wanted.dtype == torch.float64
+    short = {"atol": 1e-5, "rtol": 1e-5}  # PyG's ClusterGCNConv counts in single precision
+    close = short if name.startswith("cluster") else {"atol": 1e-12, "rtol": 1e-10}
+    torch.testing.assert_close(found, wanted, **close)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_autocast_gives_the_type_that_it_gives_pyg(name):
+    kind, layer = KINDS[name], KINDS[name].make().eval()
+    converted = convert(layer)
+    for weight in (None, torch.rand(7) + 0.5):
+        further = on_edges(kind, EDGES.size(1), weight)
+        for x in (X, X.bfloat16()):
+            if x.dtype == torch.bfloat16 and name.startswith("pna"):
+                continue  # PyG refuses these
+            inputs = kind.inputs(x, EDGES, *further)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                wanted, found = layer(*inputs), converted(*inputs)
+            assert found.dtype == wanted.dtype
+            torch.testing.assert_close(found.float(), wanted.float(), atol=0.1, rtol=0.1)
 
 
 def test_a_largest_eigenvalue_per_graph_is_used():

@@ -7,6 +7,8 @@ from torch import nn
 from torch_geometric.data import HeteroData
 
 from pgso import PGSO, convert
+from pgso.errors import InputError
+from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
 
 SOURCES, TARGETS = torch.randn(4, 8), torch.randn(2, 16)
 EDGES = torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]])
@@ -18,7 +20,11 @@ LAYERS = {
     "gat": lambda: pyg.GATConv((8, 16), 32, heads=2),
     "gat without loops": lambda: pyg.GATConv((8, 16), 32, heads=2, add_self_loops=False),
     "gatv2": lambda: pyg.GATv2Conv((8, 16), 32, heads=2),
+    "transformer": lambda: pyg.TransformerConv((8, 16), 32, heads=2, beta=True),
+    "simple cat": lambda: pyg.SimpleConv("mean", combine_root="cat"),
 }
+ONE_FLOW = ("cheb rw", "cluster", "cluster with a stronger diagonal")
+NO_SIZE = (pyg.GATv2Conv, pyg.TransformerConv)
 
 
 @pytest.fixture(params=LAYERS)
@@ -37,10 +43,23 @@ def test_a_pair_of_features_gives_what_pyg_gives(both):
 
 def test_a_size_and_missing_targets_are_understood(both):
     layer, converted = both
-    if isinstance(layer, pyg.GATv2Conv):
-        pytest.skip("GATv2Conv takes no size")
+    if isinstance(layer, NO_SIZE):
+        pytest.skip(f"{type(layer).__name__} takes no size")
     for pair in ((SOURCES, TARGETS), (SOURCES, None)):
         found, wanted = (one(pair, EDGES, size=(4, 2)) for one in (converted, layer))
+        torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("layout", ["csr", "coo"])
+@pytest.mark.filterwarnings("ignore:Converting sparse tensor")  # PyG's own
+def test_a_sparse_rectangle_stands_for_the_edges_of_a_pair(both, layout):
+    layer, converted = both
+    A = torch.zeros(2, 4).index_put((EDGES[1], EDGES[0]), torch.rand(4) + 0.5)
+    A = A.to_sparse_csr() if layout == "csr" else A.to_sparse_coo()
+    found, wanted = (one((SOURCES, TARGETS), A) for one in (converted, layer))
+    torch.testing.assert_close(found, wanted)
+    if not isinstance(layer, NO_SIZE):
+        found, wanted = (one((SOURCES, None), A) for one in (converted, layer))
         torch.testing.assert_close(found, wanted)
 
 
@@ -62,24 +81,97 @@ def test_gin_adds_the_targets_themselves(make):
         torch.testing.assert_close(found, wanted)
 
 
-FLOWS = {
-    "gcn": lambda: pyg.GCNConv(8, 3),
-    "sage": lambda: pyg.SAGEConv(8, 3),
-    "gat": lambda: pyg.GATConv(8, 3),
-    "gin": lambda: pyg.GINConv(nn.Linear(8, 3)),
-    "graph": lambda: pyg.GraphConv(8, 3),
+EQUAL = {  # targets of the sources' width
+    "graph": lambda: pyg.GraphConv((8, 8), 8),
+    "simple": lambda: pyg.SimpleConv(),
+    "simple with root": lambda: pyg.SimpleConv("mean", combine_root="sum"),
+    "transformer": lambda: pyg.TransformerConv((8, 8), 4, heads=2),
 }
 
 
-@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("name", EQUAL)
+def test_targets_as_wide_as_the_sources_take_part_in_the_operator(name):
+    torch.manual_seed(0)
+    layer, targets = EQUAL[name](), torch.randn(2, 8)
+    converted = convert(layer)
+    found = converted((SOURCES, targets), EDGES)
+    torch.testing.assert_close(found, layer((SOURCES, targets), EDGES))
+    found.square().sum().backward()
+    assert converted.gso.m3.grad != 0
+
+
+def test_weights_on_the_edges_of_a_pair_are_used():
+    weight, targets = torch.rand(4) + 0.5, torch.randn(2, 8)
+    for layer in (pyg.GraphConv((8, 8), 8), pyg.SimpleConv("mean"), pyg.SimpleConv()):
+        found, wanted = (one((SOURCES, targets), EDGES, weight) for one in (convert(layer), layer))
+        torch.testing.assert_close(found, wanted)
+
+
+def test_self_loops_between_two_sets_are_refused():
+    with pytest.raises(InputError, match="self-loops join nodes of one set"):
+        convert(pyg.SimpleConv(combine_root="self_loop"))((SOURCES, TARGETS), EDGES)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_bases": 2}, {"num_blocks": 2}, {"aggr": "sum"}])
+@pytest.mark.parametrize("operator", ["pgso", "mpgso"])
+def test_relations_between_two_sets(options, operator):
+    kinds = torch.tensor([0, 1, 1, 0])
+    layer = pyg.RGCNConv((8, 16), 6, 2, **options)
+    converted = convert(layer, operator)
+    wanted = layer((SOURCES, TARGETS), EDGES, kinds)
+    torch.testing.assert_close(converted((SOURCES, TARGETS), EDGES, kinds), wanted)
+    assert len([one for one in converted.modules() if isinstance(one, PGSO)]) == (
+        2 if operator == "mpgso" else 1
+    )
+
+
+def test_relations_on_embeddings():
+    edges, kinds = torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]), torch.tensor([0, 1, 1, 0, 1])
+    for options in ({}, {"num_bases": 2}):
+        layer = pyg.RGCNConv(4, 6, 2, **options)
+        converted = convert(layer)
+        for x in (None, torch.tensor([3, 1, 0, 2])):
+            torch.testing.assert_close(converted(x, edges, kinds), layer(x, edges, kinds))
+        two = (None, torch.arange(4))
+        torch.testing.assert_close(converted(two, edges, kinds), layer(two, edges, kinds))
+    with pytest.raises(InputError, match="takes features, not indices"):
+        convert(pyg.RGCNConv(4, 6, 2, num_blocks=2))(None, edges, kinds)
+    with pytest.raises(InputError, match="needs edge_type"):
+        converted(None, edges)
+
+
+def test_other_kinds_of_edges_are_noticed():
+    edges, kinds = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), torch.tensor([0, 1, 1, 0])
+    layer = pyg.RGCNConv(8, 6, 2)
+    converted = convert(layer)
+    for _ in range(2):
+        torch.testing.assert_close(converted(SOURCES, edges, kinds), layer(SOURCES, edges, kinds))
+        kinds[0], edges[0, 1] = 1, 3
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in ONE_FLOW])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_reversed_flow_is_honoured_before_and_after_conversion(name, when):
-    layer, edges = FLOWS[name](), torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
+    kind, edges = KINDS[name], torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
+    layer, x = kind.make().eval(), torch.randn(4, WIDTH)
     if when == "before":
         layer.flow = "target_to_source"
     converted = convert(layer)
     layer.flow = converted.flow = "target_to_source"
-    torch.testing.assert_close(converted(SOURCES, edges), layer(SOURCES, edges))
+    inputs = kind.inputs(x, edges, *on_edges(kind, 5, torch.rand(5) + 0.5))
+    torch.testing.assert_close(converted(*inputs), layer(*inputs), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ONE_FLOW)
+def test_a_flow_that_gamma_cannot_follow_is_refused_before_and_after(name):
+    converted = convert(KINDS[name].make())
+    converted.flow = "target_to_source"
+    with pytest.raises(InputError, match="'source_to_target' only"):
+        converted(torch.randn(4, WIDTH), torch.tensor([[0, 1], [1, 2]]))
+    layer = KINDS[name].make()
+    layer.flow = "target_to_source"
+    with pytest.raises(InputError, match="degrees that γ does not have"):
+        convert(layer)
 
 
 def hetero_data():

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.data.arrays import Array, check_finite, is_on_disk
-from pgso.data.own.kinds import ID, fit_preparation, is_number, read_kinds
+from pgso.data.own.kinds import ID, fit_preparation, read_kinds
 from pgso.data.own.preparation import Preparation
-from pgso.data.own.table import Row, check_widths, read_rows
+from pgso.data.own.table import Row, check_widths, is_number, read_rows
 from pgso.data.own.targets import NODE
 from pgso.errors import InputError
 

@@ -1,7 +1,6 @@
 """Which kind of column is this? Cells decide, and ``columns.json`` overrules them."""
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,10 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.own.preparation import DATES, KINDS, NO, YES, Column, Preparation, days_of
-from pgso.data.own.table import Row
+from pgso.data.own.table import Row, is_number
 from pgso.errors import InputError
 
+TYPE = "type"  # the column that says what a node is
 MOST_CATEGORIES = 50  # that get a column of their own, the most frequent ones first
 FEWEST_ROWS = 20  # below which no column looks like an id
 MOSTLY = 0.9  # of the cells: a column of numbers with a typing error, or an id
@@ -41,8 +41,9 @@ def fit_preparation(
     if wide and _share_of_numbers(rows, len(names)) < SPARSE:
         columns = [Column(name=n, kind="as is", reason="mostly zeros") for n in names]
         return Preparation(columns=tuple(columns))
+    everyone = np.arange(len(rows))  # types without a label are types, too
     columns = [
-        _fitted(name, kind, rows, c, train, name in kinds)
+        _fitted(name, kind, rows, c, everyone if name == TYPE else train, name in kinds)
         for c, (name, kind) in enumerate(zip(names, found, strict=True))
     ]
     if not kinds and set(found) == {"number"} and not any(c.outputs for c in columns):
@@ -173,14 +174,6 @@ def _id_like(name: str, kind: str, cells: Sequence[str]) -> str | None:
 
 def _left_out(name: str, reason: str) -> Column:
     return Column(name=name, kind="leave out", reason=reason)
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a finite number."""
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
 
 
 def _date_format(cells: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from pgso.data.own.table import Row, check_widths, read_rows
 from pgso.errors import InputError
 
 NODE = ("node", "id", "node_id")  # how the column of names is recognised
+ITEM = (*NODE, "graph", "graph_id")
 
 
 class Targets(NamedTuple):
@@ -30,7 +31,7 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     """Numbers under a header: a column ``node``, then one per target; or one number a line.
 
     The column of nodes may have another name if edges name most of what is in it. Without one, the
-    nodes are called 0, 1, ...
+    nodes are called 0, 1, ... A first line of a node and a number is no header.
 
     Args:
         path: The file.
@@ -38,13 +39,15 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
         ends: The nodes that edges name.
     """
     rows = read_rows(path)
-    header = None if _is_numeric(rows[0]) else rows[0]
-    body = rows if header is None else rows[1:]
     check_widths(rows, len(rows[0].cells))
-    named = header is not None and (
-        header.cells[0].lower() in NODE or (len(header.cells) > 1 and _names_nodes(body, ends))
-    )
-    if not named and len(rows[0].cells) > 1 and header is None:
+    starts = _is_answer(rows[0], ends)  # without a header
+    header = None if starts or _is_numeric(rows[0]) else rows[0]
+    body = rows if header is None else rows[1:]
+    named = starts
+    if header is not None:
+        several = len(header.cells) > 1
+        named = header.cells[0].lower() in ITEM or (several and _names_nodes(body, ends))
+    if header is None and len(rows[0].cells) > 1 + named:
         raise rows[0].error(
             "several columns need a header: node, and the name of each target, "
             "such as node,price,rent"
@@ -74,6 +77,17 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
 def _names_nodes(body: list[Row], ends: Collection[str]) -> bool:
     cells = [row.cells[0] for row in body]
     return len(set(cells)) == len(cells) < 2 * sum(cell in ends for cell in cells)
+
+
+def _is_answer(row: Row, ends: Collection[str]) -> bool:
+    """Whether a line holds a node and numbers, be they finite or not."""
+    name, *cells = row.cells
+    if not cells or name not in ends:
+        return False
+    try:
+        return bool([float(cell) for cell in cells])
+    except ValueError:
+        return False
 
 
 def _is_numeric(row: Row) -> bool:

@@ -12,6 +12,7 @@ from pgso.data.own.kinds import fit_preparation
 from pgso.data.own.table import Row
 from pgso.data.splits import split_each_class
 from pgso.errors import InputError
+from pgso.records.suggestions import TABLE
 
 SIGNALS = ("both", "features", "graph", "neither")
 MOST_CUSTOMERS = 1_000_000
@@ -138,4 +139,4 @@ def _standardised(values: Array) -> Array:
     return centred / max(float(centred.std()), 1e-12)
 
 
-DATASETS.add(Dataset(name="customers", load=load, metric="roc_auc"))
+DATASETS.add(Dataset(name="customers", load=load, metric="roc_auc", model=TABLE))

@@ -14,11 +14,22 @@ from pgso.gso.explanation import EdgeMasking
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.presets import resolve
-from pgso.models.conversion import laplacian, messages, neighbours, normalised
+from pgso.models.conversion import (
+    attention,
+    hops,
+    laplacian,
+    messages,
+    neighbours,
+    normalised,
+    relations,
+)
 from pgso.models.conversion.layer import ADAPTERS, Converted
+from pgso.registry import load_plugins
 
 Sharing = Literal["pgso", "mpgso"]
-ADAPTER_FILES = (normalised, neighbours, laplacian, messages)  # importing them registers them
+Only = str | type[nn.Module] | Collection[str | type[nn.Module]]
+# Importing the files registers what is in them.
+ADAPTER_FILES = (normalised, hops, neighbours, laplacian, messages, attention, relations)
 
 
 class ConversionWarning(UserWarning):
@@ -31,6 +42,7 @@ def convert(
     preset: str | Sequence[Scalar] | None = None,
     learn: bool | Collection[str] = True,
     freeze: Literal["backbone"] | None = None,
+    only: Only | None = None,
 ) -> nn.Module:
     """A copy of a PyG model whose layers propagate with a learned γ(A, S).
 
@@ -44,6 +56,9 @@ def convert(
         preset: Another place to start from: a preset's name or seven numbers.
         learn: Which scalars learn, as in :class:`pgso.PGSO`.
         freeze: ``"backbone"`` to train the scalars only.
+        only: The layers to convert: classes (``GCNConv``), or names of layers or of modules that
+            hold them, as in ``model.named_modules()`` (``"convs.0"``, ``"encoder"``). All others
+            stay, without a warning.
 
     Example:
         >>> from torch_geometric.nn import GCN
@@ -53,9 +68,12 @@ def convert(
     """
     _check(model, operator, freeze)
     model = copy.deepcopy(model)
-    found, obstacles = _layers(model)
-    if not found:
-        if any(isinstance(module, Converted) for module in model.modules()):
+    wanted = None if only is None else _chosen(model, only)
+    layers, obstacles = _layers(model, wanted)
+    if not layers:
+        if any(
+            isinstance(model.get_submodule(name), Converted) for name in wanted or _names(model)
+        ):
             raise InputError(f"this {type(model).__name__} is converted already")
         named = f" ({'; '.join(obstacles)})" if obstacles else ""
         raise InputError(
@@ -65,7 +83,7 @@ def convert(
     if obstacles:
         warnings.warn(f"left as they were: {'; '.join(obstacles)}", ConversionWarning, stacklevel=2)
     shared: dict[PGSOParameters, PGSO] = {}
-    for layer in found:
+    for layer in layers:
         adapter: Any = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
         hops = adapter.num_hops(layer)
@@ -82,20 +100,52 @@ def convert(
     return model
 
 
-def _layers(model: nn.Module) -> tuple[list[Any], list[str]]:
+def _names(model: nn.Module) -> list[str]:
+    """The layers of PyG in it, converted ones too, by their names."""
+    return [
+        name
+        for name, layer in model.named_modules()
+        if isinstance(layer, MessagePassing) and not isinstance(layer, EdgeMasking)
+    ]
+
+
+def _layers(model: nn.Module, wanted: set[str] | None) -> tuple[list[Any], list[str]]:
     """The layers to convert, and in words those that cannot be."""
-    found, obstacles = [], []
-    for name, layer in model.named_modules():
-        if not isinstance(layer, MessagePassing) or isinstance(layer, (EdgeMasking, Converted)):
+    layers, obstacles = [], []
+    for name in _names(model):
+        layer: Any = model.get_submodule(name)
+        if isinstance(layer, Converted) or (wanted is not None and name not in wanted):
             continue
+        if type(layer) not in ADAPTERS:
+            load_plugins("pgso.adapters")
         adapter: Any = ADAPTERS.get(type(layer))
         unknown = "no adapter is known for this kind of layer"
         reason = unknown if adapter is None else adapter.obstacle(layer)
         if reason is None:
-            found.append(layer)
+            layers.append(layer)
         else:
             obstacles.append(f"{name or 'the model'} ({type(layer).__name__}): {reason}")
-    return found, obstacles
+    return layers, obstacles
+
+
+def _chosen(model: nn.Module, only: Only) -> set[str]:
+    """The names of the layers that ``only`` means; refuse what means none."""
+    names = _names(model)
+    choices = [only] if isinstance(only, (str, type)) else list(only)
+    chosen: set[str] = set()
+    for choice in choices:
+        if isinstance(choice, str):
+            matches = {name for name in names if f"{name}.".startswith(f"{choice}.")}
+        elif isinstance(choice, type):
+            matches = {name for name in names if isinstance(model.get_submodule(name), choice)}
+        else:
+            raise InputError(f"only takes classes and names of layers, got {choice!r}")
+        if not matches:
+            layers = (f"{name} ({type(model.get_submodule(name)).__name__})" for name in names)
+            word = choice if isinstance(choice, str) else choice.__name__
+            raise InputError(f"only={word!r} means no layer; the model has {', '.join(layers)}")
+        chosen |= matches
+    return chosen
 
 
 def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:

@@ -1,5 +1,6 @@
 """A layer of polynomials in the rescaled Laplacian: ChebConv."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -46,10 +47,16 @@ class ChebPGSO(Converted, pyg.ChebConv):
         """The Laplacian of the layer's normalisation."""
         return LAPLACIANS[layer.normalization]
 
+    @staticmethod
+    def turns(layer: Any) -> bool:
+        """PyG's A D^-1 is D^-1 A in the reversed flow."""
+        return bool(layer.normalization != "rw")
+
     @property
     def reading(self) -> Reading:
-        """The reading that goes with the Laplacian."""
-        return READINGS[self.normalization]
+        """The reading that goes with the Laplacian; its degrees do not turn with the flow."""
+        reading = READINGS[self.normalization]
+        return reading if self.flow == "source_to_target" else replace(reading, degree="sum")
 
     def forward(
         self,

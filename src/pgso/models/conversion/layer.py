@@ -9,11 +9,12 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
-from pgso.gso.operator import EntryShift, OnPattern, ShiftOperator
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
-from pgso.models.conversion.reading import Reading, as_edges
+from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
@@ -45,20 +46,36 @@ class Converted:
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
         """Why this layer cannot be converted, if so."""
-        if layer.aggr not in cls.aggregations:
-            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
+        nonlinear = cls.nonlinear(layer)
+        if nonlinear is not None:
+            return nonlinear
         if not cls.takes_pairs and isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
             return "it is made for two sets of nodes"
         if layer.node_dim != cls.nodes_along:
             return f"its node_dim is {layer.node_dim}, not {cls.nodes_along}"
+        if layer.flow != "source_to_target" and not cls.turns(layer):
+            return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
+        return None
+
+    @classmethod
+    def nonlinear(cls, layer: Any) -> str | None:
+        """Why no linear operator adds up the messages, if so."""
+        if layer.aggr not in cls.aggregations:
+            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
         return None
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """The S with which γ is the layer's own operator."""
         raise NotImplementedError
+
+    @staticmethod
+    def turns(layer: Any) -> bool:
+        """Whether the reversed flow is the same layer on the reversed graph."""
+        del layer
+        return True
 
     @staticmethod
     def num_hops(layer: Any) -> int:
@@ -88,13 +105,16 @@ class Converted:
         edge_weight: Tensor | None = None,  # (E,)
         gso: nn.Module | None = None,
         num_nodes: int | tuple[int, int] | None = None,
+        part: Tensor | None = None,  # (E of the layer,) of booleans: which of its edges these are
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
         if num_nodes is None:
             num_nodes = x.size(-2)
         gso = self.gso if gso is None else gso
-        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso))
-        return out
+        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso, part))
+        if edge_weight is None:
+            return out
+        return out.to(torch.promote_types(out.dtype, edge_weight.dtype))  # as PyG's messages are
 
     def on(
         self,
@@ -102,6 +122,7 @@ class Converted:
         edge_weight: Tensor | None,
         num_nodes: int | tuple[int, int],
         gso: Any = None,
+        part: Tensor | None = None,
     ) -> ShiftOperator:
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
@@ -114,7 +135,7 @@ class Converted:
         operator: OnPattern = gso.on(edges, masked=False)
         if not self.explain:
             return operator
-        mask = self.edge_mask()
+        mask = self.edge_mask() if part is None else self.edge_mask()[part]
         if not edges.is_bipartite:
             mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
         entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))
@@ -124,6 +145,11 @@ class Converted:
         """The edges in the direction of the layer's flow, which may change after conversion."""
         if self.flow == "source_to_target":
             return edge_index, edge_weight
+        if not self.turns(self):
+            raise InputError(
+                f"{type(self).__name__} takes the flow 'source_to_target' only: in the other flow "
+                "PyG's layer divides by degrees that γ does not have"
+            )
         if isinstance(edge_index, Graph):
             return edge_index.T, edge_weight
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
@@ -145,7 +171,7 @@ def one_set(x: Any) -> Tensor:
         if len(x) != 2 or x[0] is not x[1]:
             raise InputError(
                 "this converted layer takes the features of one set of nodes, a tensor of shape "
-                "(n, F), got a pair; SAGEConv, GraphConv, GINConv, GINEConv and GATConv take pairs"
+                "(n, F), got a pair; among others SAGEConv, GraphConv and GATConv take pairs"
             )
         x = x[0]
     out: Tensor = x
@@ -153,7 +179,7 @@ def one_set(x: Any) -> Tensor:
 
 
 def two_sets(
-    x: Any, size: Any, flow: str
+    x: Any, size: Any, flow: str, edge_index: Any = None
 ) -> tuple[Tensor, Tensor | None, int | tuple[int, int]]:  # sources, targets, num_nodes
     """Source and target features, which may be the same, and how many nodes there are."""
     if not isinstance(x, (tuple, list)):
@@ -168,6 +194,8 @@ def two_sets(
     count = source.size(-2) if target is None else target.size(-2)
     if size is not None and size[1] is not None:
         count = int(size[1])
+    elif target is None and is_sparse(edge_index):  # its rows are the targets
+        count = edge_index.size(0)
     return source, target, (count, source.size(-2))
 
 
@@ -180,7 +208,8 @@ def converts(kind: type[MessagePassing]) -> Callable[[C], C]:
     """Decorate the class that layers of exactly this PyG kind become."""
 
     def add(adapter: C) -> C:
-        assert kind not in ADAPTERS, f"{kind.__name__} has two adapters"
+        if kind in ADAPTERS:
+            raise InputError(f"{kind.__name__} has an adapter already: {ADAPTERS[kind].__name__}")
         ADAPTERS[kind] = adapter
         return adapter
 

@@ -1,22 +1,23 @@
-"""Messages that depend on the edge, weighed by γ's entries: GATConv, GATv2Conv, GINEConv."""
+"""Messages that depend on the edge, weighed by γ's entries: GINEConv, PNAConv."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from torch_geometric import nn as pyg
-from torch_geometric.utils import add_self_loops, remove_self_loops
+from torch_geometric.nn import aggr
+from torch_geometric.utils import degree
 
 from pgso.graph import Graph
 from pgso.gso.formula import factors
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import (
     ADJACENCY,
-    ATTENDED,
+    MEAN,
     WITH_SELF,
     Converted,
     converts,
+    one_set,
     two_sets,
 )
 from pgso.models.conversion.reading import as_edges
@@ -47,10 +48,18 @@ def whole_degree(graph: Graph, loops: float) -> Tensor:  # (n,)
     return degree.to(graph.device)
 
 
-class _Weighed(Converted):
+class Weighed(Converted):
     """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
     takes_pairs = True
+
+    def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
+        """Sources and targets in the order of the edge features, whatever the flow."""
+        pairs, _, _ = as_edges(edge_index, None)
+        if self.flow == "source_to_target":
+            return pairs
+        self.directed(edge_index, None)  # refuses what has no other direction
+        return pairs.flip(0)
 
     def coefficients(
         self,
@@ -89,170 +98,13 @@ class _Weighed(Converted):
         return entries, diagonal.unsqueeze(1)
 
 
-class _Attention(_Weighed):
-    r"""Attention :math:`\alpha` modulates the edges of γ, head by head (docs/conventions.md)."""
-
-    nodes_along = 0
-    add_self_loops: bool
-    concat: bool
-    bias: Tensor | None
-    dropout: float
-    edge_updater: Any
-    fill_value: Any
-    res: Any
-    training: bool
-
-    @staticmethod
-    def start(layer: Any) -> PGSOParameters:
-        """A + I, attended to; A if the layer adds no self-loops."""
-        return ATTENDED if layer.add_self_loops else ADJACENCY
-
-    def edges(
-        self, num_nodes: tuple[int, int], edge_index: Any, edge_attr: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """The edges attended to, with fresh self-loops if the layer adds them."""
-        pairs, _, _ = as_edges(*self.directed(edge_index, None))
-        if self.add_self_loops:
-            pairs, edge_attr = remove_self_loops(pairs, edge_attr)
-            pairs, edge_attr = add_self_loops(pairs, edge_attr, self.fill_value, min(num_nodes))
-        return pairs, edge_attr
-
-    def attention(self, graph: Any, pairs: Tensor, num_nodes: int, **inputs: Any) -> Tensor:
-        """PyG's coefficients (E, H); in a sampled graph they estimate those of all neighbours."""
-        given = pairs if self.flow == "source_to_target" else pairs.flip(0)  # PyG turns them
-        if not is_sampled(graph):
-            alpha: Tensor = self.edge_updater(given, **inputs)
-            return alpha
-        dropout, self.dropout = self.dropout, 0.0  # it comes after the softmax, here too
-        try:
-            alpha = self.edge_updater(given, **inputs)
-        finally:
-            self.dropout = dropout
-        counted = alpha * importance(graph, pairs).to(alpha.dtype).unsqueeze(1)
-        sums = alpha.new_zeros(num_nodes, alpha.size(1)).index_add(0, pairs[1], counted)
-        return functional.dropout(alpha / sums[pairs[1]], dropout, self.training)
-
-    def propagate_heads(
-        self,
-        x: Tensor | None,  # (targets, in_channels)
-        heads: tuple[Tensor, Tensor | None],  # (sources, H, C), (targets, H, C)
-        num_nodes: tuple[int, int],
-        one_set: bool,
-        alpha: Tensor,  # (E, H)
-        pairs: Tensor,  # (2, E)
-        graph: Any,
-        with_attention: bool | None,
-    ) -> Any:  # (n, H * C) or (n, C), and if asked for the edges with their alpha
-        """γ_att of the heads, joined as the layer joins them."""
-        loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
-        source, target = heads
-        entries, diagonal = self.coefficients(
-            num_nodes,
-            one_set,
-            pairs,
-            attended=True,
-            loops=loops,
-            graph=graph,
-            empty=loops,
-        )
-        weight = (alpha * entries).to(source.dtype).unsqueeze(-1)
-        own = source.new_zeros(num_nodes[0], *source.shape[1:])
-        if target is not None:
-            own = target * diagonal.to(target.dtype).unsqueeze(-1)
-        out = own.index_add(0, pairs[1], weight * source.index_select(0, pairs[0]))
-        out = out.flatten(1) if self.concat else out.mean(dim=1)
-        if self.res is not None and x is not None:
-            out = out + self.res(x)
-        if self.bias is not None:
-            out = out + self.bias
-        if not with_attention:
-            return out
-        if isinstance(graph, Tensor) and graph.layout != torch.strided:  # as PyG: a matrix
-            size = (num_nodes[0], num_nodes[1], alpha.size(1))
-            return out, torch.sparse_coo_tensor(
-                pairs.flip(0), alpha, size, check_invariants=False
-            ).coalesce()
-        return out, (pairs, alpha)
-
-
 def both(num_nodes: int | tuple[int, int]) -> tuple[int, int]:
     """(targets, sources) of n nodes, or of two sets of them."""
     return num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
 
 
-@converts(pyg.GATConv)
-class GATPGSO(_Attention, pyg.GATConv):
-    """GAT's attention on the edges of γ."""
-
-    def forward(
-        self,
-        x: Any,
-        edge_index: Any,
-        edge_attr: Tensor | None = None,
-        size: Any = None,
-        return_attention_weights: bool | None = None,
-    ) -> Any:
-        """As PyG's ``GATConv``; attention weights are those that γ's entries then multiply."""
-        source, target, nodes = two_sets(x, size, self.flow)
-        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
-        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
-        lin = self.lin if self.lin is not None else self.lin_src
-        heads = lin(source).view(shape)
-        other = heads
-        if target is not source or self.lin is None:
-            lin = self.lin if self.lin is not None else self.lin_dst
-            other = None if target is None else lin(target).view(shape)
-        to_target = None if other is None else (other * self.att_dst).sum(dim=-1)
-        logits = ((heads * self.att_src).sum(dim=-1), to_target)
-        inputs = {"alpha": logits, "edge_attr": edge_attr, "size": num_nodes[::-1]}
-        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
-        return self.propagate_heads(
-            target,
-            (heads, other),
-            num_nodes,
-            target is source,
-            alpha,
-            pairs,
-            edge_index,
-            return_attention_weights,
-        )
-
-
-@converts(pyg.GATv2Conv)
-class GATv2PGSO(_Attention, pyg.GATv2Conv):
-    """GATv2's attention on the edges of γ."""
-
-    def forward(
-        self,
-        x: Any,
-        edge_index: Any,
-        edge_attr: Tensor | None = None,
-        return_attention_weights: bool | None = None,
-    ) -> Any:
-        """As PyG's ``GATv2Conv``; attention weights as for ``GATConv``."""
-        source, target, nodes = two_sets(x, None, self.flow)
-        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
-        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
-        left = self.lin_l(source).view(shape)
-        right = left
-        if target is not source or not self.share_weights:
-            right = None if target is None else self.lin_r(target).view(shape)
-        inputs = {"x": (left, right), "edge_attr": edge_attr}
-        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
-        return self.propagate_heads(
-            target,
-            (left, left if target is source else right),
-            num_nodes,
-            target is source,
-            alpha,
-            pairs,
-            edge_index,
-            return_attention_weights,
-        )
-
-
 @converts(pyg.GINEConv)
-class GINEPGSO(_Weighed, pyg.GINEConv):
+class GINEPGSO(Weighed, pyg.GINEConv):
     r"""γ's off-diagonal entries weigh the messages relu(x_j + e_ij), its diagonal the node itself.
 
     As in :class:`GINPGSO`, ε X is added and the MLP follows.
@@ -267,8 +119,8 @@ class GINEPGSO(_Weighed, pyg.GINEConv):
         self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GINEConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
-        pairs, _, _ = as_edges(*self.directed(edge_index, None))
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
+        pairs = self.pairs(edge_index)
         num_nodes = both(nodes)
         entries, diagonal = self.coefficients(
             num_nodes, target is source, pairs, attended=False, loops=1.0, graph=edge_index
@@ -280,4 +132,80 @@ class GINEPGSO(_Weighed, pyg.GINEConv):
             out = diagonal.to(target.dtype) * target
         out = out.index_add(-2, pairs[1], entries.to(messages.dtype) * messages)
         answer: Tensor = self.nn(out if target is None else out + self.eps * target)
+        return answer
+
+
+SCALERS = {  # of a node's aggregate, by its degree d and the averages that the layer was made with
+    "identity": lambda d, _: torch.ones_like(d),
+    "amplification": lambda d, mean: (d + 1).log() / mean.avg_deg_log,
+    "attenuation": lambda d, mean: mean.avg_deg_log / (d.clamp(min=1) + 1).log(),
+    "linear": lambda d, mean: d / mean.avg_deg_lin,
+    "inverse_linear": lambda d, mean: mean.avg_deg_lin / d.clamp(min=1),
+}
+
+
+@converts(pyg.PNAConv)
+class PNAPGSO(Weighed, pyg.PNAConv):
+    """γ takes the place of the mean (of the sum, if there is no mean) among the aggregators.
+
+    Its off-diagonal entries weigh the messages, its diagonal the node itself. The other
+    aggregators (min, max, std, ...) are no linear operators and stay, and so do the scalers.
+    """
+
+    nodes_along = 0
+    takes_pairs = False
+
+    @staticmethod
+    def place(layer: Any) -> int | None:
+        """Which of the aggregators γ replaces."""
+        kinds = [type(one) for one in PNAPGSO.aggregators(layer)]
+        for kind in (aggr.MeanAggregation, aggr.SumAggregation):
+            if kind in kinds:
+                return kinds.index(kind)
+        return None
+
+    @staticmethod
+    def aggregators(layer: Any) -> list[Any]:
+        """Mean, max, ... as modules."""
+        return list(getattr(layer.aggr_module.aggr, "aggrs", [layer.aggr_module.aggr]))
+
+    @classmethod
+    def nonlinear(cls, layer: Any) -> str | None:
+        """Minima, maxima and spreads alone leave no place for an operator."""
+        if cls.place(layer) is None:
+            return "none of its aggregators is a mean or a sum, whose place γ could take"
+        return None
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """D^-1 A, where D counts edges, or A."""
+        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.place(layer) or 0]
+        return MEAN if isinstance(replaced, aggr.MeanAggregation) else ADJACENCY
+
+    def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
+        """As PyG's ``PNAConv``."""
+        x = one_set(x)
+        n, pairs = x.size(0), self.pairs(edge_index)
+        x = x.view(n, -1, self.F_in)
+        if not self.divide_input:
+            x = x.repeat(1, self.towers, 1)
+        entries, diagonal = self.coefficients(
+            (n, n), True, pairs, attended=False, loops=1.0, graph=edge_index
+        )
+        messages = self.message(x[pairs[1]], x[pairs[0]], edge_attr)
+        shifted = diagonal.unsqueeze(-1).to(x.dtype) * x
+        weighed = (entries.unsqueeze(-1).to(messages.dtype) * messages).to(shifted.dtype)
+        shifted = shifted.index_add(0, pairs[1], weighed)
+        if self.explain:
+            messages = self.explain_message(messages, n)
+        aggregates = list(
+            self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0).split(self.F_in, dim=-1)
+        )
+        aggregates[self.place(self) or 0] = shifted
+        joined, scalers = torch.cat(aggregates, dim=-1), self.aggr_module
+        d = degree(pairs[1], n, dtype=joined.dtype).view(-1, 1, 1)
+        scaled = [joined * SCALERS[name](d, scalers) for name in scalers.scaler]
+        out = torch.cat([x, *scaled], dim=-1)
+        towers = [network(out[:, tower]) for tower, network in enumerate(self.post_nns)]
+        answer: Tensor = self.lin(torch.cat(towers, dim=1))
         return answer

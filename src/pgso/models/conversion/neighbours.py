@@ -1,4 +1,4 @@
-"""Layers that add or average what neighbours send: SAGEConv, GraphConv, LEConv, GINConv."""
+"""Layers that add or average: SAGEConv, GraphConv, LEConv, GINConv, SimpleConv."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,9 +8,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric import nn as pyg
 
+from pgso.errors import InputError
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import (
     ADJACENCY,
+    ATTENDED,
     MEAN,
     MEANS,
     SUMS,
@@ -23,7 +25,7 @@ from pgso.models.conversion.layer import (
 from pgso.models.conversion.reading import Reading, as_edges
 
 
-class _SumOrMean(Converted):
+class SumOrMean(Converted):
     """A, or D^-1 A where D counts edges."""
 
     aggregations: Collection[str] = ("add", "sum", "mean", "MeanAggregation()", "SumAggregation()")
@@ -37,7 +39,7 @@ class _SumOrMean(Converted):
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """A or D^-1 A."""
-        return MEAN if _SumOrMean.averages(layer) else ADJACENCY
+        return MEAN if SumOrMean.averages(layer) else ADJACENCY
 
     @staticmethod
     def pair(source: Tensor, target: Tensor | None, nodes: int | tuple[int, int]) -> Any:
@@ -53,18 +55,18 @@ class _SumOrMean(Converted):
     @property
     def reading(self) -> Reading:
         """Weights do not count in a mean's degree, as in PyG."""
-        return MEANS if _SumOrMean.averages(self) else SUMS
+        return MEANS if SumOrMean.averages(self) else SUMS
 
 
 @converts(pyg.SAGEConv)
-class SAGEPGSO(_SumOrMean, pyg.SAGEConv):
+class SAGEPGSO(SumOrMean, pyg.SAGEConv):
     r""":math:`\gamma(A, \mathcal{S}) X W_l + b + X W_r`."""
 
     takes_pairs = True
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``SAGEConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         sent = self.lin(source).relu() if self.project else source
         out: Tensor = self.lin_l(
             self.shift(self.pair(sent, target, nodes), edge_index, num_nodes=nodes)
@@ -75,7 +77,7 @@ class SAGEPGSO(_SumOrMean, pyg.SAGEConv):
 
 
 @converts(pyg.GraphConv)
-class GraphPGSO(_SumOrMean, pyg.GraphConv):
+class GraphPGSO(SumOrMean, pyg.GraphConv):
     r""":math:`\gamma(A, \mathcal{S}) X W_{rel} + b + X W_{root}`."""
 
     takes_pairs = True
@@ -84,14 +86,14 @@ class GraphPGSO(_SumOrMean, pyg.GraphConv):
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
         """As PyG's ``GraphConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pair = self.pair(source, target, nodes)
         out: Tensor = self.lin_rel(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
         return out if target is None else out + self.lin_root(target)
 
 
 @converts(pyg.LEConv)
-class LEPGSO(_SumOrMean, pyg.LEConv):
+class LEPGSO(SumOrMean, pyg.LEConv):
     r""":math:`\gamma(A, \mathcal{S}) X W_1 - D X W_2 + X W_3`, with D as it is."""
 
     aggregations = Converted.aggregations
@@ -104,13 +106,13 @@ class LEPGSO(_SumOrMean, pyg.LEConv):
         each = torch.ones_like(pairs[1], dtype=x.dtype) if weight is None else weight.to(x.dtype)
         if self.explain:  # PyG masks the messages x_j W1 - x_i W2
             each = each * self.edge_mask().to(x.dtype)
-        degree = x.new_zeros(x.size(-2)).index_add(0, pairs[1], each)
+        degree = x.new_zeros(x.size(-2)).index_add(0, pairs[1], each).to(sent.dtype)
         out: Tensor = sent - degree.unsqueeze(-1) * self.lin2(x) + self.lin3(x)
         return out
 
 
 @converts(pyg.GINConv)
-class GINPGSO(_SumOrMean, pyg.GINConv):
+class GINPGSO(SumOrMean, pyg.GINConv):
     r""":math:`\operatorname{MLP}(\gamma(A, \mathcal{S}) X + \varepsilon X)`, with γ from A + I."""
 
     aggregations = Converted.aggregations
@@ -123,7 +125,45 @@ class GINPGSO(_SumOrMean, pyg.GINConv):
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         """As PyG's ``GINConv``."""
-        source, target, nodes = two_sets(x, size, self.flow)
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
         out = self.shift(self.pair(source, target, nodes), edge_index, num_nodes=nodes)
         answer: Tensor = self.nn(out if target is None else out + self.eps * target)
         return answer
+
+
+@converts(pyg.SimpleConv)
+class SimplePGSO(SumOrMean, pyg.SimpleConv):
+    r""":math:`\gamma(A, \mathcal{S}) X`, and the targets beside it if they are concatenated.
+
+    A sum with the targets and added self-loops are part of γ from the start: m3 = 1 and a = 1.
+    """
+
+    takes_pairs = True
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """A or D^-1 A, with I added before or after the mean where the layer does so."""
+        S = SumOrMean.start(layer)
+        if layer.combine_root == "self_loop":
+            return ATTENDED if S == ADJACENCY else S._replace(a=1.0)
+        return S._replace(m3=1.0) if layer.combine_root == "sum" else S
+
+    @property
+    def reading(self) -> Reading:
+        """With self-loops no degree is 0."""
+        if self.combine_root == "self_loop" and self.averages(self):
+            return Reading(degree="count")
+        return MEANS if self.averages(self) else SUMS
+
+    def forward(
+        self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
+    ) -> Tensor:
+        """As PyG's ``SimpleConv``."""
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
+        if self.combine_root == "self_loop" and isinstance(nodes, tuple):
+            raise InputError("self-loops join nodes of one set, and x is a pair; give one tensor")
+        pair = self.pair(source, target, nodes)
+        out = self.shift(pair, edge_index, edge_weight, num_nodes=nodes)
+        if self.combine_root != "cat" or target is None:
+            return out
+        return torch.cat([target, out], dim=-1)

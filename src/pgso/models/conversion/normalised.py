@@ -1,21 +1,17 @@
-"""Layers that normalise as GCN does: GCNConv, SGConv, TAGConv, APPNP."""
+"""Layers that normalise as GCN does: GCNConv, LGConv, GCN2Conv, ClusterGCNConv."""
 
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 from torch_geometric import nn as pyg
 
-from pgso.graph import EdgeList
-from pgso.gso.module import PGSO
-from pgso.gso.operator import EntryShift, OnPattern
 from pgso.gso.parameters import PGSOParameters
 from pgso.models.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
-from pgso.models.conversion.reading import Reading
+from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 
-class _Normalised(Converted):
+class Normalised(Converted):
     """D_a^-1/2 A_a D_a^-1/2, where a is the weight of the self-loops that the layer adds."""
 
     @classmethod
@@ -37,98 +33,101 @@ class _Normalised(Converted):
         """GCN's operator with its a, or A if the layer does not normalise."""
         if not getattr(layer, "normalize", True):
             return ADJACENCY
-        return PGSOParameters(0.0, 1.0, 0.0, 0.0, -0.5, -0.5, _Normalised.fill(layer))
+        return PGSOParameters(0.0, 1.0, 0.0, 0.0, -0.5, -0.5, Normalised.fill(layer))
 
     @property
     def reading(self) -> Reading:
         """A self-loop in the graph takes the place of the one that the layer would add."""
-        if not getattr(self, "normalize", True):
+        if not self.normalizes:
             return SUMS
-        fill = _Normalised.fill(self)
+        fill = Normalised.fill(self)
         return Reading("fill", fill=fill) if fill else Reading()
+
+    def type_of(self, out: Tensor, x: Tensor, edge_weight: Tensor | None) -> torch.dtype:
+        """The type of PyG's messages, whose weights are not narrowed by autocast."""
+        if edge_weight is not None:
+            return torch.promote_types(out.dtype, edge_weight.dtype)
+        return torch.promote_types(out.dtype, x.dtype) if self.normalizes else out.dtype
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether degrees divide the edges."""
+        return bool(getattr(self, "normalize", True))
 
 
 @converts(pyg.GCNConv)
-class GCNPGSO(_Normalised, pyg.GCNConv):
+class GCNPGSO(Normalised, pyg.GCNConv):
     r""":math:`\gamma(A, \mathcal{S}) X W + b`."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``GCNConv``."""
         out = self.shift(self.lin(one_set(x)), edge_index, edge_weight)
+        out = out.to(self.type_of(out, x, edge_weight))
         return out if self.bias is None else out + self.bias
 
 
-@converts(pyg.SGConv)
-class SGPGSO(_Normalised, pyg.SGConv):
-    r""":math:`\gamma(A, \mathcal{S}^K) \cdots \gamma(A, \mathcal{S}^1) X W + b`."""
+@converts(pyg.LGConv)
+class LGPGSO(Normalised, pyg.LGConv):
+    r""":math:`\gamma(A, \mathcal{S}) X`."""
+
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        """As PyG's ``LGConv``."""
+        return self.shift(one_set(x), edge_index, edge_weight)
+
+
+@converts(pyg.GCN2Conv)
+class GCN2PGSO(Normalised, pyg.GCN2Conv):
+    r""":math:`((1 - \alpha) \gamma(A, \mathcal{S}) X + \alpha X_0) ((1 - \beta) I + \beta W)`."""
+
+    def forward(
+        self, x: Tensor, x_0: Tensor, edge_index: Any, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """As PyG's ``GCN2Conv``, where X_0 may have weights of its own."""
+        x = (1 - self.alpha) * self.shift(one_set(x), edge_index, edge_weight)
+        x_0 = self.alpha * x_0[: x.size(0)]
+        if self.weight2 is None:
+            return self.mapped(x + x_0, self.weight1)
+        return self.mapped(x, self.weight1) + self.mapped(x_0, self.weight2)
+
+    def mapped(self, x: Tensor, weight: Tensor) -> Tensor:
+        """X ((1 - β) I + β W)."""
+        return torch.addmm(x, x, weight, beta=1 - self.beta, alpha=self.beta)
+
+
+@converts(pyg.ClusterGCNConv)
+class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
+    r""":math:`\gamma(A, \mathcal{S}) X W + b + X W_{root}`.
+
+    γ starts from :math:`\lambda D_1^{-1} + D_1^{-1} A_1`, which uses :math:`m_1`.
+    """
 
     @staticmethod
-    def num_hops(layer: Any) -> int:
-        """One operator per hop (docs/conventions.md)."""
-        return int(layer.K)
+    def turns(layer: Any) -> bool:
+        """PyG's degrees do not turn with the flow."""
+        del layer
+        return False
 
-    def adopt(self, operators: list[PGSO]) -> None:
-        """One operator per hop, which may be the same."""
-        super().adopt(operators)
-        self.hops = nn.ModuleList(operators)
+    @property
+    def reading(self) -> Reading:
+        """The layer replaces self-loops of the graph by its own."""
+        return Reading("drop")
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``SGConv``; with ``cached`` the graph is remembered, not the features."""
+    @classmethod
+    def obstacle(cls, layer: Any) -> str | None:
+        """PyG's sum of the diagonal needs a self-loop at every node."""
+        if not layer.add_self_loops:
+            return "with add_self_loops=False it works only where every node has one self-loop"
+        return super().obstacle(layer)
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        """D_1^-1 A_1, and diag_lambda times its diagonal."""
+        return PGSOParameters(float(layer.diag_lambda), 1.0, 0.0, -1.0, -1.0, 0.0, 1.0)
+
+    def forward(self, x: Tensor, edge_index: Any) -> Tensor:
+        """As PyG's ``ClusterGCNConv``; the values of a sparse A are no weights."""
         x = one_set(x)
-        for gso in self.hops:
-            x = self.shift(x, edge_index, edge_weight, gso)
-        out: Tensor = self.lin(x)
+        if is_sparse(edge_index):
+            edge_index = as_edges(edge_index, None)[0]
+        out: Tensor = self.lin_out(self.shift(x, edge_index)) + self.lin_root(x)
         return out
-
-
-@converts(pyg.TAGConv)
-class TAGPGSO(_Normalised, pyg.TAGConv):
-    r""":math:`\sum_k \gamma(A, \mathcal{S})^k X W_k + b`."""
-
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``TAGConv``."""
-        out: Tensor = self.lins[0](one_set(x))
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-        for linear in self.lins[1:]:
-            x = self.gso(x, operator)
-            out = out + linear(x)
-        return out if self.bias is None else out + self.bias
-
-
-@converts(pyg.APPNP)
-class APPNPPGSO(_Normalised, pyg.APPNP):
-    r""":math:`H \leftarrow (1 - \alpha) \gamma(A, \mathcal{S}) H + \alpha X`, K times."""
-
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``APPNP``; its dropout acts on γ's entries, again at every hop."""
-        first = one_set(x)
-        if not self.training or self.dropout == 0:
-            operator = self.on(edge_index, edge_weight, x.size(-2))
-            for _ in range(self.K):
-                x = self.mix(self.gso(x, operator), first)
-            return x
-        edges = self.reading.edges(*self.directed(edge_index, edge_weight), x.size(-2))
-        on_edges: OnPattern = self.gso.on(edges, masked=False)  # type: ignore[assignment]
-        entries = on_edges.entries(torch.promote_types(x.dtype, torch.float32))
-        if self.explain:
-            mask = self.edge_mask().to(entries.dtype)
-            entries = entries * torch.cat([mask, mask.new_ones(edges.num_nodes)])
-        present = self.present(edges)
-        for _ in range(self.K):
-            dropped = functional.dropout(entries[present], self.dropout)
-            entries = entries.index_put((present,), dropped)
-            x = self.mix(EntryShift(edges, entries) @ x, first)
-        return x
-
-    def mix(self, x: Tensor, first: Tensor) -> Tensor:
-        """Teleport."""
-        out: Tensor = x * (1 - self.alpha) + self.alpha * first
-        return out
-
-    def present(self, edges: EdgeList) -> Tensor:  # (E + n,)
-        """The entries of PyG's own operator, in its order: both draw the same random numbers."""
-        row, col = edges.pattern.row, edges.pattern.col
-        on_diagonal = torch.arange(row.numel(), device=row.device) >= row.numel() - edges.num_nodes
-        if self.reading.loops == "fill":
-            return on_diagonal | (row != col)
-        return ~on_diagonal

@@ -91,7 +91,7 @@ class Reading:
         """The same as a prepared graph; the graph of the plain edges remembers it."""
         if isinstance(edge_index, Graph):
             plain = edge_index
-        elif isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
+        elif is_sparse(edge_index) and not isinstance(num_nodes, tuple):
             plain = as_graph(edge_index, edge_weight)
         else:
             edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
@@ -134,8 +134,8 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
         if isinstance(edge_index, Graph):
             return edge_index.edge_index, edge_index.edge_weight, False
         edge_index, edge_weight, _ = edges_of_data(edge_index)
-    if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
-        pairs, values, _ = edges_of_torch_sparse(edge_index)
+    if is_sparse(edge_index):
+        pairs, values, _ = edges_of_torch_sparse(edge_index, square=False)
         return pairs, values, True
     as_tensor = getattr(edge_index, "as_tensor", None)  # PyG's EdgeIndex
     if edge_weight is not None and edge_weight.dim() == 2:
@@ -143,3 +143,8 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
     if edge_weight is not None and not edge_weight.is_floating_point():
         edge_weight = edge_weight.to(weight_type())
     return edge_index if as_tensor is None else as_tensor(), edge_weight, False
+
+
+def is_sparse(edge_index: Any) -> bool:
+    """Whether it is a torch.sparse matrix."""
+    return isinstance(edge_index, Tensor) and edge_index.layout != torch.strided

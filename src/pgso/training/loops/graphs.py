@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from pgso.data.batch import Batch
 from pgso.models.gnn import GNN
-from pgso.scale import ranks
 from pgso.training.loops.loop import Run
 from pgso.training.prediction import graph_batches, predict_batches
 
@@ -16,20 +15,20 @@ class Graphs:
     """Graphs in an order that is drawn anew every epoch."""
 
     def __init__(self, run: Run) -> None:
-        self.task, self.criterion, self.device = run.task, run.criterion, run.device
+        self.task, self.criterion, self.place = run.task, run.criterion, run.place
         self.batch_size = run.spec.batch_size
         self.scored_batches = graph_batches(run.task, run.scored)
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         """One loss a batch."""
-        task = self.task
-        order = ranks.of_first(task.train[torch.randperm(task.train.numel())])
+        task, place = self.task, self.place
+        order = place.of_first(task.train[torch.randperm(task.train.numel())])
         for indices in order.split(self.batch_size):
-            shares = ranks.shares(indices)
+            shares = place.shares(indices)
             # Batch norm cannot take a single node; all processes skip the same batches.
             if min(int(task.nodes_per_graph[share].sum()) for share in shares) < 2:
                 continue
-            own = shares[ranks.rank()]
+            own = shares[place.rank]
             weight = own.numel() * len(shares) / indices.numel()
             yield weight * self._loss(task.batch(own), network), indices.numel()
 
@@ -41,9 +40,9 @@ class Graphs:
 
     def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
         """Batch by batch."""
-        return predict_batches(model, self.scored_batches, self.device)
+        return predict_batches(model, self.scored_batches, self.place.device)
 
     def _loss(self, batch: Batch, network: nn.Module) -> Tensor:
-        batch = batch.to(self.device)
+        batch = batch.to(self.place.device)
         out = network(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
         return self.criterion(out, batch.y)

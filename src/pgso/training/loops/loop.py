@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from pgso.data import Task
 from pgso.records import RunSpec
+from pgso.scale.place import Place
 from pgso.training.criterion import Criterion
 
 
@@ -18,7 +19,12 @@ class Run(NamedTuple):
     task: Task  # targets as they are learned
     criterion: Criterion
     scored: Tensor  # the items whose outputs an evaluation needs: indices of nodes, graphs or rows
-    device: torch.device
+    place: Place
+
+    @property
+    def device(self) -> torch.device:
+        """Where losses and outputs are computed."""
+        return self.place.device
 
 
 class Loop(Protocol):

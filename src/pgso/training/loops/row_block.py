@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from pgso.models.gnn import GNN
-from pgso.scale import ranks
 from pgso.scale.exchange import distribute
 from pgso.scale.feature_rows import FeatureRows
 from pgso.scale.partition import Partition
@@ -17,9 +16,10 @@ class RowBlock:
     """The whole graph, of which this process owns a block of rows."""
 
     def __init__(self, run: Run, model: GNN) -> None:
-        distribute(model)
+        self.place = run.place
+        distribute(model, run.place.num_ranks)
         task, self.criterion, self.scored = run.task, run.criterion, run.scored
-        part = Partition.of(task.graph, ranks.rank(), ranks.num_ranks())
+        part = Partition.of(task.graph, run.place.rank, run.place.num_ranks)
         own = torch.arange(part.start, part.start + part.num_own)
         self.part = part.to(run.device)
         self.x = FeatureRows(task.x)(own).to(run.device)
@@ -42,7 +42,7 @@ class RowBlock:
         """Every process computes its rows; all get all."""
         model.eval()
         with torch.no_grad():
-            out = ranks.gathered(model(self.x, self.part), self.part.sizes).cpu()
+            out = self.place.gathered(model(self.x, self.part), self.part.sizes).cpu()
         return out.index_select(0, self.scored)
 
     def _mean_loss(self, nodes: Tensor, count: int) -> Tensor:
@@ -50,4 +50,4 @@ class RowBlock:
         assert self.out is not None
         nodes = nodes.to(self.out.device)
         loss = self.criterion(self.out[nodes], self.y[nodes], reduction="sum")
-        return loss * (ranks.num_ranks() / count)
+        return loss * (self.place.num_ranks / count)

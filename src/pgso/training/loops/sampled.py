@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from pgso.errors import InputError
 from pgso.models.gnn import GNN
-from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer, ranks
+from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer
 from pgso.training.loops.loop import Run
 
 
@@ -17,7 +17,7 @@ class Sampled:
 
     def __init__(self, run: Run) -> None:
         spec, self.task, self.scored = run.spec, run.task, run.scored
-        self.criterion, self.device = run.criterion, run.device
+        self.criterion, self.place = run.criterion, run.place
         assert spec.sample is not None
         if len(spec.sample) != spec.num_layers:
             raise InputError(
@@ -26,7 +26,7 @@ class Sampled:
             )
         self.loader = NeighborLoader(
             self.task, spec.sample, spec.batch_size, spec.seed, None, True,
-            ranks.rank(), ranks.num_ranks(),
+            run.place.rank, run.place.num_ranks,
         )  # fmt: skip
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
@@ -38,17 +38,17 @@ class Sampled:
     def held_out_loss(self, model: GNN) -> Tensor:
         """The loss of as many validation nodes as a batch has."""
         val = self.task.val
-        count = max(2, self.loader.batch_size // ranks.num_ranks())
+        count = max(2, self.loader.batch_size // self.place.num_ranks)
         chosen = val[torch.randperm(val.numel())[:count]]
         rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
         return self._loss(model, self.loader.batch(chosen, rng))
 
     def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
         """Layer by layer; every process does a share of the nodes."""
-        out = predict_by_layer(model, self.task.x, self.task.graph, shared=True, device=self.device)
+        out = predict_by_layer(model, self.task.x, self.task.graph, place=self.place)
         return out.index_select(0, self.scored)
 
     def _loss(self, network: nn.Module, batch: SampledBatch) -> Tensor:
-        batch = batch.to(self.device)
+        batch = batch.to(self.place.device)
         out = network(batch.x, batch.graph)[: batch.num_seeds]
         return self.criterion(out, batch.y)

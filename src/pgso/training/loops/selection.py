@@ -3,7 +3,6 @@
 from typing import Any
 
 from pgso.errors import InputError
-from pgso.scale import ranks
 from pgso.training.loops.graphs import Graphs
 from pgso.training.loops.links import Links
 from pgso.training.loops.loop import Loop, Run
@@ -15,7 +14,7 @@ from pgso.training.loops.whole_graph import WholeGraph
 def loop_of(run: Run, model: Any) -> Loop:
     """What the spec, the kind of the task and the number of processes ask for."""
     if run.task.kind == "link":
-        if run.spec.sample or ranks.num_ranks() > 1:
+        if run.spec.sample or run.place.num_ranks > 1:
             raise InputError(
                 "links are learned on the whole graph in one process: leave out sample and torchrun"
             )
@@ -24,4 +23,4 @@ def loop_of(run: Run, model: Any) -> Loop:
         return Sampled(run)
     if run.task.kind == "graph":
         return Graphs(run)
-    return RowBlock(run, model) if ranks.num_ranks() > 1 else WholeGraph(run)
+    return RowBlock(run, model) if run.place.num_ranks > 1 else WholeGraph(run)

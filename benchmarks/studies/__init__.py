@@ -1,0 +1,1 @@
+"""How long the runs of the studies take."""

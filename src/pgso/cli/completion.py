@@ -1,0 +1,87 @@
+"""What the shell offers after TAB, without importing torch."""
+
+import os
+from collections.abc import Callable, Iterable
+from glob import escape, glob
+from typing import Literal, get_args, get_origin
+
+from pgso.gso.presets import PRESETS
+from pgso.records import RunSpec
+
+
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell offers after TAB; only for names that are known without importing torch."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def dataset_names(incomplete: str) -> list[str]:
+    """What the shell offers for a dataset: names, and folders of this place."""
+    from pgso.data import DATASETS
+
+    names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
+    found = names or completing(DATASETS)(incomplete)  # small letters will do
+    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+
+
+def experiment_names(incomplete: str) -> list[str]:
+    """What the shell offers for a study."""
+    from pgso.experiments import EXPERIMENTS
+
+    return completing(EXPERIMENTS)(incomplete)
+
+
+# Known without importing torch; a test holds them against the registries.
+CONV_NAMES = ("bank", "filter", "gat", "gcn", "gin", "sgc")
+BASE_NAMES = ("heat", "non-backtracking", "ppr", "undirected")
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words that a choice of a run may be.
+
+    Example:
+        >>> words_of("norm")
+        ('batch', 'layer')
+    """
+    hints = (
+        RunSpec.model_fields[name].annotation,
+        *get_args(RunSpec.model_fields[name].annotation),
+    )
+    return next((get_args(hint) for hint in hints if get_origin(hint) is Literal), ())
+
+
+def settings_of(incomplete: str) -> list[str]:
+    """What the shell offers after ``--set``: the names of choices, then the words of one."""
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return completing(f"{name}=" for name in RunSpec.model_fields)(incomplete)
+    words = words_of(name) if name in RunSpec.model_fields else ()
+    return [f"{name}={word}" for word in completing(words)(value)]
+
+
+def space_of(incomplete: str) -> list[str]:
+    """What the shell offers after ``--space``."""
+    return completing(f"{name}=[" for name in RunSpec.model_fields)(incomplete)
+
+
+def options_of(incomplete: str) -> list[str]:
+    """What the shell offers after ``--option``: those of the dataset that was typed before.
+
+    The words come from the shell's variables (bash's, and those of typer's scripts for others):
+    typer does not parse a line that ends in an option without a value.
+    """
+    from pgso.data import DATASETS
+    from pgso.data.dataset import Dataset
+    from pgso.data.own.folder import load_folder
+
+    variables = (os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"))
+    words = " ".join(variables).lower().split()
+    datasets = [DATASETS[word] for word in words[1:] if word in DATASETS]
+    entry = datasets[0] if datasets else Dataset("", load_folder)
+    return completing(f"{name}=" for name in entry.options)(incomplete)
+
+
+def terms_of(incomplete: str) -> list[str]:
+    """What the shell offers for the last of several terms."""
+    before, comma, last = incomplete.rpartition(",")
+    terms = ["self", *(f"{name}{side}" for name in PRESETS for side in ("", "@in", "@out"))]
+    return [f"{before}{comma}{term}" for term in completing(terms)(last)]

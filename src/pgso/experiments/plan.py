@@ -1,0 +1,177 @@
+"""How long studies take: their runs, each with the seconds that such a run took before."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from pgso.experiments.study import EXPERIMENTS, Size, whole
+from pgso.records import RunRecord, RunSpec
+from pgso.records.ledger import read_ledger
+from pgso.records.numerics import NUMERICS
+from pgso.report.grid import table
+
+# What the paper claims and is cheap, its two tables, then what goes beyond it. Others come last.
+ORDER = (
+    "operators",
+    "spectral_support",
+    "initialisations",
+    "convergence",
+    "sbm_sparsity",
+    "node_classification",
+    "graph_classification",
+    "recipes",
+    "structure",
+    "atlas",
+    "extensions",
+    "objectives",
+)
+SHORT_EPOCHS = 10  # of a run that is only timed
+
+
+def by_importance() -> list[str]:
+    """The names of all studies, the most important ones first."""
+    return [*ORDER, *(name for name in EXPERIMENTS if name not in ORDER)]
+
+
+class Timing(NamedTuple):
+    """A run that was timed."""
+
+    spec: RunSpec
+    seconds: float
+    numerics: int = NUMERICS
+
+
+class Timings:
+    """Estimates the seconds of a run from runs like it.
+
+    Best are runs that differ in nothing but the seed, then those of the same dataset, conv and
+    operator, then any of the same dataset. The time grows with the epochs, and with layers x width
+    where these differ. Of several revisions of the numerics the newest one counts.
+
+    Example:
+        >>> spec = RunSpec(dataset="karate", epochs=100)
+        >>> timings = Timings([Timing(spec, 2.0)])
+        >>> timings.seconds(spec.but(seed=3)), timings.seconds(spec.but(epochs=50))
+        (2.0, 1.0)
+        >>> timings.seconds(RunSpec(dataset="Cora")) is None
+        True
+    """
+
+    def __init__(self, timings: Iterable[Timing] = ()) -> None:
+        self._by_likeness: dict[tuple[str, ...], list[Timing]] = {}
+        for timing in timings:
+            self.add(timing)
+
+    def add(self, timing: Timing) -> None:
+        """Remember a run."""
+        for likeness in _likenesses(timing.spec):
+            self._by_likeness.setdefault(likeness, []).append(timing)
+
+    def seconds(self, spec: RunSpec) -> float | None:
+        """The estimate for one run, None without a timed run on the same dataset."""
+        for likeness in _likenesses(spec):
+            if alike := self._by_likeness.get(likeness):
+                newest = max(timing.numerics for timing in alike)
+                return median(
+                    timing.seconds * _work(spec) / _work(timing.spec)
+                    for timing in alike
+                    if timing.numerics == newest
+                )
+        return None
+
+    def is_current(self, spec: RunSpec) -> bool:
+        """Whether a run of the same dataset, conv and operator was timed with today's code."""
+        alike = self._by_likeness.get(_likenesses(spec)[1], [])
+        return any(timing.numerics == NUMERICS for timing in alike)
+
+    def hours(self, specs: Iterable[RunSpec]) -> float | None:
+        """The sum over runs; None if one of them has no estimate."""
+        seconds = [self.seconds(spec) for spec in specs]
+        known = [value for value in seconds if value is not None]
+        return None if len(known) < len(seconds) else sum(known) / 3600
+
+
+def timings_of(results: Path) -> Timings:
+    """What all ledgers know, of any revision: ``results/STUDY/records*.jsonl``."""
+    ledgers = sorted(results.glob("*/records*.jsonl"))
+    return Timings(
+        Timing(record.spec, record.timing["seconds"], record.numerics)
+        for ledger in ledgers
+        for record in read_ledger(ledger).values()
+        if "seconds" in record.timing
+    )
+
+
+def untimed_kinds(timings: Timings, seconds: float = 20.0) -> list[RunSpec]:
+    """One short run for every kind of run in the studies that today's code was not timed with.
+
+    The shortest come first.
+
+    Args:
+        timings: What was timed.
+        seconds: How long a short run may take, as far as older runs tell.
+    """
+    kinds: dict[tuple[str, ...], RunSpec] = {}
+    for name in by_importance():
+        for spec in whole(EXPERIMENTS[name], Size.FULL):
+            kind = _likenesses(spec)[1]
+            if kind in kinds or timings.is_current(spec):
+                continue
+            guess = (timings.seconds(spec) or 0.0) / spec.epochs  # of an epoch
+            most = spec.epochs if guess == 0 else max(1, int(seconds / guess))
+            kinds[kind] = spec.but(epochs=min(spec.epochs, SHORT_EPOCHS, most))
+    return sorted(kinds.values(), key=lambda spec: timings.seconds(spec) or 0.0)
+
+
+def plan_table(results: Path, workers: int = 2) -> str:
+    """A row a study, in the order of importance: its runs, how many are done, and its hours."""
+    timings, rows, totals = timings_of(results), [], [0, 0]
+    hours: list[float | None] = []
+    for name in by_importance():
+        study = EXPERIMENTS[name]
+        current = [r for r in _records(results, name) if r.is_current]
+        done = {record.spec.key: record for record in current}
+        specs = whole(study, Size.FULL, done)
+        missing = [spec for spec in specs if spec.key not in done]
+        datasets = list(dict.fromkeys(spec.dataset for spec in specs))
+        hours.append(timings.hours(missing))
+        totals = [totals[0] + len(specs), totals[1] + len(missing)]
+        rows.append(
+            [
+                f"`pgso run {name}`",
+                study.paper,
+                f"{len(datasets)}",
+                f"{len(specs):,}",
+                f"{len(missing):,}",
+                _written(hours[-1]),
+            ]
+        )
+    total = sum(value for value in hours if value is not None)
+    rows.append(["`pgso run all`", "", "", f"{totals[0]:,}", f"{totals[1]:,}", f"{total:.1f}"])
+    header = ["command", "what it shows", "datasets", "runs", "to do", "hours of one core"]
+    return (
+        f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours. "
+        f"*To do*: runs without a record of today's numerics (revision {NUMERICS}). The hours are "
+        "estimates: how long a run of the same dataset, conv and operator took before, whatever "
+        "else ran beside it, times the number of runs."
+    )
+
+
+def _records(results: Path, name: str) -> Sequence[RunRecord]:
+    return list(read_ledger(results / name / "records.jsonl").values())
+
+
+def _written(hours: float | None) -> str:
+    return "not timed yet" if hours is None else f"{hours:.1f}"
+
+
+def _likenesses(spec: RunSpec) -> tuple[tuple[str, ...], ...]:
+    """What two runs may have in common, from all but the seed to the dataset alone."""
+    same = spec.model_copy(update={"seed": 0}).key
+    return (same,), (spec.dataset, spec.conv, str(spec.operator)), (spec.dataset,)
+
+
+def _work(spec: RunSpec) -> float:
+    """What the time of a run grows with, up to a factor: half of a step does not see the width."""
+    return spec.epochs * spec.num_layers * (32 + spec.hidden_channels)

@@ -1,0 +1,98 @@
+"""Operators whose matrix has entries where A + I has, and the one that is given by them."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pgso.errors import InputError
+from pgso.graph import EdgeList, Graph, turn, weighted_product
+from pgso.graph.graph import sparse_matrix
+from pgso.gso.operator import ShiftOperator
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+class OnPattern(ShiftOperator):
+    """An operator whose matrix has entries where A + I has (or A, between two sets of nodes)."""
+
+    graph: Graph | EdgeList
+
+    @abstractmethod
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,)
+        """The matrix's values on ``graph.pattern``; differentiable. By default in A's type."""
+
+    def _dtype(self, dtype: torch.dtype | None) -> torch.dtype:
+        return self.graph.dtype if dtype is None else dtype
+
+    def to_torch_sparse(self) -> Tensor:
+        """The matrix as a torch.sparse COO tensor, differentiable in S."""
+        pattern = self._graph().pattern
+        index = torch.stack([pattern.row, pattern.col]).long()
+        return sparse_matrix(index, self.entries(), self.shape)
+
+    def to_scipy(self) -> "scipy.sparse.csr_array":
+        """The matrix for scipy, over the graph's own index arrays: only its entries are new."""
+        from scipy.sparse import csr_array
+
+        pattern = self._graph().pattern
+        assert pattern.rowptr is not None
+        arrays = (self.entries(torch.float64).detach(), pattern.col, pattern.rowptr)
+        return csr_array(tuple(part.numpy(force=True) for part in arrays), shape=self.shape)
+
+    def to_dense(self) -> Tensor:
+        """The matrix, differentiable in S: O(n²) memory."""
+        entries, pattern = self.entries(), self.graph.pattern
+        place = pattern.row.long() * self.shape[1] + pattern.col
+        rest = entries.shape[1:]
+        dense = entries.new_zeros(self.shape[0] * self.shape[1], *rest).index_add(0, place, entries)
+        return dense.view(*self.shape, *rest)
+
+    def diagonal(self) -> Tensor:
+        """The diagonal entries."""
+        pattern = self._graph().pattern
+        if not pattern.is_square:
+            raise InputError(f"a rectangle of shape {self.shape} has no diagonal")
+        return self.entries()[pattern.diagonal]
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the matrix is its own transpose, up to rounding."""
+        if not isinstance(self.graph, Graph) or not self.graph.is_undirected:
+            return False
+        entries, graph = self.entries().detach(), self.graph
+        tolerance = 8 * torch.finfo(entries.dtype).eps
+        return torch.allclose(entries, turn(entries, graph), rtol=tolerance, atol=0.0)
+
+    def _graph(self) -> Graph:
+        if not isinstance(self.graph, Graph):
+            raise InputError("this needs a prepared graph: make it with Graph.from_edge_index")
+        return self.graph
+
+
+class EntryShift(OnPattern):
+    """The matrix with these entries on a graph's pattern; each of them may learn.
+
+    Explainers' masks, learned edge weights and traced edge lists make one. Its gradients cost a
+    dot product per edge.
+    """
+
+    def __init__(self, graph: Graph | EdgeList, entries: Tensor) -> None:
+        self._set(graph=graph, shape=graph.shape, device=graph.device, _values=entries)
+
+    _values: Tensor
+
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The values as given."""
+        return self._values.to(self._dtype(dtype))
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return weighted_product(self.graph, self._values.to(x.dtype), x)
+
+    @property
+    def T(self) -> "EntryShift":
+        """The transpose."""
+        graph = self._graph()
+        return EntryShift(graph.T, turn(self._values, graph))

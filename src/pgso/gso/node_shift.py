@@ -1,0 +1,227 @@
+"""γ(A, S) for one S, or for an S per node."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
+from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.formula import Factors
+from pgso.gso.gradients import Held, entries_of, propagated
+from pgso.gso.operator import ShiftOperator, flatten, unflatten
+
+MOST_OWN = 2.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
+MOST_OF_ONE = 64.0  # the same for a single node
+
+
+class NodeShift(OnPattern):
+    """γ(A, S) for one S, or for an S per node: A between two diagonals, plus a diagonal.
+
+    Args:
+        graph: The graph.
+        tables: α, m2, l, r and a in double precision, one value per node; with ``index``, one per
+            class of nodes.
+        index: The class of each node, if the tables are by class.
+        S: Where the tables come from, if one S is the same for all nodes.
+        fixed: Whether S never learns: then no digits of its gradient can be lost.
+    """
+
+    tables: Factors
+    index: Tensor | None
+    S: Tensor | None
+    fixed: bool
+
+    def __init__(
+        self,
+        graph: Graph | EdgeList,
+        tables: Factors,
+        index: Tensor | None = None,
+        S: Tensor | None = None,
+        fixed: bool = False,
+    ) -> None:
+        self._set(graph=graph, shape=graph.shape, device=graph.device)
+        self._set(tables=tables, index=index, S=S, fixed=fixed)
+
+    def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
+        """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
+        dtype = torch.promote_types(dtype, torch.float32)
+        return self._once(
+            f"_factors_{dtype}",
+            lambda: Factors(*(self._spread(part, dtype) for part in self.tables)),
+        )
+
+    def _spread(self, values: Tensor, dtype: torch.dtype) -> Tensor:
+        """The values of each node, from those of its class."""
+        if self.index is not None and values.dim() == 1:
+            values = values.index_select(0, self.index)
+        return values.to(dtype)
+
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:
+        """γ's values on the pattern."""
+        return entries_of(self.graph, *self._vectors(torch.float64)).to(self._dtype(dtype))
+
+    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
+        """The vectors of P in :mod:`pgso.gso.gradients`."""
+
+        def make() -> tuple[Tensor | None, Tensor, Tensor]:
+            tables = self.tables
+            own = None if self.graph.is_bipartite else self._spread(tables.own, dtype)
+            return own, self._spread(tables.outer, dtype), self._spread(tables.right, dtype)
+
+        dtype = torch.promote_types(dtype, torch.float32)
+        return self._once(f"_vectors_{dtype}", make)
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        graph = self.graph
+        if not isinstance(graph, Graph) or _learns(graph.weight):
+            entries = entries_of(graph, *self._vectors(x.dtype))
+            return weighted_product(graph, entries.to(x.dtype), x)
+        own, left, right = self._vectors(x.dtype)
+        if not self.fixed and not self.mixes(x.dtype):
+            return self._apart(x, x, own)
+        return propagated(x, own, left, right, self._held(x.dtype), graph)
+
+    def _apart(self, source: Tensor, target: Tensor | None, own: Tensor | None) -> Tensor:
+        """Own ∘ target + m2 l ∘ A (r ∘ source), each part by itself."""
+        graph, dtype = self.graph, source.dtype
+        by_node = self.factors(dtype)
+        if isinstance(graph, Graph) and not _learns(graph.weight):
+            out = propagated(source, None, by_node.left, by_node.right, None, graph)
+        else:
+            entries = entries_of(graph, None, by_node.left, by_node.right)
+            out = weighted_product(graph, entries.to(dtype), source)
+        out = _column(by_node.m2).to(dtype) * out
+        if own is None or target is None:
+            return out
+        return out + _column(own).to(dtype) * target
+
+    def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
+        """(m1 D^e1 + m3) x_target + m2 D^e2 A_a D^e3 x_source, where the target may be None."""
+        rows, columns = self.shape
+        self._check(source, columns)
+        if target is not None:
+            self._check(target, rows)
+        if target is source:
+            return self.times(source)
+        by_node, flat = self.factors(source.dtype), flatten(source)
+        beside = None if target is None else flatten(target)
+        out = self._apart(flat, beside, by_node.alpha)
+        if not self.graph.is_bipartite:  # A_a = A + aI
+            loops = by_node.own - by_node.alpha
+            out = out + _column(loops).to(out.dtype) * flat
+        return unflatten(out, source)
+
+    def mixes(self, dtype: torch.dtype) -> bool:
+        """Whether γ x may be one sum: what a node keeps must not drown what it gets.
+
+        Gradients are then differences that keep their digits (:mod:`pgso.gso.gradients`). Traced
+        programs and other devices than the CPU do not look at the numbers, and take the safe way.
+        """
+        if dtype not in (torch.float32, torch.float64) or self.device.type != "cpu":
+            return False
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return False
+        if self.graph.is_bipartite:
+            return True
+        return self._once("_mixes", self._compare)
+
+    @np.errstate(all="ignore")  # of a run that diverges
+    def _compare(self) -> bool:
+        tables = [part.detach().numpy() for part in self.tables]
+        return bool(keeps_digits(tables, self._graph(), self.index is not None))
+
+    def _held(self, dtype: torch.dtype) -> Held | None:
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return None
+
+        def make() -> Held:
+            with for_any_mode():
+                return Held(self._graph(), *self._vectors(dtype))
+
+        return self._once(f"_held_{torch.promote_types(dtype, torch.float32)}", make)
+
+    @property
+    def T(self) -> "ShiftOperator":
+        """γᵀ, on the reversed graph: l and r change sides."""
+        by_node = self.factors()
+        graph = self._graph()
+        if graph.is_bipartite or by_node.m2.dim():
+            return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
+        swapped = by_node._replace(left=by_node.right, right=by_node.left)
+        return NodeShift(graph.T, swapped, fixed=self.fixed)
+
+    @property
+    def is_certifiable(self) -> bool:
+        """Whether A is symmetric, and m2 has one sign wherever nodes are joined."""
+        graph = self.graph
+        if not isinstance(graph, Graph) or not graph.is_undirected:
+            return False
+        m2 = self.tables.m2
+        if m2.dim() == 0:
+            return True
+        signs = m2.detach().sign()
+        row, col = graph.pattern.row, graph.pattern.col
+        opposed = signs.index_select(0, row) * signs.index_select(0, col) < 0
+        return not bool((opposed & (graph.entries != 0)).any())
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether A is symmetric and e2 = e3."""
+        graph = self.graph
+        undirected = isinstance(graph, Graph) and graph.is_undirected
+        if undirected and self.S is not None and bool(self.S[4] == self.S[5]):
+            return True
+        return super().is_symmetric
+
+    def __repr__(self) -> str:
+        if self.S is None:
+            return super().__repr__()
+        S = ", ".join(f"{value:.4g}" for value in self.S.tolist())
+        return f"ShiftOperator(S=({S}), {self.graph})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("graph", "shape", "device", "tables", "index", "S", "fixed")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+
+
+def keeps_digits(
+    tables: Sequence[Any],  # α, m2, l, r and a: arrays (..., n), or (..., 1) where nodes are alike
+    graph: Graph,
+    by_class: bool,  # whether the tables have one value per degree that occurs
+) -> Any:  # (...) of booleans
+    """Whether what nodes keep of themselves does not drown what they get from others.
+
+    In numpy, whose small operations take a third of torch's time.
+    """
+    alpha, m2, left, right, a = tables
+    received, sent, number, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
+    if by_class:  # all nodes of a degree at once
+        assert graph.degree_classes is not None
+        received, _, number = graph.degree_classes
+        sent = received * number
+    elif graph.loops is not None:
+        loops = np.abs(graph.loops.detach().numpy())
+    got, given = received.detach().numpy(), sent.detach().numpy()
+    typical = (right @ given)[..., None] / max(given.sum(), 1e-300)
+    outer = m2 * left
+    rest = np.abs(outer) * (got * typical + loops * right)
+    # Nodes without edges or without a power have no gradient to lose.
+    own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
+    usable = (own <= MOST_OF_ONE * rest).all(-1) & (np.broadcast_to(m2, left.shape) != 0).all(-1)
+    if number is not None:
+        own, rest = own * number.numpy(), rest * number.numpy()
+    return usable & (own.sum(-1) <= MOST_OWN * rest.sum(-1))
+
+
+def _learns(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _column(values: Tensor) -> Tensor:
+    return values.unsqueeze(1) if values.dim() == 1 else values

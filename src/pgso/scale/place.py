@@ -1,0 +1,137 @@
+"""Where a run computes: one value, decided at the command and handed down."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from pgso.errors import InputError
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A device, which of how many processes this is, and how many threads it may take.
+
+    Only :func:`pgso.scale.ranks.joined` makes one of several processes. Nothing else asks torch's
+    process group who it is. Alone, nothing is exchanged.
+
+    Example:
+        >>> alone = Place()
+        >>> alone.device, alone.is_first, alone.total(2.5)
+        (device(type='cpu'), True, 2.5)
+    """
+
+    device: torch.device = CPU
+    rank: int = 0
+    num_ranks: int = 1
+    threads: int = field(default_factory=torch.get_num_threads)  # of a step that is long enough
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and messages."""
+        return self.rank == 0
+
+    def data_parallel(self, model: nn.Module) -> nn.Module:
+        """The model with gradients averaged over all processes; alone, the model itself."""
+        learns = any(parameter.requires_grad for parameter in model.parameters())
+        return DistributedDataParallel(model) if self.num_ranks > 1 and learns else model
+
+    def shares(self, indices: Tensor) -> list[Tensor]:
+        """What each process takes of a batch."""
+        return [indices[rank :: self.num_ranks] for rank in range(self.num_ranks)]
+
+    def of_first(self, values: Tensor) -> Tensor:
+        """The values of the first process, in every process."""
+        if self.num_ranks > 1:
+            values = values.to(self.device)
+            dist.broadcast(values, src=0)
+        return values.cpu()
+
+    def text_of_first(self, text: str | None) -> str | None:
+        """The text of the first process, in every process."""
+        if self.num_ranks == 1:
+            return text
+        texts = [text]
+        dist.broadcast_object_list(texts, src=0, device=self.device)
+        return texts[0]
+
+    def average(self, tensors: Iterable[Tensor | None]) -> None:
+        """Replace tensors by their mean over all processes, in one exchange."""
+        present = [tensor for tensor in tensors if tensor is not None]
+        if self.num_ranks == 1 or not present:
+            return
+        flat = torch.cat([tensor.flatten() for tensor in present])
+        dist.all_reduce(flat)
+        flat /= self.num_ranks
+        parts = flat.split([tensor.numel() for tensor in present])
+        for tensor, mean in zip(present, parts, strict=True):
+            tensor.copy_(mean.view_as(tensor))
+
+    def total(self, value: float) -> float:
+        """The sum of a number over all processes."""
+        if self.num_ranks == 1:
+            return value
+        number = torch.tensor(value, dtype=torch.float64, device=self.device)
+        dist.all_reduce(number)
+        return number.item()
+
+    def gathered(
+        self,
+        rows: Tensor,  # (n_r, F) this process's
+        sizes: Sequence[int],  # n_r of every process
+    ) -> Tensor:  # (sum of n_r, F)
+        """The rows of all processes, in their order, in every process."""
+        blocks = [
+            rows.contiguous() if rank == self.rank else rows.new_empty(size, *rows.shape[1:])
+            for rank, size in enumerate(sizes)
+        ]
+        for rank, block in enumerate(blocks):
+            if self.num_ranks > 1:
+                dist.broadcast(block, src=rank)
+        return torch.cat(blocks)
+
+
+Where = str | torch.device | Place | None
+
+
+def place_of(where: Where = None) -> Place:
+    """The place of a device's name; a place is taken as it is.
+
+    Example:
+        >>> place_of("cpu").device
+        device(type='cpu')
+    """
+    return where if isinstance(where, Place) else Place(device_of(where))
+
+
+def device_of(name: str | torch.device | None = None) -> torch.device:
+    """The device of a name.
+
+    Args:
+        name: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU if there is one. None is
+            ``"auto"``.
+
+    Example:
+        >>> device_of("cpu")
+        device(type='cpu')
+    """
+    if name is None or str(name) == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(
+            f"no device is called {str(name)!r}; choose cpu, cuda, cuda:1, ... or auto"
+        ) from None
+    if device.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if (device.index or 0) >= count:
+            raise InputError(f"there is no {device}: torch sees {count} GPUs here; choose cpu")
+    elif device.type != "cpu":
+        raise InputError(f"runs compute on cpu or cuda, not on {device.type}")
+    return device

@@ -1,0 +1,1 @@
+"""Replicas in lockstep: runs of one architecture on one graph, trained together."""

@@ -1,0 +1,120 @@
+"""From specs of one architecture to their records, trained together where that is possible."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from pgso.data import Task
+from pgso.data.load import task_of
+from pgso.graph import Graph
+from pgso.models.stacked import can_stack
+from pgso.records import RunRecord, RunSpec
+from pgso.scale.place import place_of
+from pgso.training.fit import ONE_AT_A_TIME, Start, prepared, record_of, state_of
+from pgso.training.lockstep.group import Group
+from pgso.training.lockstep.memory import replica_bytes
+from pgso.training.session import Session
+from pgso.training.threads import one_thread, wants_threads
+
+MEBIBYTE = 2**20
+
+
+class Member(NamedTuple):
+    """A run to be trained with others."""
+
+    spec: RunSpec
+    task: Task
+
+
+def run_together(
+    specs: Sequence[RunSpec],
+    root: str | Path | None,
+    memory: int,  # MiB
+    device: str | None = None,
+) -> Iterator[RunRecord]:
+    """The records of those specs that could be trained together, as each group ends.
+
+    The others are left to the caller: other graphs, tasks that are not about nodes, and runs that
+    diverged, of which the caller makes the record that they have alone.
+    """
+    place = place_of(device)
+    if place.device.type != "cpu" or place.num_ranks > 1:
+        return
+    state = state_of(specs[0].dataset)
+    with ONE_AT_A_TIME, one_thread():
+        members = [Member(spec, prepared(spec, task_of(spec, root))) for spec in specs]
+    for group in _on_one_graph(members):
+        size = memory * MEBIBYTE // replica_bytes(*group[0])
+        for start in range(0, len(group), max(size, 1)):
+            part = group[start : start + size]
+            if len(part) > 1:
+                for record in _records(part):
+                    yield record.model_copy(update={"data": state})
+
+
+def _on_one_graph(members: Sequence[Member]) -> list[list[Member]]:
+    """Members by their graph, of which they then share one copy."""
+    groups: list[list[Member]] = []
+    for member in members:
+        spec, task = member
+        if task.kind != "node" or task.relations is not None or task.categories is not None:
+            continue
+        if wants_threads(task):  # a step of such a graph is long enough
+            continue
+        for group in groups:
+            first = group[0].task
+            if _are_alike(first, task):
+                same = first.x.layout != torch.strided or torch.equal(first.x, task.x)
+                x = first.x if same else task.x
+                group.append(Member(spec, replace(task, graph=first.graph, x=x)))
+                break
+        else:
+            groups.append([member])
+    return groups
+
+
+def _are_alike(first: Task, other: Task) -> bool:
+    """Whether two tasks have one graph, and features that can be stacked."""
+    if first.x.layout != other.x.layout or first.x.shape != other.x.shape:
+        return False
+    if first.x.layout != torch.strided and not _equal_csr(first.x, other.x):
+        return False
+    return first.num_outputs == other.num_outputs and _are_equal(first.graph, other.graph)
+
+
+def _are_equal(first: Graph, other: Graph) -> bool:
+    if (first.weight is None) != (other.weight is None) or first.shape != other.shape:
+        return False
+    parts = [(first.pattern.row, other.pattern.row), (first.pattern.col, other.pattern.col)]
+    return all(torch.equal(*pair) for pair in [*parts, (first.entries, other.entries)])
+
+
+def _equal_csr(first: torch.Tensor, other: torch.Tensor) -> bool:
+    pairs = (
+        (first.crow_indices(), other.crow_indices()),
+        (first.col_indices(), other.col_indices()),
+        (first.values(), other.values()),
+    )
+    return all(torch.equal(*pair) for pair in pairs)
+
+
+def _records(members: Sequence[Member]) -> list[RunRecord]:
+    """Train these to the end; those that diverge have no record here."""
+    started = time.perf_counter()
+    with ONE_AT_A_TIME, one_thread(), torch.random.fork_rng(devices=[]):
+        sessions, generators = [], []
+        for spec, task in members:
+            sessions.append(Session(spec, task, "cpu"))
+            generators.append(torch.Generator().set_state(torch.get_rng_state()))
+        if not can_stack(sessions[0].model):
+            return []
+        starts = {session: Start.of(session) for session in sessions}
+        group = Group(sessions, generators)
+        while group.epoch < members[0].spec.epochs and group.running:
+            group.run_epoch()
+    seconds = (time.perf_counter() - started) / len(members)
+    return [record_of(session, starts[session], seconds) for session in group.running]

@@ -1,0 +1,168 @@
+"""A PyG model of the user's, called as our training loops call a network."""
+
+import inspect
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import HeteroData
+
+from pgso.data import Task
+from pgso.data.hetero import target_type
+from pgso.errors import InputError
+from pgso.graph import Graph, Relations
+
+WEIGHTS = ("edge_weight", "edge_attr")  # how models call the weights of edges
+
+
+class OwnModel(nn.Module):
+    """A model that takes ``(x, edge_index)`` and by name what else the data have, and ``batch``.
+
+    Args:
+        model: The user's; its ``forward`` says which of these it takes.
+        task: What it is trained on.
+        data: PyG's ``Data`` or ``HeteroData`` that the task was made of. A node model is called
+            with it, edges in their order: ``model(x, edge_index)``, ``model(x_dict,
+            edge_index_dict)`` or, if that is its only argument, ``model(data)``.
+        weighted: Whether the data have weights on edges. If not, a weight of the task's graph is
+            how often an edge was given, and the model gets it so often.
+    """
+
+    def __init__(
+        self, model: nn.Module, task: Task, data: Any = None, weighted: bool = True
+    ) -> None:
+        super().__init__()
+        self.model, self.task, self.weighted = model, task, weighted
+        self.names = _argument_names(model)
+        self.fixed: tuple[list[Any], dict[str, Any]] | None = None
+        self.target: str | None = None
+        if isinstance(data, HeteroData) and task.kind == "node":
+            self.target = target_type(data, None)
+            self.fixed = self._typed_inputs(data)
+        elif data is not None and task.kind == "node":
+            known = {name: data[name] for name in (*WEIGHTS, *self.names) if name in data}
+            known.setdefault("edge_attr", known.get("edge_weight"))
+            self.fixed = self._inputs(data.x, data.edge_index, known)
+            if self.names == {"data"}:
+                self.fixed = [data], {}
+        if task.kind == "graph" and "batch" not in self.names:
+            raise InputError(
+                f"{type(model).__name__}.forward needs an argument batch, the graph of each node, "
+                "to answer for graphs: forward(x, edge_index, batch)"
+            )
+
+    def forward(
+        self,
+        x: Tensor,
+        graph: Graph | Relations,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,  # (n,) the graph of each node
+        num_graphs: int | None = None,
+    ) -> Tensor:  # (n, outputs) or (num_graphs, outputs)
+        """The model's answers, checked."""
+        del edge_weight  # the graph has it
+        if self.fixed is not None:
+            positions, named = self.fixed
+        else:
+            graph = graph.union if isinstance(graph, Relations) else graph
+            edges, weight = self._edges(graph)
+            positions, named = self._inputs(x, edges, {"edge_weight": weight, "edge_attr": weight})
+        if batch is not None:
+            named = {**named, "batch": batch}
+        out = self._call(positions, named)
+        if isinstance(out, dict) and self.target is not None:
+            out = out.get(self.target)
+        rows = self._rows(x, num_graphs)
+        return self._checked(out, rows)
+
+    def _call(self, positions: list[Any], named: dict[str, Any]) -> Any:
+        if self.target is None:
+            return self.model(*positions, **named)
+        try:
+            return self.model(*positions, **named)
+        except (TypeError, AttributeError) as error:
+            raise InputError(
+                f"{type(self.model).__name__} does not take (x_dict, edge_index_dict): {error}; "
+                "make it a model of several types with torch_geometric.nn.to_hetero"
+            ) from error
+
+    def _edges(self, graph: Graph) -> tuple[Tensor, Tensor | None]:
+        """Edges and weights as PyG has them, made once a graph."""
+
+        def make() -> tuple[Tensor, Tensor | None]:
+            edges, weight = graph.edge_index, graph.edge_weight
+            if weight is None or self.weighted:
+                return edges, weight
+            return edges.repeat_interleave(weight.round().long(), dim=1), None
+
+        return graph.memo(("as PyG has it", self.weighted), make)
+
+    def _rows(self, x: Tensor, num_graphs: int | None) -> int:
+        if num_graphs is not None:
+            return num_graphs
+        if self.target is not None and self.fixed is not None:
+            return self.num_targets
+        return x.size(0)
+
+    def _checked(self, out: Any, rows: int) -> Tensor:
+        columns = self.task.num_outputs
+        if isinstance(out, Tensor) and self.task.kind == "link" and out.dim() == 2:
+            return out  # embeddings of any width
+        if isinstance(out, Tensor) and columns == 1 and out.shape == (rows,):
+            return out.unsqueeze(1)
+        if not isinstance(out, Tensor) or tuple(out.shape) != (rows, columns):
+            shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+            what = "class" if self.task.classes else "target"
+            if self.task.kind == "link":
+                raise InputError(f"the model must return an embedding per node, got {shape}")
+            raise InputError(
+                f"the model must return numbers of shape {(rows, columns)}, one for each {what}, "
+                f"got {shape}"
+            )
+        return out
+
+    def _inputs(
+        self, x: Any, edges: Any, named: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """What the model takes of these; refuse weights that it would leave out."""
+        if x is None:
+            x = self.task.x
+        if isinstance(x, Tensor) and x.layout != torch.strided:
+            x = x.to_dense()
+        weight = named.get("edge_weight")
+        taken = {
+            name: value
+            for name, value in named.items()
+            if name in self.names and name not in ("x", "edge_index") and value is not None
+        }
+        if "edge_weight" in taken and taken.get("edge_attr") is weight:
+            del taken["edge_attr"]  # one place is enough
+        if weight is not None and not any(name in taken for name in (*WEIGHTS, "data")):
+            raise InputError(
+                f"the edges have weights, and {type(self.model).__name__}.forward takes none; give "
+                "it an argument edge_weight, or leave the weights out of the data"
+            )
+        return [x, edges], taken
+
+    def _typed_inputs(self, data: HeteroData) -> tuple[list[Any], dict[str, Any]]:
+        assert self.target is not None
+        self.num_targets = int(data[self.target].num_nodes or 0)
+        missing = [name for name in data.node_types if getattr(data[name], "x", None) is None]
+        if missing:
+            raise InputError(
+                f"nodes of type {missing[0]!r} have no features x; give them some, such as ones"
+            )
+        positions: list[Any] = [data.x_dict, data.edge_index_dict]
+        named = {}
+        for name in ("edge_weight", "edge_attr"):
+            if f"{name}_dict" in self.names:
+                named[f"{name}_dict"] = data.collect(name)
+        return positions, named
+
+
+def _argument_names(model: nn.Module) -> set[str]:
+    """The arguments of ``forward``; PyG's Sequential keeps them in its signature."""
+    signature = getattr(model, "signature", None)  # of pyg.Sequential
+    if hasattr(signature, "param_dict"):
+        return set(signature.param_dict)  # type: ignore[union-attr]
+    return set(inspect.signature(model.forward).parameters)

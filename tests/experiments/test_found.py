@@ -1,0 +1,69 @@
+"""The numbers of docs/what_we_found.md come from ledgers, and say so where there are none."""
+
+from pathlib import Path
+
+from pgso.experiments import found
+from pgso.records import RunRecord, RunSpec
+from pgso.records.ledger import write_ledger
+from pgso.report.readme import filled
+
+ROOT = Path(__file__).parents[2]
+POINTS = (1.0, 1.2, 0.8, 1.1)
+
+
+def runs(operator: str, shift: float, **choices) -> list[RunRecord]:
+    """Four seeds, better than 50 % by so many points on test, and by 1 more on validation."""
+    return [
+        RunRecord(
+            spec=RunSpec(dataset="Cora", operator=operator, seed=seed, **choices),
+            test=0.5 + shift * points / 100,
+            val=0.5 + abs(shift) * points / 100,
+            curves={"loss": [1.0, 0.5 - shift / 100 if operator == "fixed" else 0.4]},
+        )
+        for seed, points in enumerate(POINTS)
+    ]
+
+
+def test_without_records_nothing_is_claimed(tmp_path: Path):
+    rows = [line for line in found.verdicts(tmp_path).splitlines() if line.startswith("| ")][1:]
+    theorems, *others = rows
+    assert "holds" in theorems
+    assert others
+    assert all("not run yet" in row for row in others)
+    assert "not run yet" in found.reasons(tmp_path)
+    assert "not run yet" in found.instead(tmp_path)
+
+
+def test_a_gain_on_validation_that_test_turns_round_is_told(tmp_path: Path):
+    ledger = tmp_path / "node_classification" / "records.jsonl"
+    write_ledger(ledger, [*runs("fixed", 0.0), *runs("pgso", -2.0)])
+    table = found.verdicts(tmp_path)
+    assert "1 models; validation: 1 better, 0 worse; test: 0 better, 1 worse" in table
+    assert "1 of 1 models are worse on test" in table
+    reasons = found.reasons(tmp_path)
+    assert "fits its training set better in 4 of 4 pairs" in reasons
+    assert "1 models gain there; test confirms 0, and a mean of +2.1 points is -2.1" in reasons
+    assert "reach the printed baseline in 0 of 1 cases" in reasons
+
+
+def test_a_residual_map_stands_beside_the_learned_operator(tmp_path: Path):
+    ledger = tmp_path / "recipes" / "records.jsonl"
+    records = [*runs("fixed", 0.0), *runs("pgso", 1.0), *runs("fixed", 3.0, residual=True)]
+    write_ledger(ledger, [*records, *runs("pgso", 4.0, residual=True)])
+    (row,) = [line for line in found.instead(tmp_path).splitlines() if line.startswith("| Cora")]
+    assert [cell.split(" [")[0] for cell in row.strip("| ").split(" | ")] == [
+        "Cora", "50.0", "+1.0", "+3.1", "+1.0",
+    ]  # fmt: skip
+
+
+def test_every_page_has_the_marks_of_its_tables():
+    for page, tables in found.PAGES.items():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert filled(text, dict.fromkeys(tables, "new")).count("\nnew\n") == len(tables)
+
+
+def test_the_page_is_what_the_records_say():
+    page = "docs/what_we_found.md"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    tables = {name: make(ROOT / "results") for name, make in found.PAGES[page].items()}
+    assert text == filled(text, tables), "run: make readme"

@@ -1,0 +1,73 @@
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+
+import pgso
+from pgso.errors import InputError
+from pgso.launch import Launch
+from pgso.scale import ranks
+from pgso.scale.place import Place, device_of
+from pgso.training.fit import fit
+from tests.training.tasks import karate
+
+SOURCE = Path(pgso.__file__).parent
+ASKING = {"is_initialized", "get_rank", "get_world_size", "get_backend", "is_torchelastic_launched"}
+VARIABLES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+
+
+def test_auto_is_a_gpu_if_there_is_one(monkeypatch):
+    assert device_of() == device_of("auto") == device_of("cpu") == torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert device_of() == torch.device("cuda")
+    assert device_of("cuda:1") == torch.device("cuda", 1)
+    with pytest.raises(InputError, match="there is no cuda:2: torch sees 2 GPUs here"):
+        device_of("cuda:2")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gpu", "no device is called 'gpu'; choose cpu, cuda"),
+        ("meta", "runs compute on cpu or cuda, not on meta"),
+        ("cuda", "there is no cuda: torch sees 0 GPUs here"),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused(monkeypatch, name, problem):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=problem):
+        fit(karate(), device=name)
+
+
+def test_processes_of_torchrun_keep_their_own_device(monkeypatch):
+    monkeypatch.setattr(ranks, "launch", lambda: Launch(0, 2, "here", 1))
+    with pytest.raises(InputError, match="leave out device 'cuda:1'"), ranks.joined("cuda:1"):
+        pass
+
+
+def test_alone_nothing_is_exchanged():
+    with ranks.joined() as place:
+        assert place == Place(device_of())
+    assert (place.rank, place.num_ranks, place.total(2.5)) == (0, 1, 2.5)
+    model = torch.nn.Linear(2, 2)
+    assert place.data_parallel(model) is model
+    value = torch.ones(3)
+    place.average([value, None])
+    assert torch.equal(place.gathered(value, [3]), torch.ones(3))
+
+
+def asks(path):
+    """What a file asks torch or the environment about its process: decision 14 allows two files."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and "dist" in ast.unparse(node.value):
+            if node.attr in ASKING:
+                yield node.attr
+        elif isinstance(node, ast.Constant) and node.value in VARIABLES:
+            yield node.value
+
+
+def test_only_joining_asks_which_process_this_is():
+    asking = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if [*asks(path)]}
+    assert asking == {"launch.py", "scale/ranks.py"}

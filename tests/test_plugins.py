@@ -1,0 +1,192 @@
+"""Convs, objectives, rungs and adapters of other packages, found by their entry points."""
+
+import importlib
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import pytest
+
+from pgso.convs import CONVS
+from pgso.errors import UnknownNameError
+from pgso.finding.rungs import FAMILIES
+from pgso.models.conversion.layer import ADAPTERS
+from pgso.objectives import OBJECTIVES
+from pgso.registry import PluginWarning, Registry, load_plugins
+
+MODULES = {
+    "skip": """
+        from pgso.convs.architecture import CONVS
+        from pgso.convs.gcn import GCNConv
+
+        @CONVS.register("visiting")
+        class VisitingConv(GCNConv):
+            '''A conv of another package.'''
+        """,
+    "worst": """
+        import numpy as np
+        from pgso.objectives.objective import OBJECTIVES
+        from pgso.objectives.classes import Classification
+
+        class Worst(Classification):
+            name, label = "worst_class", "accuracy of the worst class"
+
+            def score(self, out, y):
+                right = out.argmax(1) == y
+                return min(float(right[y == c].mean()) for c in np.unique(y)) if len(y) else None
+
+        OBJECTIVES.add(Worst())
+        """,
+    "thrice": """
+        from pgso.finding.blocks import Word
+        from pgso.finding.propagation import Letter
+        from pgso.finding.rungs import FAMILIES, Family, Rung
+
+        def rungs(search):
+            letter = Letter.of("quarter")
+            yield Rung("quarter, thrice", "thrice", (Word((letter,) * 3),), complexity=2)
+
+        FAMILIES.register("thrice")(Family(3, rungs))
+        """,
+    "adapter": """
+        from pgso.models.conversion import converts
+        from pgso.models.conversion.normalised import GCNPGSO
+        from visitor.layer import VisitingLayer
+
+        @converts(VisitingLayer)
+        class VisitingPGSO(GCNPGSO, VisitingLayer):
+            '''Twice what GCNConv says.'''
+
+            def forward(self, x, edge_index):
+                return 2 * super().forward(x, edge_index)
+        """,
+    "layer": """
+        from torch_geometric.nn import GCNConv
+
+        class VisitingLayer(GCNConv):
+            def forward(self, x, edge_index):
+                return 2 * super().forward(x, edge_index)
+        """,
+}
+GROUPS = {
+    "pgso.convs": "skip",
+    "pgso.objectives": "worst",
+    "pgso.rungs": "thrice",
+    "pgso.adapters": "adapter",
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A folder as pip leaves it: a package and its metadata."""
+    (tmp_path / "visitor").mkdir()
+    (tmp_path / "visitor" / "__init__.py").touch()
+    for name, code in MODULES.items():
+        (tmp_path / "visitor" / f"{name}.py").write_text(textwrap.dedent(code))
+    info = tmp_path / "visitor-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: visitor\nVersion: 1.0\n")
+    points = [f"[{group}]\n{name} = visitor.{name}\n" for group, name in GROUPS.items()]
+    (info / "entry_points.txt").write_text("\n".join(points))
+    return tmp_path
+
+
+@pytest.fixture
+def installed(package, monkeypatch):
+    """The package on the path of this process, and registries as they were afterwards."""
+    for registry in (CONVS, OBJECTIVES, FAMILIES):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    kinds = dict(ADAPTERS)
+    monkeypatch.syspath_prepend(str(package))
+    load_plugins.cache_clear()
+    yield package
+    load_plugins.cache_clear()
+    ADAPTERS.clear()
+    ADAPTERS.update(kinds)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "visitor"]:
+        del sys.modules[name]
+
+
+def test_registries_know_what_an_installed_package_brings(installed):
+    assert CONVS["visiting"].preset == "gcn"
+    assert OBJECTIVES["Worst class"].label == "accuracy of the worst class"
+    assert "visiting" in list(CONVS)
+    assert "thrice" in list(FAMILIES)
+
+
+def test_an_adapter_is_loaded_when_a_layer_has_none(installed):
+    import torch
+
+    from pgso import convert
+
+    layer = importlib.import_module("visitor.layer").VisitingLayer(4, 3)
+    x, edges = torch.randn(4, 4), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 1]])
+    torch.testing.assert_close(convert(layer)(x, edges), layer(x, edges))
+
+
+def test_a_rung_of_a_package_is_tried_by_find(installed):
+    import pgso
+
+    names = [rung.name for rung in pgso.find("karate").rungs]
+    assert "quarter, thrice" in names
+
+
+def test_shipped_names_load_no_plug_in(installed):
+    (installed / "visitor" / "skip.py").write_text("raise RuntimeError('imported')")
+    assert CONVS["gcn"] is not None  # a warning would be an error
+
+
+def test_a_broken_plug_in_is_named_and_left_out(installed):
+    (installed / "visitor" / "skip.py").write_text("import no_such_package")
+    with pytest.warns(PluginWarning, match=r"'skip' \(pgso\.convs\) of visitor cannot be used"):
+        assert "gcn" in list(CONVS)
+    with pytest.raises(UnknownNameError):
+        CONVS["visiting"]
+
+
+def test_a_name_that_is_taken_is_refused(installed):
+    code = (installed / "visitor" / "skip.py").read_text()
+    (installed / "visitor" / "skip.py").write_text(code.replace('"visiting"', '"gcn"'))
+    with pytest.warns(PluginWarning, match="conv 'gcn' is registered twice"):
+        list(CONVS)
+    assert CONVS["gcn"].__name__ == "GCNConv"
+
+
+def test_a_registry_without_a_group_asks_nobody(monkeypatch):
+    monkeypatch.setattr("pgso.registry.load_plugins", lambda group: pytest.fail(group))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(Registry("colour", {"red": 1})) == ["red"]
+
+
+PROGRAM = """
+import sys
+from pgso.cli.main import run
+from pgso.records import RunSpec, Store
+from pgso.training.engines import run_all
+
+if __name__ == "__main__":
+    spec = RunSpec(dataset="karate", conv="visiting", objective="worst_class", epochs=1)
+    specs = [spec, spec.but(seed=1)]
+    for record in run_all(specs, Store("runs"), workers=2):
+        print(record.status, record.metric)
+    sys.argv = ["pgso", "list", "convs"]
+    run()
+"""
+
+
+def test_the_command_line_and_its_workers_see_it(package, tmp_path):
+    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.count("done worst_class") == 2, done.stderr
+    assert "visiting" in done.stdout
