@@ -83,7 +83,7 @@ def _comparisons(root: Path) -> Iterator[Grid]:
             f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
             if name in means
             else ""
-            for name in ("fixed", "pgso", "mpgso")
+            for name in LABELS
         ]
         rivals = [entry.test for entry in record.baselines if entry.test is not None]
         rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
@@ -91,7 +91,7 @@ def _comparisons(root: Path) -> Iterator[Grid]:
         said = "; ".join([record.verdict, *record.doubts])
         where = (path.parent.name, record.dataset, record.conv, seeds, objective.label)
         rows.append((*where, *cells, rival, _day(path), said))
-    header = ("comparison", "dataset", "conv", "seeds", "score", "fixed", "PGSO", "mPGSO",
+    header = ("comparison", "dataset", "conv", "seeds", "score", *LABELS.values(),
               "best baseline", "made", "verdict")  # fmt: skip
     if rows:
         yield Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
