@@ -136,26 +136,26 @@ def compare(
     if not as_json:
         console.print(comparison_table(comparison))
     with console.status("baselines", spinner="line") as status:
-        known = data_of(records, store, data)
+        data_records = data_of(records, store, data)
         status.update("drawing")
         records = with_spectra(records, store, data)
         page = write_report(
             records,
             out / folders.folder_of(spec),
-            known,
+            data_records,
             command=context.obj,
             reference=references,
             figures=figures,
             store=store,
         )
     if as_json:
-        found = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
-        found["baselines"] = [entry.model_dump() for entry in mean_baselines(known)]
-        found["doubts"] = doubts(records, known)
+        summary = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
+        summary["baselines"] = [entry.model_dump() for entry in mean_baselines(data_records)]
+        summary["doubts"] = doubts(records, data_records)
         keys = [record.spec.key for record in runs]
-        typer.echo(json.dumps(found | {"records": keys}))
+        typer.echo(json.dumps(summary | {"records": keys}))
     else:
-        show_doubts(console, records, known)
+        show_doubts(console, records, data_records)
         console.print(operator_table(records))
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in runs):

@@ -49,21 +49,21 @@ def explain(
         from pgso.training.explanation import explain as explain_model
 
         status.update("shuffling columns, fitting masks")
-        found = explain_model(saved.network, saved.task, saved.header, item or (), repeats)
+        explanation = explain_model(saved.network, saved.task, saved.header, item or (), repeats)
     store, page = Store(out), None
     record = store.read(saved.spec.key)
     if record is not None and saved.is_trained_here:
-        record = record.model_copy(update={"explanation": found})
+        record = record.model_copy(update={"explanation": explanation})
         store.put(record)
         page = write_run(record, store, data_of([record], store, data))
     if as_json:
-        said = found.model_dump(mode="json") | {"report": None if page is None else str(page)}
+        said = explanation.model_dump(mode="json") | {"report": None if page is None else str(page)}
         typer.echo(json.dumps(said))
         return
-    for grid in (features_grid(found, saved.task.objective), edges_grid(found)):
+    for grid in (features_grid(explanation, saved.task.objective), edges_grid(explanation)):
         if grid.rows:
             console.print(grid.first(top).to_rich())
-    for note in found.notes:
+    for note in explanation.notes:
         console.print(f"Note: {note}.", soft_wrap=True)
     if page is not None:
         console.print(f"report: {page}", soft_wrap=True)

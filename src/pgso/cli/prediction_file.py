@@ -65,12 +65,12 @@ def ranked(columns: list[str], rows: Rows, by: str) -> tuple[list[str], Rows]:
     if name is None and rows:
         classes = [each[2:-1] for each in numbers if each.startswith("p(")]
         others = [each for each in numbers if not each.startswith("p(")]
-        known = ", ".join([*classes, *others])
-        raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {known}")
-    place = columns.index(name) if name is not None else 0
+        allowed = ", ".join([*classes, *others])
+        raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {allowed}")
+    column = columns.index(name) if name is not None else 0
 
     def last_without(row: list[Any]) -> float:
-        return -row[place] if _is_number(row[place]) else float("inf")
+        return -row[column] if _is_number(row[column]) else float("inf")
 
     order = sorted(rows, key=last_without)
     return ["rank", *columns], [[k + 1, *row] for k, row in enumerate(order)]

@@ -135,14 +135,16 @@ def train(
         return
     from pgso.report.run_page import write_run
 
-    known = [] if record.status == "failed" else data_of([record], store, data)
-    page = write_run(record, store, known, context.obj)
+    data_records = [] if record.status == "failed" else data_of([record], store, data)
+    page = write_run(record, store, data_records, context.obj)
     if as_json:
         from pgso.report.doubts import doubts
 
-        found = record.model_dump(mode="json") | {"report": str(page)}
-        found["baselines"] = [entry.model_dump() for part in known for entry in part.baselines]
-        typer.echo(json.dumps(found | {"doubts": doubts([record], known)}))
+        summary = record.model_dump(mode="json") | {"report": str(page)}
+        summary["baselines"] = [
+            entry.model_dump() for part in data_records for entry in part.baselines
+        ]
+        typer.echo(json.dumps(summary | {"doubts": doubts([record], data_records)}))
         raise typer.Exit(int(record.status != "done"))
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
@@ -153,7 +155,7 @@ def train(
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))
-    show_doubts(console, [record], known)
+    show_doubts(console, [record], data_records)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     console.print(f"report: {page}", soft_wrap=True)
     if save is not None:

@@ -91,9 +91,9 @@ def homophily(graph: Graph, y: Tensor, labelled: Tensor, num_classes: int) -> fl
         >>> homophily(two_pairs, torch.tensor([0, 0, 1, 1]), torch.arange(4), 2)
         1.0
     """
-    known = torch.full((graph.num_nodes,), -1)
-    known[labelled] = y[labelled]
-    source, target = known[graph.edge_index]
+    classes = torch.full((graph.num_nodes,), -1)
+    classes[labelled] = y[labelled]
+    source, target = classes[graph.edge_index]
     is_known = (source >= 0) & (target >= 0)
     source, target = source[is_known], target[is_known]
     if len(source) == 0:

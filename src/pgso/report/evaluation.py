@@ -19,23 +19,25 @@ def evaluation_plots(records: Sequence[RunRecord]) -> dict[str, Any]:
     roc, precision, reliability, scatter = {}, {}, {}, {}
     share = None
     for name, runs in by_operator(records, LABELS).items():
-        found = [run.evaluation for run in runs if run.evaluation is not None]
-        detections = [entry.detection for entry in found if entry.detection is not None]
+        evaluations = [run.evaluation for run in runs if run.evaluation is not None]
+        detections = [entry.detection for entry in evaluations if entry.detection is not None]
         if detections:
             share = float(np.mean([entry.share for entry in detections]))
             roc[name] = _mean_curve(detections, "recall")
             precision[name] = _mean_curve(detections, "precision")
-        bins = _summed([entry.calibration for entry in found if entry.calibration is not None])
+        bins = _summed(
+            [entry.calibration for entry in evaluations if entry.calibration is not None]
+        )
         if bins:
             reliability[name] = [
                 [entry.confidence / entry.size, entry.right / entry.size]
                 for entry in bins
                 if entry.size
             ]
-        if found and found[0].scatter:
+        if evaluations and evaluations[0].scatter:
             scatter[name] = [
                 {"target": s.target, "points": list(zip(s.truth, s.predicted, strict=True))}
-                for s in found[0].scatter
+                for s in evaluations[0].scatter
             ]
     return {
         "grid": GRID,
@@ -73,10 +75,10 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
     """Expected calibration error before and after a temperature, means over the seeds."""
     rows = []
     for name, runs in by_operator(records, LABELS).items():
-        found = _calibrations(runs)
-        if found:
+        calibrations = _calibrations(runs)
+        if calibrations:
             before, after, T = (
-                float(np.mean([getattr(entry, field) for entry in found]))
+                float(np.mean([getattr(entry, field) for entry in calibrations]))
                 for field in ("error_before", "error_after", "temperature")
             )
             rows.append((LABELS[name], f"{100 * before:.1f}", f"{T:.2f}", f"{100 * after:.1f}"))
@@ -92,8 +94,8 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
 
 
 def _calibrations(runs: Sequence[RunRecord]) -> list[Calibration]:
-    found = [run.evaluation.calibration for run in runs if run.evaluation is not None]
-    return [entry for entry in found if entry is not None]
+    calibrations = [run.evaluation.calibration for run in runs if run.evaluation is not None]
+    return [entry for entry in calibrations if entry is not None]
 
 
 def _confusion_grid(name: str, tables: Sequence[Confusion]) -> Grid:

@@ -19,18 +19,20 @@ class Bar(NamedTuple):
     high: float
 
 
-def features_grid(found: Explanation, objective: Objective) -> Grid:
+def features_grid(explanation: Explanation, objective: Objective) -> Grid:
     """A row a column: what shuffling it costs on validation."""
-    largest = max((abs(entry.loss) for entry in found.features), default=0.0)
+    largest = max((abs(entry.loss) for entry in explanation.features), default=0.0)
     digits = objective.digits(objective.shown(largest)) + 1
     rows = []
-    for entry in found.features:
+    for entry in explanation.features:
         loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
         bounds = f"{plain(low, digits)} to {plain(high, digits)}"
         surely = "yes" if entry.low > 0 else "no" if entry.high <= 0 else "unsure"
         rows.append((entry.name, signed(loss, digits), bounds, surely))
-    of = f" (score: {objective.written(found.score)})" if found.score is not None else ""
-    left = f" {found.left_out:,} columns with small gradients were not shuffled."
+    of = (
+        f" (score: {objective.written(explanation.score)})" if explanation.score is not None else ""
+    )
+    left = f" {explanation.left_out:,} columns with small gradients were not shuffled."
     unit = objective.unit if objective.unit == "points" else objective.label
     return Grid(
         title="Which columns matter",
@@ -38,32 +40,33 @@ def features_grid(found: Explanation, objective: Objective) -> Grid:
         rows=tuple(rows),
         caption=(
             f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
-            f"{unit}: mean of {found.repeats} shuffles and the interval over them. Columns that "
-            f"say the same share their importance.{left if found.left_out else ''}"
+            f"{unit}: mean of {explanation.repeats} shuffles and the interval over them. "
+            "Columns that say the same share their importance."
+            + (left if explanation.left_out else "")
         ),
     )
 
 
-def edges_grid(found: Explanation) -> Grid:
+def edges_grid(explanation: Explanation) -> Grid:
     """A row an edge: how much of it the predictions need."""
     rows = tuple(
         (e.source, e.target, f"{e.importance:.3f}", f"{e.low:.3f} to {e.high:.3f}")
-        for e in found.edges
+        for e in explanation.edges
     )
     return Grid(
         title="Which edges matter",
         header=("from", "to", "importance", "lowest to highest"),
         rows=rows,
         caption=(
-            f"For the predictions of {found.items}: 0 is an edge that is not needed, 1 one that "
-            f"is. By PyG's GNNExplainer, fitted {found.fits} times from different starts."
+            f"For the predictions of {explanation.items}: 0 is an edge that is not needed, 1 one "
+            f"that is. By PyG's GNNExplainer, fitted {explanation.fits} times from several starts."
         ),
     )
 
 
-def feature_bars(found: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
+def feature_bars(explanation: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
     """The same as a picture: bars from 0, with their intervals."""
-    shown = found.features[:most]
+    shown = explanation.features[:most]
     low = min([0.0, *(entry.low for entry in shown)])
     span = (max([0.0, *(entry.high for entry in shown)]) - low) or 1.0
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
@@ -60,7 +61,7 @@ def _findings(root: Path) -> Iterator[Grid]:
     for path, record in _read_all(root, FINDING, read_finding):
         write_finding(record, path.parent)
         objective, best = OBJECTIVES[record.metric], record.rung(record.best)
-        links[path.parent.name] = f"{path.parent.name}/report.html"
+        links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
         where = (path.parent.name, record.dataset, str(record.seed), record.best)
         rows.append((*where, objective.label, *scores, _day(path), record.verdict))
@@ -75,14 +76,14 @@ def _comparisons(root: Path) -> Iterator[Grid]:
     store = Store(root)
     for path, record in _read_all(root, COMPARISON, read_comparison):
         _draw_again(record, path.parent, store)
-        links[path.parent.name] = f"{path.parent.name}/report.html"
+        links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         objective = OBJECTIVES[record.metric]
         means = {entry["operator"]: entry for entry in record.scores["test"]["summaries"]}
         cells = [
             f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
             if name in means
             else ""
-            for name in ("fixed", "pgso", "mpgso")
+            for name in LABELS
         ]
         rivals = [entry.test for entry in record.baselines if entry.test is not None]
         rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
@@ -90,7 +91,7 @@ def _comparisons(root: Path) -> Iterator[Grid]:
         said = "; ".join([record.verdict, *record.doubts])
         where = (path.parent.name, record.dataset, record.conv, seeds, objective.label)
         rows.append((*where, *cells, rival, _day(path), said))
-    header = ("comparison", "dataset", "conv", "seeds", "score", "fixed", "PGSO", "mPGSO",
+    header = ("comparison", "dataset", "conv", "seeds", "score", *LABELS.values(),
               "best baseline", "made", "verdict")  # fmt: skip
     if rows:
         yield Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
@@ -103,8 +104,8 @@ def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
         return
     data: dict[int, DataRecord] = {}
     for run in runs:
-        if run.spec.seed not in data and (known := store.data(run.spec)) is not None:
-            data[run.spec.seed] = known
+        if run.spec.seed not in data and (stored := store.data(run.spec)) is not None:
+            data[run.spec.seed] = stored
     if record.baselines and len(data) < len({run.spec.seed for run in runs}):
         return
     reference = list(_of_keys(record.reference, store))
@@ -123,7 +124,7 @@ def _of_keys(keys: Iterable[str], store: Store) -> Iterator[RunRecord]:
 def _sweeps(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     for path, record in _read_all(root, SWEEP, read_sweep):
-        links[path.parent.name] = f"{path.parent.name}/{SWEEP}"
+        links[path.parent.name] = f"{quote(path.parent.name)}/{SWEEP}"
         objective = OBJECTIVES[record.metric]
         for best in record.best:
             chosen = ", ".join(f"{name}={value}" for name, value in best.choice.items())

@@ -5,31 +5,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
 
-from pgso.objectives import Objective
 from pgso.records import RunRecord, Store
 from pgso.records.comparison import FILE, ComparisonRecord
 from pgso.records.data import DataRecord
 from pgso.records.store import write_atomically
 from pgso.report.baselines import baselines_grid, mean_baselines
 from pgso.report.comparison import STRONGER, Comparison, compare
+from pgso.report.curve_tables import curve_grids, trajectory_grids
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import calibration_grid, confusion_grids, positive_class
 from pgso.report.explanation import edges_grid, feature_bars, features_grid
-from pgso.report.grid import Grid, markdown_text
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
 from pgso.report.provenance import chosen_epochs_grid, provenance_grids, python_code
-from pgso.report.series import by_operator, curve_band, interval_bands, parameter_bands
+from pgso.report.report_text import report_text
 from pgso.report.tables import (
-    curves_grid,
     differences_grid,
     learned_grid,
     likeness_grid,
-    markdown_tables,
     reference_grid,
     scores_grid,
 )
@@ -88,7 +86,7 @@ def write_report(
     files = {FILE: FILE} | record_links(records, store, folder)
     page = render_page(records, comparison, heading, command, data, files)
     write_atomically(folder / "report.html", page)
-    text = _markdown(records, comparison, heading, command, drawn, data)
+    text = report_text(records, comparison, heading, command, drawn, data)
     write_atomically(folder / "report.md", text)
     return folder / "report.html"
 
@@ -122,7 +120,7 @@ def record_links(records: Sequence[RunRecord], store: Store | None, folder: Path
     if store is None:
         return {}
     return {
-        record.spec.key: Path(os.path.relpath(store.path(record.spec), folder)).as_posix()
+        record.spec.key: quote(Path(os.path.relpath(store.path(record.spec), folder)).as_posix())
         for record in records
     }
 
@@ -185,9 +183,9 @@ def render_page(
         has_scatter=bool(evaluation["scatter"]),
         targets=[panel["target"] for panel in next(iter(evaluation["scatter"].values()), [])],
         learned=[grid for grid in (learned_grid(records), likeness_grid(records)) if grid.rows],
-        curves=_curve_grids(records, comparison.objective),
+        curves=curve_grids(records, comparison.objective),
         epochs=chosen_epochs_grid(records),
-        trajectories=_trajectory_grids(records),
+        trajectories=trajectory_grids(records),
         has_runs=bool(learned_runs(records)),
         has_intervals=any(run.curves.get("interval") for run in learned_runs(records)),
         has_densities=any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
@@ -213,66 +211,6 @@ def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
         for run in records
         if run.explanation is not None
     ]
-
-
-def _curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str, Grid]:
-    titles = {
-        "loss": "Training loss",
-        "val": f"Validation {objective.heading}",
-        "test": f"Test {objective.heading}",
-    }
-    found = {}
-    for name, title in titles.items():
-        scale = 1.0 if name == "loss" else objective.shown(1.0)
-        bands = {
-            LABELS[operator]: band
-            for operator, group in by_operator(records, LABELS).items()
-            if (band := curve_band(group, name, scale)) is not None
-        }
-        if bands:
-            found[name] = curves_grid(f"{title}, by epoch", bands)
-    return found
-
-
-def _trajectory_grids(records: Sequence[RunRecord]) -> list[Grid]:
-    """S and the certified interval against epochs, one table an operator."""
-    grids = []
-    groups: dict[str, list[RunRecord]] = by_operator(learned_runs(records), LABELS)
-    for operator, group in groups.items():
-        # Under auto the seeds may have chosen models with different numbers of operators.
-        for layer in range(min(len(run.start) for run in group)):
-            bands: dict[str, Any] = dict(parameter_bands(group, layer))
-            ends = interval_bands(group, layer)
-            if ends is not None:
-                bands |= {"interval low": ends[0], "interval high": ends[1]}
-            grids.append(curves_grid(f"{LABELS[operator]}, operator {layer + 1}", bands))
-    return grids
-
-
-def _markdown(
-    records: Sequence[RunRecord],
-    comparison: Comparison,
-    heading: str,
-    command: str | None,
-    figures: Sequence[Path],
-    data: Sequence[DataRecord],
-) -> str:
-    lines = [f"# {markdown_text(heading)}", ""]
-    lines += [grid.to_markdown() for grid in data_grids(data)]
-    lines += [f"**{markdown_text(comparison.verdict)}**", ""]
-    lines += [f"- {markdown_text(doubt)}" for doubt in doubts(records, data)]
-    lines += [f"- {markdown_text(note)}" for note in comparison.notes]
-    baselines = baselines_grid(data, comparison.objective)
-    lines += ["", *([baselines.to_markdown()] if baselines.rows else [])]
-    lines += [markdown_tables(records, comparison)]
-    lines += [grid.to_markdown() for grid in confusion_grids(records).values()]
-    lines += [f"![{path.stem}](figures/{path.name})\n" for path in figures]
-    lines += [grid.to_markdown() for grid in provenance_grids(records)]
-    lines += ["Again:", ""]
-    blocks = [command] if command else []
-    for block in [*blocks, python_code(records)]:
-        lines += [*(f"    {line}" for line in block.splitlines()), ""]
-    return "\n".join(lines)
 
 
 def _verdict(comparison: Comparison) -> Verdict:

@@ -29,8 +29,8 @@ def fit_temperature(
         >>> round(float(probabilities(bold, T)[0, 0]), 2)
         0.75
     """
-    known = y >= 0
-    z, y = logits[known].astype(np.float64), y[known]
+    is_known = y >= 0
+    z, y = logits[is_known].astype(np.float64), y[is_known]
     if not len(y) or not np.isfinite(z).all():
         return 1.0
     rows = np.arange(len(y))
@@ -45,17 +45,17 @@ def fit_temperature(
 
 def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, classes)
     """Softmax of logits / T."""
-    found: Array = np.exp(_log_softmax(logits.astype(np.float64) / temperature))
-    return found
+    values: Array = np.exp(_log_softmax(logits.astype(np.float64) / temperature))
+    return values
 
 
 def bins_of(p: Array, y: Array) -> tuple[Bin, ...]:
     """Ten bins of equal width by the confidence in the most probable class."""
     confidence, right = p.max(axis=1), p.argmax(axis=1) == y
-    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
     return tuple(
         Bin(int(inside.sum()), float(confidence[inside].sum()), int(right[inside].sum()))
-        for inside in (place == k for k in range(BINS))
+        for inside in (bin_of == k for k in range(BINS))
     )
 
 
@@ -72,5 +72,5 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
 
 def _log_softmax(z: Array) -> Array:
     z = z - z.max(axis=1, keepdims=True)
-    found: Array = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
-    return found
+    values: Array = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    return values

@@ -37,8 +37,8 @@ def evaluate(session: Session) -> Evaluation | None:
         rows = outputs[part]
         is_link = np.zeros(rows.shape, dtype=bool)
         is_link[:, 0] = True
-        found = detection(rows.ravel(), is_link.ravel(), "link")
-        return Evaluation(part=part, examples=len(rows), detection=found)
+        curves = detection(rows.ravel(), is_link.ravel(), "link")
+        return Evaluation(part=part, examples=len(rows), detection=curves)
     return None
 
 
@@ -107,8 +107,8 @@ def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
 def _scatter(out: Array, y: Array, targets: tuple[str, ...]) -> tuple[Scatter, ...]:
     panels = []
     for c, name in enumerate(targets):
-        known = np.flatnonzero(np.isfinite(y[:, c]) & np.isfinite(out[:, c]))
-        shown = known[:: max(1, -(-len(known) // MOST_POINTS))]
+        finite = np.flatnonzero(np.isfinite(y[:, c]) & np.isfinite(out[:, c]))
+        shown = finite[:: max(1, -(-len(finite) // MOST_POINTS))]
         truth, predicted = (
             tuple(float(f"{value:.5g}") for value in column[shown, c].tolist())
             for column in (y, out)

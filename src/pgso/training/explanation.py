@@ -71,9 +71,9 @@ def _chosen(task: Task, items: Sequence[str]) -> torch.Tensor:
     if not items:
         part = task.val if len(task.val) else torch.arange(len(task.y))
         return part[:: max(1, -(-len(part) // MOST_ITEMS))]
-    place = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
+    index_of = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
     for name in items:
-        if name not in place:
-            some = ", ".join(list(place)[:5])
+        if name not in index_of:
+            some = ", ".join(list(index_of)[:5])
             raise InputError(f"{task.name} has no item called {name!r}; it has {some}, ...")
-    return torch.tensor([place[name] for name in items])
+    return torch.tensor([index_of[name] for name in items])

@@ -45,7 +45,7 @@ def feature_importance(
     task = replace(task, x=_dense(task))
     chosen = _screened(model, task, groups)
     score = _score(model, task, header)
-    found = []
+    importances = []
     generator = torch.Generator().manual_seed(0)
     for name in chosen:
         losses = [
@@ -54,9 +54,11 @@ def feature_importance(
         ]
         mean, spread = float(np.mean(losses)), float(np.std(losses, ddof=1))
         half = float(stats.t.ppf((1 + LEVEL) / 2, repeats - 1)) * spread / repeats**0.5
-        found.append(FeatureImportance(name=name, loss=mean, low=mean - half, high=mean + half))
-    found.sort(key=lambda entry: (-entry.loss, entry.name))
-    return score, tuple(found), len(groups) - len(chosen)
+        importances.append(
+            FeatureImportance(name=name, loss=mean, low=mean - half, high=mean + half)
+        )
+    importances.sort(key=lambda entry: (-entry.loss, entry.name))
+    return score, tuple(importances), len(groups) - len(chosen)
 
 
 def column_groups(task: Task) -> dict[str, list[int]]:
@@ -72,8 +74,8 @@ def column_groups(task: Task) -> dict[str, list[int]]:
     prepared = (task.preparation and task.preparation.columns) or ()
     table = {output: column.name for column in prepared for output in column.outputs}
     groups: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        groups.setdefault(table.get(name, name), []).append(place)
+    for column, name in enumerate(names):
+        groups.setdefault(table.get(name, name), []).append(column)
     return groups
 
 
