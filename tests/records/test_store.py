@@ -155,3 +155,14 @@ def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path):
     write_atomically(link, "to the target")
     assert link.is_symlink()
     assert target.read_text() == "to the target"
+
+
+def test_leftovers_are_removed_also_where_nothing_is_missing(store):
+    store.put(RunRecord(spec=SPECS[0], val=0.5))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    leftover = store.root / "records" / f".{store_module._host()}.{ended.pid}.pgso-x"
+    leftover.touch()
+    store_module._swept.clear()  # as in the process of the next command
+    assert Store(store.root).missing(SPECS[:1]) == []
+    assert not leftover.exists()

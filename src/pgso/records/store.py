@@ -154,7 +154,11 @@ class Store:
         write_atomically(self.root / "data" / f"{record.spec.key}.json", text + "\n")
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
-        """The specs without a finished record; failed runs are tried again."""
+        """The specs without a finished record; failed runs are tried again.
+
+        What a killed process left unfinished is removed, also if nothing is missing.
+        """
+        remove_leftovers(self.root / "records")
         wanted = {spec.key: spec for spec in specs}
         state_of = cache(fingerprint)  # files are read once for all specs
         records = {key: self._get(spec, state_of) for key, spec in wanted.items()}
