@@ -35,11 +35,12 @@ def test_workers_have_one_thread_and_leave_interrupts_to_us(forked, tmp_path, mo
     if not forked:  # as where a socket has no place
         monkeypatch.setattr(workers, "start_loading", lambda: False)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    before = signal.getsignal(signal.SIGINT)
     seen = seen_in(Store(tmp_path))
     assert seen["OMP_NUM_THREADS"] == "1"
     assert seen["deaf"] == "True"
     assert os.environ["OMP_NUM_THREADS"] == "2"
-    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers load for themselves")
