@@ -9,7 +9,8 @@ where d_i is how easy label i is, e_si what both networks of seed s share, v_ik 
 to label i on every seed, and u_s how lucky the learned network of a seed is; all are normal, and μ
 and g are such that the fixed accuracy and the true gain are exact. S is learned on labels: of eight
 operators that are equally good, each seed takes the one that suits its labels best. Each network
-takes the best of three epochs.
+takes the best of three epochs. The luck u_s of a seed is the same for all eight operators: if
+learning S also picks a luckier network, the second column is too good.
 
 Before: S, the epoch and the evidence share the validation set, and every seed decides alone, by the
 exact sign test at 97.5 %. After: three parts, and all seeds decide together

@@ -78,7 +78,10 @@ def test_the_version_is_the_packages(pgso):
         (["train", "karate", "--base", "ppd"], "Did you mean 'ppr'?"),
         (["compare", "karate", "--recipe", "mine"], "recipe cannot be 'mine'"),
         (["compare", "karate", "--set", "seed=4"], "seed here: --seeds says how many"),
-        (["compare", "karate", "--set", "operator=pgso"], "operator here: all three are compared"),
+        (
+            ["compare", "karate", "--set", "operator=pgso"],
+            "here: all of them are compared",
+        ),
         (["compare", "karate", "--address", "auto"], "choose engine ray"),
         (["compare", "karate", "--engine", "steam"], "'steam' is not one of 'local', 'ray'"),
         (["compare", "karate", "--set", "norm"], "not of the form NAME=VALUE"),

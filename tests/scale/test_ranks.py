@@ -87,7 +87,7 @@ def test_torchrun_starts_the_command_line(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("validation accuracy") == 1
-    assert len(list((tmp_path / "records").iterdir())) == 1
+    assert len(list((tmp_path / "records").glob("*.json"))) == 1
 
 
 def test_errors_of_others_are_not_taken_for_lost_processes():

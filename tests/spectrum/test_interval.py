@@ -28,8 +28,8 @@ def test_without_loops_and_signs_it_is_the_printed_theorem(edges, S):
         else (m1 * (e1 == 0) + m3 + m2 * a * (e2 == e3 == 0), abs(m2) * d * (e2 == e3 == 0))
         for d in edges.adjacency.sum(1).tolist()
     ]
-    assert low.item() == pytest.approx(min(C - R for C, R in discs), abs=1e-12)
-    assert high.item() == pytest.approx(max(C + R for C, R in discs), abs=1e-12)
+    assert low.item() == pytest.approx(min(C - R for C, R in discs), rel=1e-12, abs=1e-12)
+    assert high.item() == pytest.approx(max(C + R for C, R in discs), rel=1e-12, abs=1e-12)
 
 
 def test_self_loops_move_the_centre_and_leave_the_radius():

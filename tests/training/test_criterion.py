@@ -123,7 +123,7 @@ def test_auto_with_evidence_works_for_every_kind(name, folders):
 
 @pytest.mark.parametrize("name", ["r2", "multilabel_roc_auc", "balanced_accuracy"])
 def test_sampled_training_takes_every_objective_of_nodes(name, folders):
-    spec = spec_for(OBJECTIVES[name], folders, sample=(2, 2), batch_size=16)
+    spec = spec_for(OBJECTIVES[name], folders, sample=(2, 2), num_layers=2, batch_size=16)
     assert fit(spec).metric == name
 
 

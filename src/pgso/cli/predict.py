@@ -32,9 +32,15 @@ def predict(
     ] = 100,
     rank_by: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Sort by a class's probability or by a number."),
+        typer.Option(
+            metavar="NAME",
+            help="Sort by a class's probability or by a number.",
+            show_default="as in the data",
+        ),
     ] = None,
-    top: Annotated[int | None, typer.Option(help="Write so many rows only.", min=1)] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Write so many rows only.", min=1, show_default="all")
+    ] = None,
     data: choices.Data = None,
     offline: choices.Offline = False,
     as_json: choices.AsJson = False,

@@ -35,7 +35,12 @@ def run(
     quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="MINUTES", min=0, help="Stop in time, and say what was left out."),
+        typer.Option(
+            metavar="MINUTES",
+            min=0,
+            help="Stop in time, and say what was left out.",
+            show_default="no limit",
+        ),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only say how many runs there are, and how long.")

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy.stats import t as student
 
 from pgso.objectives import Objective
 
@@ -99,6 +98,8 @@ def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,)
         (v / variance) ** 2 / freedom for v, freedom in zip(variances, freedoms, strict=True)
     )
     freedom = min(max(1 / shares, 1.0), float(len(d))) if shares > 0 else float(len(d))
+    from scipy.stats import t as student  # slow to import
+
     return float(student.cdf(mean / variance**0.5, freedom))
 
 

@@ -54,8 +54,10 @@ class Grid:
         r"""For spreadsheets; a cell that they would take for a formula is quoted as text.
 
         Example:
-            >>> Grid("t", ("name", "value"), (("=1+1", "-2.5"),)).to_csv()
-            "name,value\\n'=1+1,-2.5\\n"
+            >>> print(Grid("t", ("name", "value"), (("=1+1", "-2.5"),)).to_csv())
+            name,value
+            '=1+1,-2.5
+            <BLANKLINE>
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -12,7 +12,7 @@ FITS = 3  # of the mask, from different starts
 EPOCHS, RATE = 100, 0.05  # of a fit
 # PyG's weights are for one prediction. With many, the size of the mask has to count less, else all
 # edges shrink alike; with its weight of 1, entropy decides at the start which edges stay. Where one
-# of four edges carries the signal, these find 30 of 30, and PyG's 13 (tests).
+# of four edges carries the signal these found 30 of 30 (they were chosen there), PyG's 13.
 SIZE, ENTROPY = 0.005, 0.1
 MOST_EDGES = 1_000_000
 MOST_ITEMS = 500  # predictions that are explained together

@@ -150,6 +150,7 @@ def _read_split(path: Path, items: Mapping[str, int], y: Array) -> Split:
     rows = _body(path, items)
     check_widths(rows, 1, 2)
     part, unknown = np.full(len(items), -1), is_unknown(y)
+    lines: dict[int, int] = {}
     for i, row in enumerate(rows):
         alone = len(row.cells) == 1
         if alone and i >= len(items):
@@ -160,6 +161,9 @@ def _read_split(path: Path, items: Mapping[str, int], y: Array) -> Split:
                 f"{next(iter(items))!r}"
             )
         item = i if alone else items[row.cells[0]]
+        if item in lines:
+            raise row.error(f"the item of this line was given a part in line {lines[item]} already")
+        lines[item] = row.line
         part[item] = part_of(row, len(row.cells) - 1)
         if part[item] >= 0 and unknown[item]:
             raise row.error(
