@@ -111,6 +111,7 @@ def _edge_lists() -> Iterator[Case]:
         "node 300,000,000": b"0,1\n1,300000000\n",
         "node 10^18": b"0,1\n1,1000000000000000000\n",
         "node 999,999": b"0,1\n1,999999\n",
+        "node 299,999": b"0,1\n1,299999\n",
         "negative": b"0,-1\n",
         "fractions": b"0,0.5\n",
         "huge weights": b"0,1,1e308\n1,0,1e308\n",

@@ -12,7 +12,7 @@ from pgso.errors import InputError
 UNPACKED = 2**28  # bytes that any file may unpack to: 256 MB
 RATIO = 50  # and that many for each of its bytes, if that is more
 DENSE = 2 * 10**8  # numbers in a dense matrix that we make ourselves: 800 MB
-NODES = 10**6  # that an edge list may name, however short it is
+NODES = 3 * 10**5  # that an edge list may name, however short it is
 NODES_PER_EDGE = 10  # and that many for each edge, if that is more
 
 RELATIONS = 1_000  # kinds of edges: each is a graph of its own
