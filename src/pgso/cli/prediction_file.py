@@ -18,7 +18,7 @@ def check_format(path: Path) -> None:
     if path.suffix.lower() != ".parquet":
         return
     try:
-        import pyarrow.parquet  # type: ignore[import-not-found]  # noqa: F401
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise InputError(
             f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"

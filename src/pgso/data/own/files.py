@@ -30,7 +30,7 @@ def file_of(folder: Path, name: str) -> Path | None:
 def read_parquet(path: Path) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, and their cells as text; a null is an empty cell."""
     try:
-        from pyarrow import ArrowException, parquet  # type: ignore[import-not-found]
+        from pyarrow import ArrowException, parquet
     except ImportError:
         raise InputError(
             f"{path} needs pyarrow: pip install pyarrow, or write it as {path.stem}.csv"
