@@ -284,3 +284,14 @@ def test_an_address_where_something_else_listens_is_one_sentence(tmp_path, monke
             run_all([karate(epochs=1)], Store(tmp_path), engine="ray")
         ended.set()
         thread.join()
+
+
+def test_a_failure_of_lockstep_is_told_and_costs_no_record(tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("pgso.training.lockstep.runs.run_together", broken)
+    specs = [karate(seed=seed, epochs=1) for seed in range(2)]
+    with pytest.warns(UserWarning, match=r"lockstep failed \(RuntimeError: a bug\)"):
+        records = run_all(specs, Store(tmp_path))
+    assert [record.status for record in records] == ["done", "done"]

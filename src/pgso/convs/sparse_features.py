@@ -213,19 +213,20 @@ def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 b
 _eight_coins: dict[torch.dtype, Tensor] = {}
 
 
-class _SparseTimesDense(torch.autograd.Function):
+class SparseTimesDense(torch.autograd.Function):
     """X W for constant sparse X; the gradient of W is Xᵀ g, by the same product."""
 
     @staticmethod
-    def forward(weight: Tensor, x: SparseFeatures) -> Tensor:
+    def forward(weight: Tensor, x: SparseFeatures) -> Tensor:  # noqa: D102
         return product(x.rows, x.values, weight)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: D102
         _, ctx.x = inputs
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradient of the weights."""
         x = ctx.x
         return product(x.columns, x.values.index_select(0, x.order), grads[0]), None
 
@@ -245,7 +246,7 @@ class Linear(PyGLinear):
         """X Wᵀ, for those who add the bias later."""
         self.check(x)
         if isinstance(x, SparseFeatures):
-            out: Tensor = _SparseTimesDense.apply(self.weight.t(), x)
+            out: Tensor = SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
 

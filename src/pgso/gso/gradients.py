@@ -54,12 +54,13 @@ class Held:
         """
         if self._divisors is None:
             pairs = ((self.left, self.graph.receives), (self.right, self.graph.sends))
-            self._divisors = tuple(_or_infinite(*pair) for pair in pairs)  # type: ignore[assignment]
+            self._divisors = tuple(or_infinite(*pair) for pair in pairs)  # type: ignore[assignment]
         assert self._divisors is not None
         return self._divisors
 
 
-def _or_infinite(by: Tensor, present: Tensor | None) -> Tensor:
+def or_infinite(by: Tensor, present: Tensor | None) -> Tensor:
+    """A divisor, infinite where it is 0 and where a node has no edge."""
     there = by != 0 if present is None else (by != 0) & present
     return torch.where(there, by, torch.inf)
 
@@ -210,8 +211,8 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if once:
         by_left, by_right = ctx.held.divisors
     elif own is None or torch.compiler.is_compiling():
-        by_left, by_right = _or_infinite(left, None), _or_infinite(right, None)
+        by_left, by_right = or_infinite(left, None), or_infinite(right, None)
     else:
-        by_left = _or_infinite(left, ctx.graph.receives)
-        by_right = _or_infinite(right, ctx.graph.sends)
+        by_left = or_infinite(left, ctx.graph.receives)
+        by_right = or_infinite(right, ctx.graph.sends)
     return z, q, to_left / by_left, to_right / by_right

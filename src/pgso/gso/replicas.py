@@ -8,7 +8,7 @@ from torch import Tensor
 from pgso.graph import Graph, product, row_dots
 from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
-from pgso.gso.gradients import _or_infinite, entries_of, propagated
+from pgso.gso.gradients import entries_of, or_infinite, propagated
 from pgso.gso.node_shift import NodeShift, keeps_digits
 
 
@@ -125,7 +125,7 @@ class ReachedPropagation(torch.autograd.Function):
         to_left = row_dots(g, y, size) - kept
         to_right = row_dots(x, z, size)
         to_right[level.among] -= kept
-        by_left, by_right = _or_infinite(left, graph.receives), _or_infinite(right, graph.sends)
+        by_left, by_right = or_infinite(left, graph.receives), or_infinite(right, graph.sends)
         whole = torch.zeros_like(left)
         return (
             z,

@@ -146,13 +146,13 @@ PAGES: dict[str, dict[str, Callable[[Path], str]]] = {
 }
 
 
-def main() -> None:
-    """Write the tables into the pages of the folder this is run in."""
-    for page, tables in PAGES.items():
+def write_pages(pages: Mapping[str, Mapping[str, Callable[[Path], str]]]) -> None:
+    """Write tables from ``results/`` into pages of the folder this is run in."""
+    for page, tables in pages.items():
         text = Path(page).read_text(encoding="utf-8")
         made = {name: make(RESULTS) for name, make in tables.items()}
         write_atomically(Path(page), filled(text, made))
 
 
 if __name__ == "__main__":
-    main()
+    write_pages(PAGES)

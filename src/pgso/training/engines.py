@@ -5,13 +5,14 @@ import re
 import socket
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pgso.errors import InputError
+from pgso.errors import InputError, PGSOError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.lockstep.grouping import groups_of, memory_limit
@@ -117,13 +118,22 @@ def run_group(
 def _together(
     specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
 ) -> Iterator[RunRecord]:
-    """The records of a group; none of those that are left when something is wrong."""
+    """The records of a group; none of those that are left when something is wrong.
+
+    Alone, each run then says what is wrong with it; what is wrong with lockstep is said here.
+    """
     from pgso.training.lockstep.runs import run_together
 
     try:
         yield from run_together(specs, root, memory, device)
-    except Exception:  # alone, each says what is wrong with it
+    except (PGSOError, OSError, MemoryError):
         return
+    except Exception as error:
+        warnings.warn(
+            f"training in lockstep failed ({type(error).__name__}: {error}); these runs are trained "
+            "one by one, with the same results; please report this",
+            stacklevel=2,
+        )
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:

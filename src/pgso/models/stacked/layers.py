@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from pgso.convs.architecture import OnGraph, transform_and_propagate
 from pgso.convs.gcn import GCNConv
-from pgso.convs.sparse_features import Features, _SparseTimesDense
+from pgso.convs.sparse_features import Features, SparseTimesDense
 from pgso.graph.reach import Reach
 from pgso.models.gnn import Layer
 
@@ -41,7 +41,7 @@ class StackedLinear(nn.Module):
         if isinstance(x, Tensor):
             return self._dense(x, None)
         assert self.sparse
-        flat: Tensor = _SparseTimesDense.apply(self.weight.flatten(0, 1), x)
+        flat: Tensor = SparseTimesDense.apply(self.weight.flatten(0, 1), x)
         return flat.view(self.weight.size(0), -1, self.out_channels)
 
     def added_to(self, out: Tensor | None, x: Features) -> Tensor:
