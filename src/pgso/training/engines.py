@@ -130,7 +130,7 @@ def _together(
         return
     except Exception as error:
         warnings.warn(
-            f"training in lockstep failed ({type(error).__name__}: {error}); these runs are trained "
+            f"training in lockstep failed ({type(error).__name__}: {error}); its runs are trained "
             "one by one, with the same results; please report this",
             stacklevel=2,
         )
