@@ -6,7 +6,7 @@ from pgso.data import load_task
 from pgso.records import RunRecord
 from pgso.training import choice
 from pgso.training.candidates import Candidate
-from pgso.training.choice import is_choice, num_trainings
+from pgso.training.choice import num_trainings
 from pgso.training.fit import fit
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper
@@ -15,11 +15,11 @@ GRID = {"rows": 20, "cols": 20}
 
 
 def test_only_auto_and_learned_operators_that_need_evidence_are_a_choice():
-    assert not is_choice(karate(operator="pgso"))
-    assert not is_choice(karate(operator="fixed", recipe="robust"))
-    assert is_choice(karate(operator="mpgso", recipe="robust"))
-    assert is_choice(karate(operator="auto"))
-    assert is_choice(karate(operator="found"))
+    assert not karate(operator="pgso").is_choice
+    assert not karate(operator="fixed", recipe="robust").is_choice
+    assert karate(operator="mpgso", recipe="robust").is_choice
+    assert karate(operator="auto").is_choice
+    assert karate(operator="found").is_choice
 
 
 def test_auto_starts_from_the_fixed_operator_that_is_best_on_validation():

@@ -147,6 +147,13 @@ class RunSpec(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
+    def is_choice(self) -> bool:
+        """Whether it takes several trainings, or a search before one."""
+        if self.operator in ("found", "auto"):
+            return True
+        return self.operator != "fixed" and self.evidence is not None
+
+    @property
     def needed_evidence(self) -> float | None:
         """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
         if self.evidence is None:

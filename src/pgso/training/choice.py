@@ -36,18 +36,11 @@ Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a s
 Propose = Callable[[], list[Candidate]]
 
 
-def is_choice(spec: RunSpec) -> bool:
-    """Whether a spec takes several trainings, or a search before one."""
-    if spec.operator in ("found", "auto"):
-        return True
-    return spec.operator != "fixed" and spec.evidence is not None
-
-
 def num_trainings(spec: RunSpec) -> int:
     """How many trainings a spec takes, at most."""
     if spec.operator == "auto":
         return 3 + len(spec.presets) + spec.candidates
-    return 2 if is_choice(spec) and spec.operator != "found" else 1
+    return 2 if spec.is_choice and spec.operator != "found" else 1
 
 
 def choose(spec: RunSpec, train: Train, propose: Propose) -> Kept:

@@ -29,7 +29,7 @@ from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
 from pgso.training.candidates import candidates_of
 from pgso.training.checkpoint import Checkpoint, save_model
-from pgso.training.choice import Trained, choose, is_choice
+from pgso.training.choice import Trained, choose
 from pgso.training.closed_form import find_operator
 from pgso.training.curves import certified_now
 from pgso.training.evaluation import evaluate
@@ -146,7 +146,7 @@ def _fit(
     checkpoint: Checkpoint | None,
     place: Place,
 ) -> tuple[Session, RunRecord]:
-    if not is_choice(spec):
+    if not spec.is_choice:
         session = Session(spec, task, place)
         return session, _run(session, watch, checkpoint)
 

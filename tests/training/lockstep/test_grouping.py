@@ -23,6 +23,7 @@ def test_every_worker_has_something_to_do():
     [
         {"conv": "gat"},
         {"operator": "auto"},
+        {"operator": "found"},
         {"evidence": 0.9},
         {"sample": (5, 5)},
         {"shape": "channel", "operator": "mpgso"},

@@ -61,8 +61,7 @@ def can_join(spec: RunSpec) -> bool:
     return (
         spec.head == "trained"
         and spec.conv in CONVS
-        and spec.operator != "auto"
-        and (spec.operator == "fixed" or spec.evidence is None)
+        and not spec.is_choice
         and spec.task in (None, "node")
         and spec.shape == "scalar"
         and spec.sample is None
