@@ -57,9 +57,9 @@ def draw_operator(axis: Axes, S: tuple[float, ...], title: str) -> None:
 def draw_scalars(axis: Axes, run: RunRecord) -> None:
     """The seven scalars, epoch by epoch."""
     path = np.array([S[0] for S in run.curves["parameters"]])
-    for place, name in enumerate(NAMES):
+    for column, name in enumerate(NAMES):
         width = 4.0 if name in ("m1", "e2") else 1.5  # m3 and e3 stay close to them, and on top
-        axis.plot(run.curves["epoch"], path[:, place], label=name, linewidth=width, **LINES[name])
+        axis.plot(run.curves["epoch"], path[:, column], label=name, linewidth=width, **LINES[name])
     axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     axis.set(xlabel="epoch")
     axis.set_title("seven scalars S, trained with the network", fontsize=10)

@@ -317,13 +317,13 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
         >>> pairs(["norm=batch", "heads=4", "residual=true"])
         {'norm': 'batch', 'heads': 4, 'residual': True}
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError(f"{text!r} is not of the form NAME=VALUE, such as epochs=100")
         try:
-            found[name] = json.loads(value)
+            settings[name] = json.loads(value)
         except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end
-            found[name] = value
-    return found
+            settings[name] = value
+    return settings

@@ -19,8 +19,8 @@ def dataset_names(incomplete: str) -> list[str]:
     from pgso.data import DATASETS
 
     names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # small letters will do
-    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+    suggestions = names or completing(DATASETS)(incomplete)  # small letters will do
+    return sorted(suggestions) + sorted(glob(f"{escape(incomplete)}*/"))
 
 
 def experiment_names(incomplete: str) -> list[str]:

@@ -121,10 +121,14 @@ def run(
 
                 run_all(portion, store, data, engine, used, address, tell)
         specs = whole(study, size, done)
-        kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
-        console.print(f"{name}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
-        if (kept or not specs) and not plan:
-            aside = write_current(ledger, kept, study.curves) | set_aside_elsewhere(ledger, kept)
+        done_records = [
+            done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"
+        ]
+        console.print(f"{name}: {len(done_records)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+        if (done_records or not specs) and not plan:
+            aside = write_current(ledger, done_records, study.curves) | set_aside_elsewhere(
+                ledger, done_records
+            )
             for file, count in aside.items():
                 console.print(
                     f"{count} records of older numerics are now in {file}", soft_wrap=True

@@ -97,9 +97,11 @@ def sweep(
     choices.check(base, data)
     if not chosen_space:
         kind = task_of(base, data).kind
-        known = GRAPH_SPACE if kind == "graph" else NODE_SPACE
+        default_space = GRAPH_SPACE if kind == "graph" else NODE_SPACE
         settled = choices.pairs(settings)
-        chosen_space = {name: values for name, values in known.items() if name not in settled}
+        chosen_space = {
+            name: values for name, values in default_space.items() if name not in settled
+        }
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
     best: dict[str, Trial] = {}

@@ -80,9 +80,9 @@ class AttendedShift(OnPattern):
 
     def _scales(self, dtype: torch.dtype) -> "Scales":
         """α, m2 l, r and a of every head."""
-        found = self.operator.factors(torch.promote_types(dtype, torch.float32))  # type: ignore[attr-defined]
+        factors = self.operator.factors(torch.promote_types(dtype, torch.float32))  # type: ignore[attr-defined]
         size = (self.target.size(0), self.graph.num_nodes)
-        parts = (found.outer, found.right, found.alpha, found.a)
+        parts = (factors.outer, factors.right, factors.alpha, factors.a)
         by_head = (part.t() if part.dim() == 2 else part for part in parts)
         return Scales(*(part.to(dtype).expand(size) for part in by_head))
 
@@ -184,7 +184,7 @@ class _Attend(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, *inputs: Any) -> Tensor:
         *by_head, graph, slope = inputs
         out = torch.empty_like(x)
-        kept = []
+        statistics = []
         for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
             e, largest = _exponentials(graph.pattern, _logits(graph.pattern, t, s), slope)
             total = product(graph.pattern, e, torch.ones_like(t).unsqueeze(1)).flatten()
@@ -194,16 +194,16 @@ class _Attend(torch.autograd.Function):
             diagonal = own + left * right * a * share
             part = torch.mul(x[:, h], diagonal.unsqueeze(1), out=out[:, h])
             part.addcmul_(v, left.unsqueeze(1))
-            kept += [v, largest, total, share]
+            statistics += [v, largest, total, share]
         ctx.graph, ctx.slope = graph, slope
-        ctx.save_for_backward(x, *by_head, *kept)
+        ctx.save_for_backward(x, *by_head, *statistics)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), graph, slope = grads, ctx.graph, ctx.slope
         x, *saved = ctx.saved_tensors
-        by_head, kept = saved[:6], saved[6:]
+        by_head, statistics = saved[:6], saved[6:]
         if torch.is_grad_enabled():
             out = _differentiable(x, by_head, graph, slope)
             return *torch.autograd.grad(out, (x, *by_head), grad, create_graph=True), None, None
@@ -212,7 +212,7 @@ class _Attend(torch.autograd.Function):
         to_heads = tuple(torch.empty_like(part) for part in by_head)
         to_target, to_source, to_left, to_right, to_own, to_a = to_heads
         for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
-            v, largest, total, share = kept[4 * h : 4 * h + 4]
+            v, largest, total, share = statistics[4 * h : 4 * h + 4]
             x_h, g = x[:, h].contiguous(), grad[:, h].contiguous()
             q, p = row_dots(g, x_h), row_dots(g, v)
             self_term = left * right * share

@@ -35,12 +35,12 @@ def target_type(data: Any, target: str | None) -> str:
 
 def offsets(data: Any, target: str) -> dict[str, int]:
     """Where the nodes of each type begin: targets first, so that target i is node i."""
-    places, place = {}, 0
+    places, offset = {}, 0
     for name in (target, *(name for name in data.node_types if name != target)):
         if data[name].num_nodes is None:
             raise InputError(f"nodes of type {name!r} need features x, or num_nodes")
-        places[name] = place
-        place += int(data[name].num_nodes)
+        places[name] = offset
+        offset += int(data[name].num_nodes)
     return places
 
 

@@ -62,18 +62,18 @@ def load_task(
     for what, path in (("a dataset's name or folder", name), ("root", root)):
         if not isinstance(path, str | os.PathLike) and (path is not None or what != "root"):
             raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
-    place = data_root(root)
-    dataset = _find(os.fspath(name), place)
+    folder = data_root(root)
+    dataset = _find(os.fspath(name), folder)
     links = {}
     if task == "link":
         links = {name: options.pop(name) for name in LINK_OPTIONS if name in options}
         if "unlabelled" in dataset.options:
             options["unlabelled"] = True  # links need no labels
     check_options(dataset.load, options, dataset.name)
-    ensure_files(dataset, place)
+    ensure_files(dataset, folder)
     if preparation is not None and "preparation" in signature(dataset.load).parameters:
         options["preparation"] = preparation
-    arrays = dataset.load(place, int(seed), **options)
+    arrays = dataset.load(folder, int(seed), **options)
     if task == "link":
         return link_task(dataset.name, arrays, int(seed), **links).scored_by(objective)
     loaded = Task.of(dataset.name, arrays)

@@ -129,10 +129,10 @@ def _nodes(data: Any, seed: int) -> Arrays:
 
 
 def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
-    for place, graph in enumerate(graphs):
+    for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or y.numel() == 0:
-            raise InputError(f"graph {place} needs edge_index and y, an answer of its own")
+            raise InputError(f"graph {number} needs edge_index and y, an answer of its own")
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
     edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]

@@ -72,8 +72,8 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
     def predict(self, graph: Any = None, X: Any = None) -> Array:  # (n,)
         """The most probable label of every node; of the fitted graph if none is given."""
-        place = self.predict_proba(graph, X).argmax(axis=1)
-        out: Array = self.classes_[place]
+        codes = self.predict_proba(graph, X).argmax(axis=1)
+        out: Array = self.classes_[codes]
         return out
 
     def predict_proba(self, graph: Any = None, X: Any = None) -> Array:  # (n, C)
@@ -83,21 +83,21 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """The share of labelled nodes that are predicted right; of the fitted ones by default."""
-        place = self.predict_proba(graph, X).argmax(axis=1)
+        predicted = self.predict_proba(graph, X).argmax(axis=1)
         if y is None:
-            if len(place) != len(self.labels_):
+            if len(predicted) != len(self.labels_):
                 raise InputError("another graph needs its own y to be scored")
-            right, known = place == self.labels_, self.labels_ >= 0
+            right, has_label = predicted == self.labels_, self.labels_ >= 0
         else:
             names, codes = read_labels(y)
-            if len(codes) != len(place):
-                raise InputError(f"y has {len(codes)} labels, the graph {len(place)} nodes")
-            known = codes >= 0
+            if len(codes) != len(predicted):
+                raise InputError(f"y has {len(codes)} labels, the graph {len(predicted)} nodes")
+            has_label = codes >= 0
             right = np.zeros(len(codes), dtype=bool)
-            right[known] = self.classes_[place[known]] == names[codes[known]]
-        if not known.any():
+            right[has_label] = self.classes_[predicted[has_label]] == names[codes[has_label]]
+        if not has_label.any():
             raise InputError("y has no known label to compare with")
-        return float(right[known].mean())
+        return float(right[has_label].mean())
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         """Some of each class validate, at least one where there are two; all others train."""

@@ -88,11 +88,11 @@ def points(
     for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
         cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
         for shift, operator in enumerate(OPERATORS):
-            by_place = {
-                place + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
-                for place, conv in enumerate(CONVS)
+            by_column = {
+                column + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
+                for column, conv in enumerate(CONVS)
             }
-            run = {place: values for place, values in by_place.items() if values}
+            run = {column: values for column, values in by_column.items() if values}
             means = [sum(values) / len(values) for values in run.values()]
             ends = [t_interval(values) for values in run.values()]
             reach = [end.high - mean if end else 0.0 for end, mean in zip(ends, means, strict=True)]
@@ -108,8 +108,8 @@ def points(
                 label=LABELS[operator],
             )
             printed = {
-                place + 0.2 * (shift - 1): PUBLISHED[dataset, conv, operator].mean
-                for place, conv in enumerate(CONVS)
+                column + 0.2 * (shift - 1): PUBLISHED[dataset, conv, operator].mean
+                for column, conv in enumerate(CONVS)
                 if (dataset, conv, operator) in PUBLISHED
             }
             label = "printed in the paper" if shift == 0 else None

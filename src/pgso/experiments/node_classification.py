@@ -59,18 +59,18 @@ class NodeClassification(Experiment):
                     base.but(conv=conv, operator=operator), quick, TUNING_SEEDS[:1], range(2), done
                 )
             ]
-        found = []
+        specs = []
         for dataset in ("Cora", "CiteSeer"):
             for conv in CONVS:
                 for operator in OPERATORS:
                     base = RunSpec(dataset=dataset, conv=conv, operator=operator)
-                    found += tuned_runs(base, GRID[conv], TUNING_SEEDS, range(20), done)
+                    specs += tuned_runs(base, GRID[conv], TUNING_SEEDS, range(20), done)
         for conv in CONVS:
             for operator in OPERATORS:
                 base = RunSpec(dataset=_arxiv(), conv=conv, operator=operator)
                 large = {**LARGE, **LARGE_SGC} if conv == "sgc" else LARGE
-                found += tuned_runs(base, [large], [], range(3), done)
-        return found
+                specs += tuned_runs(base, [large], [], range(3), done)
+        return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Table 3 with both scores, paired deltas and the paper's cells."""

@@ -88,8 +88,8 @@ class Timings:
     def hours(self, specs: Iterable[RunSpec]) -> float | None:
         """The sum over runs; None if one of them has no estimate."""
         seconds = [self.seconds(spec) for spec in specs]
-        known = [value for value in seconds if value is not None]
-        return None if len(known) < len(seconds) else sum(known) / 3600
+        numbers = [value for value in seconds if value is not None]
+        return None if len(numbers) < len(seconds) else sum(numbers) / 3600
 
 
 def timings_of(results: Path) -> Timings:

@@ -84,13 +84,13 @@ def whole(
     a tie chooses the first setting of a grid. So the number of runs is exact, and the settings of
     the later stages are a guess.
     """
-    known = dict(done or {})
+    records = dict(done or {})
     while True:
-        specs, _ = needed(experiment, size, known)
-        unknown = [spec for spec in specs if spec.key not in known]
+        specs, _ = needed(experiment, size, records)
+        unknown = [spec for spec in specs if spec.key not in records]
         if not unknown:
             return specs
-        known |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
+        records |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
 
 
 def listed(specs: Sequence[RunSpec]) -> str:

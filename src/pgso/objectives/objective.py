@@ -174,7 +174,7 @@ class _Objectives(Registry[Objective]):
 
     def answering(self, answer: Answer) -> list[str]:
         """The names of those that score this kind of answer."""
-        return [name for name, each in self.items() if each.answer == answer]
+        return [name for name, objective in self.items() if objective.answer == answer]
 
 
 OBJECTIVES = _Objectives("objective", plugins="pgso.objectives")

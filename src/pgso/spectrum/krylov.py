@@ -148,9 +148,9 @@ def _deflated(matrix: csr_array | LinearOperator, values: Array, w: Array) -> Li
     return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
 
 
-def _belongs(probe: Array, error: Array, kept: Array, slack: float) -> bool:
+def _belongs(probe: Array, error: Array, values: Array, slack: float) -> bool:
     """Whether what was left out may reach past the least value kept, by more than slack."""
-    return bool(probe[-1] + error[-1] > kept[0] + slack)
+    return bool(probe[-1] + error[-1] > values[0] + slack)
 
 
 def _check(matrix: csr_array, values: Array, w: Array, tol: float) -> None:

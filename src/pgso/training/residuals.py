@@ -28,5 +28,5 @@ def residual_quantiles(session: Session) -> list[float] | None:
 def _quantile(errors: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> float:
     if not len(errors):
         return float("nan")
-    place = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
-    return float(np.sort(errors)[place - 1])
+    rank = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
+    return float(np.sort(errors)[rank - 1])

@@ -77,7 +77,7 @@ def tpe_search(
         choice = {name: asked.suggest_categorical(name, values) for name, values in space.items()}
         trial = done.get(str(choice))
         if trial is None or trial.val is not None:  # what failed would fail again
-            specs = [base.but(**choice, seed=each) for each in seeds]
+            specs = [base.but(**choice, seed=run_seed) for run_seed in seeds]
             trial = done[str(choice)] = _trial(choice, run(specs), len(seeds))
         study.tell(asked, max(trial.merit, WORST))
     return sorted(done.values(), key=lambda trial: -trial.merit)

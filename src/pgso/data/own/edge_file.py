@@ -68,7 +68,7 @@ class Edges(NamedTuple):
 
     def _unknown(self, name: str, nodes: dict[str, int]) -> InputError:
         graph, _, shown = name.rpartition(WITHIN)
-        known = next(iter(nodes)).rpartition(WITHIN)[2]
+        example = next(iter(nodes)).rpartition(WITHIN)[2]
         header, *rows = read_rows(self.path)
         words = [cell.lower() for cell in header.cells]
         of_graph = words.index(GRAPH) if self.has_graphs else -1
@@ -77,7 +77,7 @@ class Edges(NamedTuple):
             if places and (not self.has_graphs or row.cells[of_graph] == graph):
                 return row.error(
                     f"column {places[0] + 1}: node {shown!r} is in no other file; known are "
-                    f"{len(nodes)} nodes such as {known!r}; add it there, or remove the edge"
+                    f"{len(nodes)} nodes such as {example!r}; add it there, or remove the edge"
                 )
         raise AssertionError(name)
 
@@ -100,9 +100,9 @@ class EdgeTable(NamedTuple):
         ):
             raise _wrong_width(first)
         names = tuple(dict.fromkeys([*first.cells[:2], *edges.names]))
-        place = {name: i for i, name in enumerate(names)}
-        moved = np.array([place[name] for name in edges.names], dtype=np.int64)
-        ends = np.array([[place[name]] for name in first.cells[:2]], dtype=np.int64)
+        number = {name: i for i, name in enumerate(names)}
+        moved = np.array([number[name] for name in edges.names], dtype=np.int64)
+        ends = np.array([[number[name]] for name in first.cells[:2]], dtype=np.int64)
         if edges.ends.shape[1]:
             ends = np.concatenate([ends, moved[edges.ends]], axis=1)
         weight = None

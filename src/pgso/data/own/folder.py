@@ -167,8 +167,8 @@ def _summed(
     edges = np.concatenate([index for index, _ in given], axis=1)
     weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
     n = max(num_nodes, 1)
-    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
-    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
+    key, group = np.unique(edges[1] * n + edges[0], return_inverse=True)
+    total = np.bincount(group, weights=np.concatenate(weights), minlength=len(key))
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 

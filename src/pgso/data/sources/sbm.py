@@ -45,15 +45,15 @@ def load(
             raise InputError(f"{letter} must be a probability between 0 and 1, got {probability}")
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
-    known = (
+    revealed = (
         np.arange(len(y))
         if attributes == "labels"
         else np.cumsum(sizes) - sizes + rng.integers(sizes)
     )
     x = np.zeros((len(y), len(sizes) + 1), dtype=np.float32)
     x[:, 0] = 1
-    x[known, 0] = 0
-    x[known, y[known] + 1] = 1
+    x[revealed, 0] = 0
+    x[revealed, y[revealed] + 1] = 1
     pairs = sample_edges(sizes, p, q, rng)
     return Arrays(
         edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),

@@ -75,24 +75,24 @@ class Weighed(Converted):
         source, target = pairs.unbind()
         S = self.gso.S.double()
         is_loop = source == target
-        each = torch.ones_like(source, dtype=S.dtype)
+        weights = torch.ones_like(source, dtype=S.dtype)
         if one_set or attended:
-            each = each.masked_fill(is_loop, loops)
-        rows = each.new_zeros(num_nodes[0]).index_add(0, target, each)
+            weights = weights.masked_fill(is_loop, loops)
+        rows = weights.new_zeros(num_nodes[0]).index_add(0, target, weights)
         columns = None
         if not one_set:
-            columns = each.new_zeros(num_nodes[1]).index_add(0, source, each)
+            columns = weights.new_zeros(num_nodes[1]).index_add(0, source, weights)
             columns = torch.where(columns > 0, columns, empty)
         if is_sampled(graph):
             rows = whole_degree(graph, loops).to(S.dtype)
-            each = each * importance(graph, pairs).to(S.dtype)
-        found = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
-        diagonal = found.alpha
+            weights = weights * importance(graph, pairs).to(S.dtype)
+        scales = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
+        diagonal = scales.alpha
         if attended:
-            each = torch.where(is_loop, each + found.a, each)
+            weights = torch.where(is_loop, weights + scales.a, weights)
         elif one_set:
-            diagonal = found.own
-        entries = (found.outer[target] * each * found.right[source]).unsqueeze(1)
+            diagonal = scales.own
+        entries = (scales.outer[target] * weights * scales.right[source]).unsqueeze(1)
         if self.explain:
             entries = self.explain_message(entries, num_nodes[0])  # type: ignore[attr-defined]
         return entries, diagonal.unsqueeze(1)
