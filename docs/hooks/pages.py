@@ -10,7 +10,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 CLAIMS = RESULTS / "CLAIMS.md"
-GENERATED = ("command_line.md", "run_choices.md")  # by reference.py
+CHANGES = "changes.md"  # CHANGELOG.md, on the site
+GENERATED = ("command_line.md", "run_choices.md", CHANGES)  # the first two by reference.py
 API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
 
 
@@ -28,7 +29,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Take what the studies and the scale benchmark have written from where it is."""
+    """Add the changelog, and what the studies and the scale benchmark have written."""
+    files.append(File.generated(config, CHANGES, abs_src_path=str(ROOT / "CHANGELOG.md")))
     others = (RESULTS / "scale.json", RESULTS / "scale.png", CLAIMS)
     taken = [path for path in others if path.is_file()]
     for page in _pages():

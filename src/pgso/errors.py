@@ -27,7 +27,7 @@ class UnknownNameError(InputError, KeyError):
         self.message = f"no {kind} is called {name!r}.{hint} Known: {', '.join(names)}"
         super().__init__(self.message)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # else a worker process could not send it back
+    def __reduce__(self) -> tuple[Any, ...]:  # without it a worker process could not send it back
         return type(self), self._given
 
     def __str__(self) -> str:  # KeyError would show the message in quotes

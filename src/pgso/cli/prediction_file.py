@@ -26,7 +26,7 @@ def check_format(path: Path) -> None:
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Rows) -> None:
-    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV."""
+    """Write a table, whole or not at all: Parquet or JSON by its ending, and CSV otherwise."""
     ending = path.suffix.lower()
     if ending == ".parquet":
         write_atomically(path, _parquet(columns, rows))

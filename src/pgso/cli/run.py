@@ -163,8 +163,8 @@ def report(
 ) -> None:
     """Draw pages from records; trains nothing.
 
-    Without a study: an overview of a folder of runs (--out, else ./runs or this folder), with the
-    pages of its findings and comparisons, and the pages of all studies that have ledgers.
+    Without a study: an overview of a folder of runs (--out; by default ./runs or this folder),
+    with the pages of its findings and comparisons, and the pages of all studies that have ledgers.
     """
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
@@ -188,7 +188,7 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
-        check_one_revision(records, f"pgso run {name} makes those of older revisions again")
+        check_one_revision(records, f"pgso run {name} runs the older ones again")
         try:
             text = study.page(records, results / name / "figures")
         except KeyError as error:

@@ -61,7 +61,8 @@ def open_model(
     task = fitted(header, task)
     if unnamed and asked.dataset != spec.dataset:
         Console(stderr=True, markup=False).print(
-            f"note: columns without names are taken to be those of {spec.dataset}, in that order",
+            "note: columns have no names, so they are read as the columns of "
+            f"{spec.dataset}, in that order",
             soft_wrap=True,
         )
     return SavedModel(network, spec, header, task, asked.dataset == spec.dataset)

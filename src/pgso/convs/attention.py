@@ -130,7 +130,7 @@ def attend(
 
     The fast form of :func:`attention` and :func:`modulated`, for a constant A. Edges hold numbers
     of one head at a time, which are read from a vector over nodes that stays in the cache. No
-    gradient per edge is formed: with l' the slope of the leaky ReLU and δ that of the softmax,
+    gradient per edge is formed: with l' the slope of the leaky ReLU and δ the slope of the softmax,
     dL/dt_i = Σ_j α_ij l'_ij (g_i · x_j + δ_i) is a dot product of g with a row of (α ∘ l') x, and
     dL/ds of x with one of (α ∘ l')ᵀ g.
     """
@@ -264,7 +264,7 @@ def _exponentials(
 
 
 def _weighted(values: Tensor, graph: Graph, transposed: bool = False) -> Tensor:
-    """Times A's entries; those of an unweighted graph are taken as 1, on the diagonal too."""
+    """Times A's entries. In an unweighted graph they are 1, on the diagonal too."""
     if graph.weight is None:
         return values
     weight = graph.weight.to(values.dtype)

@@ -175,7 +175,7 @@ def dense_dropout(
 
 
 def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
-    """0 where a value is dropped, else what it is multiplied with."""
+    """What every value is multiplied with; 0 where it is dropped."""
     parts, rows = len(draws.generators), draws.rows_of(x)
     count, width = x.numel() // parts, x.size(-1)
     if rows is not None:  # drawn for all rows, looked up for those that are there
@@ -203,7 +203,7 @@ def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, 
 
 
 def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
-    """0 with probability p, else the scale that makes up for it."""
+    """0 with probability p, and otherwise the scale that makes up for it."""
     steps = 2**16
     dropped = round(p * steps)
     is_kept = (random >= dropped - steps // 2).to(dtype)

@@ -32,7 +32,7 @@ def read_archive(
         path: The file.
         keys: Which arrays are needed, and their number of dimensions; by default, all there are.
             Others may be there and are not looked at.
-        words: Those of the needed arrays that hold words; the others hold numbers.
+        words: Which of the needed arrays hold words; the others hold numbers.
     """
     try:
         with path.open("rb") as file:

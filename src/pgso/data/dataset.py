@@ -60,7 +60,7 @@ class Dataset:
 
 
 class _Datasets(Registry[Dataset]):
-    """Datasets by name, whatever its case."""
+    """Datasets by name, in capitals or not."""
 
     def __getitem__(self, name: str) -> Dataset:
         return super().__getitem__(name.lower() if isinstance(name, str) else name)

@@ -32,7 +32,7 @@ def link_task(
 
     Args:
         name: Of the dataset.
-        arrays: A node task; what it says about nodes is not used, but for their features.
+        arrays: A node task. Of what it says about nodes only the features are used.
         seed: Of which links are taken out, and of the pairs beside them.
         val: The share of links that validate.
         test: The share of links that test.

@@ -49,8 +49,8 @@ def load_task(
         task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
             for.
         objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
-        preparation: That of a saved model, for the table of a user's folder (others have none).
-        options: The dataset's own, see its loader; of links also those of
+        preparation: How a saved model prepares the table of a user's folder; other data have none.
+        options: The dataset's own, see its loader; for links also the options of
             :func:`pgso.data.links.link_task`.
 
     Example:

@@ -20,7 +20,7 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
     """The nodes in reverse Cuthill-McKee order: neighbours stand near each other.
 
     A product reads the rows of neighbours one after another. On ogbn-arxiv's graph, where the
-    published order is that of ids, they are then found in the cache more often.
+    published order is the order of ids, they are then found in the cache more often.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 2, 2, 1], [2, 0, 1, 2]]))

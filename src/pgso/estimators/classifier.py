@@ -14,7 +14,7 @@ from pgso.estimators.estimator import NodeEstimator
 class PGSOClassifier(ClassifierMixin, NodeEstimator):
     """Classify the nodes of a graph, and learn which operator the graph wants.
 
-    Options are those of :class:`pgso.RunSpec`. Of the labelled nodes, ``validation_fraction`` of
+    It takes options of :class:`pgso.RunSpec`. Of the labelled nodes, ``validation_fraction`` of
     each class choose the epoch (and with ``operator="auto"`` whether to learn the operator at
     all); the others are trained on. Prediction works on the same graph or on another.
 
@@ -29,7 +29,7 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         residual: Whether a linear map of each layer's input is added to its output.
         epochs: How often all training nodes are gone through.
         lr: Learning rate.
-        exponent_lr: That of the exponents e1, e2, e3.
+        exponent_lr: The learning rate of the exponents e1, e2, e3.
         weight_decay: Pull of all weights towards zero.
         validation_fraction: The share of the labelled nodes that choose the epoch.
         random_state: Of the initial weights, dropout, and the choice of validation nodes.

@@ -107,7 +107,7 @@ def _ledgers(results: Path) -> Ledgers:
 
 def _ledger(results: Path, name: str) -> list[RunRecord]:
     records = list(read_ledger(results / name / "records.jsonl").values())
-    check_one_revision(records, f"pgso run {name} makes those of older revisions again")
+    check_one_revision(records, f"pgso run {name} runs the older ones again")
     return records
 
 

@@ -13,7 +13,7 @@ from pgso.experiments.tuned import CONVS, OPERATORS, tuned_runs
 from pgso.records import RunRecord, RunSpec
 
 # Each architecture as it was published for these graphs, and one choice by validation. Scalars of S
-# learn at the appendix's rates whatever the weights' rate is.
+# learn at the appendix's rates, at every rate of the weights.
 GRID: dict[str, list[dict[str, Any]]] = {
     "gcn": [{"hidden_channels": h} for h in (16, 64)],
     "sgc": [
@@ -90,7 +90,7 @@ class NodeClassification(Experiment):
 
 
 def _arxiv() -> str:
-    """Arxiv's graph with its own features where their files are, else with substitutes."""
+    """Arxiv's graph with its own features if their files are there, or with substitutes."""
     return "ogbn-arxiv-topicbag" if DATASETS["ogbn-arxiv"].missing(data_root()) else "ogbn-arxiv"
 
 

@@ -45,7 +45,7 @@ class Timing(NamedTuple):
 class Timings:
     """Estimates the seconds of a run from runs like it.
 
-    Best are runs that differ in nothing but the seed, then those of the same dataset, conv and
+    Best are runs that differ in nothing but the seed, then runs of the same dataset, conv and
     operator, then any of the same dataset. The time grows with the epochs, and with layers x width
     where these differ. Of several revisions of the numerics the newest one counts.
 

@@ -78,7 +78,7 @@ def needed(
 def whole(
     experiment: Experiment, size: Size, done: Mapping[str, RunRecord] | None = None
 ) -> list[RunSpec]:
-    """All runs of a study, those of later stages too.
+    """All runs of a study, also of its later stages.
 
     What a later stage will train depends on scores. Runs that are not done are taken to tie, and
     a tie chooses the first setting of a grid. So the number of runs is exact, and the settings of

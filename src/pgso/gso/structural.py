@@ -28,7 +28,8 @@ class StructuralNetwork(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw the hidden layer anew; the output is zero again."""
-        # What is drawn here must not change the weights that a network draws next (decision 9).
+        # What is drawn here must not change the weights that a network draws next:
+        # fixed and learned networks start with the same weights.
         with torch.random.fork_rng(devices=[]):
             self.hidden.reset_parameters()
         nn.init.zeros_(self.out.weight)

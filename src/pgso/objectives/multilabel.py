@@ -40,7 +40,7 @@ class MultiLabel(Objective):
         weight: "Tensor | None" = None,  # (L,)
         reduction: str = "mean",
     ) -> "Tensor":
-        """Binary cross-entropy of what is known; the weight is that of a yes."""
+        """Binary cross-entropy of the known labels; the weight multiplies every yes."""
         from pgso.objectives import losses
 
         return losses.binary(out, y, weight, reduction)

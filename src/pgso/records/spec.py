@@ -37,7 +37,7 @@ LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 
 
 class RunSpec(BaseModel):
-    """One training run. The defaults are those of Appendix B.2.2, and what suits the dataset.
+    """One training run. The defaults come from Appendix B.2.2 and from the dataset.
 
     What a dataset suggests (layers, norm, options) is filled in where nothing else is said, so
     that the same words are the same run in Python and in the shell. Two specs that are equal have

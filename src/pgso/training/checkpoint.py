@@ -132,7 +132,7 @@ def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
         with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
         if _shapes(claimed) != _shapes(tensors):
-            raise ValueError("its tensors are not those of the model it describes")
+            raise ValueError("its tensors do not fit the model that its header describes")
         model = build_model(spec, shape)
         assign(model, tensors)
     return model, spec, header

@@ -84,7 +84,7 @@ def _new(spec: RunSpec, propose: Propose) -> list[Candidate]:
 
 
 def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
-    """The spec with changes; the data stay as they are, whatever the terms suggest."""
+    """The spec with changes. The data stay as they are, also if the terms suggest other data."""
     return spec.but(**{**changes, "data_options": spec.data_options})
 
 

@@ -61,7 +61,7 @@ def fit(
             validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
-        root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
+        root: Where datasets are; by default ``$PGSO_DATA`` or, without it, ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
         checkpoint: A file to take a run up from where it was stopped, and to write every

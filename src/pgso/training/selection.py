@@ -18,7 +18,7 @@ class Selection:
     """The parts of a validation set, and the epoch that each of them prefers.
 
     What S was learned on does not choose the epoch, and what chose the epoch does not judge
-    (DESIGN, decision 16). With ``s_loss="held_out"``, S learns on a half of the validation labels.
+    (docs/recipes.md). With ``s_loss="held_out"``, S learns on a half of the validation labels.
     With ``judges``, validation has three parts, the same for every run of a task:
 
     ======== ====================================== =====================

@@ -104,7 +104,7 @@ def read_answers(
 
 
 def _several(labels: list[str], separator: str) -> tuple[Array, tuple[str, ...]]:
-    """A column of 0 and 1 for each label; a separator alone is no label at all."""
+    """A column of 0 and 1 for each label; a separator alone is no label."""
     parts = [[part.strip() for part in label.split(separator)] for label in labels]
     classes = tuple(sorted({name for names in parts for name in names if name}))
     column = {name: c for c, name in enumerate(classes)}

@@ -20,7 +20,7 @@ SOURCE = ("source", "src", "from")
 GRAPH, RELATION = "graph", "relation"  # columns that are found by their names
 RESERVED = ("in", "out", "self")  # words of terms
 LARGE = 2**20  # bytes of a file of which a processed copy is kept
-WITHIN = "\x1f"  # between the name of a graph and that of one of its nodes
+WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
 
 
 class Edges(NamedTuple):
@@ -32,7 +32,7 @@ class Edges(NamedTuple):
     weight: Array | None = None  # (E,)
     kinds: Array | None = None  # (E,) places in ``relations``
     relations: tuple[str, ...] = ()
-    has_graphs: bool = False  # whether names are those of graphs and nodes, WITHIN between them
+    has_graphs: bool = False  # whether names are a graph's and a node's, with WITHIN between them
 
     def on(self, nodes: dict[str, int]) -> Array:  # (2, E)
         """The edges by the places of the nodes. A node that is not there is named with its line."""

@@ -60,7 +60,7 @@ def load_folder(
         target: The one column of ``targets.csv`` to learn.
         weight: The column of ``edges.csv`` that holds the weights, if it has more than one more.
         label_separator: What separates several labels of one node; ``""``: there is one label.
-        preparation: Of the features, that of a saved model; by default one is made for these data.
+        preparation: How a saved model prepares features; by default it is learned on these data.
     """
     edge_file = file_of(path, "edges")
     if edge_file is None:

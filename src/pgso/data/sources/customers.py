@@ -39,7 +39,7 @@ def load(
         root: Not used: customers are generated.
         seed: Of customers, calls, labels, and the split (60/20/20 of each class).
         signal: What leaving depends on: both, features, graph or neither.
-        strength: The standard deviation of the reason, where chance has that of 1.8.
+        strength: The standard deviation of the reason; chance has a standard deviation of 1.8.
         size: The number of customers, 100 or more.
     """
     check_choice("signal", signal, SIGNALS)

@@ -97,7 +97,7 @@ def follow(
 
 
 def sums(rng: Random, n: int, *, edges: str) -> Drawn:
-    """Labels are the thirds of a sum over neighbours; the largest of sums is that of means too."""
+    """Labels are the thirds of a sum over neighbours; the largest sum is also the largest mean."""
     A, x = _drawn(rng, n, edges)
     values = A @ (x @ rng.normal(size=FEATURES))
     return A, x, np.searchsorted(np.quantile(values, (1 / 3, 2 / 3)), values)

@@ -54,7 +54,7 @@ class Weighed(Converted):
     takes_pairs = True
 
     def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
-        """Sources and targets in the order of the edge features, whatever the flow."""
+        """Sources and targets in the order of the edge features, for both directions of flow."""
         pairs, _, _ = as_edges(edge_index, None)
         if self.flow == "source_to_target":
             return pairs

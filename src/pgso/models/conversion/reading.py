@@ -42,7 +42,7 @@ class Reading:
         if self.loops != "keep":
             assert not isinstance(num_nodes, tuple), "self-loops join nodes of one set"
             is_loop = source == target
-            # PyG adds its loops on top of those of a sparse matrix, but not of an edge_index.
+            # PyG adds loops on top of a sparse matrix's own; an edge_index's own it replaces.
             if self.loops == "fill":
                 loops = self._diagonal(pairs, weight, num_nodes, on_top=adjacency)
             whole = torch.ones_like(source, dtype=weight_type())
@@ -125,7 +125,7 @@ class Reading:
 
 
 def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
-    """(edge_index, weights, whether it was a matrix) of whatever stands for a graph."""
+    """(edge_index, weights, whether it was a matrix) of anything that PyG takes as a graph."""
     if isinstance(edge_index, Graph) or hasattr(edge_index, "edge_index"):  # the latter: PyG's Data
         if edge_weight is not None:
             raise InputError(

@@ -35,7 +35,7 @@ class Links:
         yield self.criterion(out, pairs[:, 0, 0]), len(pairs)
 
     def held_out_loss(self, model: LinkModel) -> Tensor:
-        """That of all validation links, from the same pass."""
+        """The loss of all validation links, from the same pass."""
         assert self.z is not None
         return self.criterion(model.decode(self.z, self.val), self.val[:, 0, 0])
 
