@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -33,9 +34,11 @@ def blocks(page, language):
 
 
 @pytest.fixture
-def _registries_as_they_were(monkeypatch):
-    for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
-        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+def _registries_as_they_were():
+    with ExitStack() as stack:
+        for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
+            stack.enter_context(registry.restored())
+        yield
 
 
 @pytest.mark.usefixtures("_registries_as_they_were")

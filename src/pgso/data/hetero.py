@@ -47,10 +47,8 @@ def offsets(data: Any, target: str) -> dict[str, int]:
 def features(data: Any, places: dict[str, int]) -> "Array | scipy.sparse.csr_array":
     """Features of all nodes: each type has columns of its own.
 
-    In the columns of other types it has zeros.
-
-    A linear map of these columns is then a map for each type. A type without features has one
-    column of ones.
+    In the columns of other types it has zeros. A linear map of these columns is
+    then a map for each type. A type without features has one column of ones.
     """
     blocks = []
     for name in places:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.gso.dense import DEGREES
-from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.edge_mask import EdgeMasking
+from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
