@@ -118,7 +118,7 @@ def main() -> None:
     if "--draw" not in sys.argv:
         numbers.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
     draw(json.loads(numbers.read_text(encoding="utf-8"))).savefig(
-        ASSETS / "clustering.png", dpi=150
+        ASSETS / "clustering.png", dpi=200
     )
 
 

@@ -64,7 +64,7 @@ def draw(overlaps: dict) -> None:
     axes.axvline(12**0.5, color="grey", linestyle=":", label="detectable beyond")
     axes.set(xlabel="neighbours inside minus outside", ylabel="overlap with the blocks")
     axes.legend(frameon=False)
-    figure.savefig(ASSETS / "non_backtracking.png", dpi=110, metadata={"Software": None})
+    figure.savefig(ASSETS / "non_backtracking.png", dpi=200, metadata={"Software": None})
 
 
 if __name__ == "__main__":

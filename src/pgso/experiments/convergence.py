@@ -55,10 +55,12 @@ class Convergence(Experiment):
             for axis, name in zip(axes, ("loss", "train", "val"), strict=True):
                 for operator, members in by_operator.items():
                     epochs, mean, sd = mean_curve(members, named_curve(name))
+                    unit = 1 if name == "loss" else 100
+                    mean, sd = unit * mean, unit * sd
                     colour = OPERATORS[operator]
                     axis.plot(epochs, mean, label=LABELS[operator], color=colour, linewidth=1.2)
                     axis.fill_between(epochs, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
-                axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy")
+                axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy, %")
             legend_beside(axes[-1])
             shown = save(figure_of(axes), figures, f"convergence_{dataset}")
             parts.append(f"## {dataset}\n\n{shown}\n")

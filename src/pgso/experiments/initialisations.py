@@ -49,7 +49,7 @@ class Initialisations(Experiment):
         for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
             for name in NAMES:
                 epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
-                axis.plot(epochs, mean, label=name, linewidth=1.2, **LINES[name])
+                axis.plot(epochs, mean, label=name, **LINES[name])
                 if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
                     end, colour = ENDS_ON_CORA[start][NAMES.index(name)], LINES[name]["color"]
                     axis.plot(epochs[-1], end, "D", markersize=4, markerfacecolor="none",

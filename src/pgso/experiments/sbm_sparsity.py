@@ -91,9 +91,7 @@ class SbmSparsity(Experiment):
                 values = [[final_S(record)[k] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
-                axes[0, column].errorbar(
-                    p, means, sds, label=name, linewidth=1.2, elinewidth=0.6, **LINES[name]
-                )
+                axes[0, column].errorbar(p, means, sds, label=name, elinewidth=0.6, **LINES[name])
             accuracy = [np.mean(scores(levels[level])) for level in p]
             axes[1, column].plot(p, accuracy, marker="o", markersize=3, color=OPERATORS["pgso"])
             axes[1, column].axhline(100 / COMMUNITIES, color=OPERATORS["fixed"], linestyle="dotted")

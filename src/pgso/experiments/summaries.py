@@ -17,8 +17,10 @@ from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
+WIDE = ("m1", "e2")  # m3 and e3 often lie on top of them: a wide line shows on both sides
 LINES: dict[str, dict[str, Any]] = {
-    name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()
+    name: {"color": colour, "linestyle": dash, "linewidth": 2.8 if name in WIDE else 1.2}
+    for name, (colour, dash) in PARAMETERS.items()
 }
 
 
