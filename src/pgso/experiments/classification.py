@@ -83,8 +83,8 @@ def points(
     """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
 
     A panel is as high as its means and what is printed ask for; an interval of very few seeds may
-    leave it. Points, not bars as in the paper: the axes do not begin at 0. What the paper prints is a hollow
-    diamond of the same colour.
+    leave it. Points, not bars as in the paper: the axes do not begin at 0. What the paper prints is
+    a hollow diamond of the same colour.
     """
     by_dataset = group(records, lambda record: record.spec.dataset, datasets)
     axes = panels(len(by_dataset))

@@ -160,7 +160,7 @@ def _num_cells(line: str, separator: str) -> int:
 
 
 def check_widths(rows: Sequence[Row], *widths: int) -> None:
-    """Refuse lines whose number of cells is not allowed, or differs from the first line."""
+    """Refuse lines whose number of cells is not allowed, or not that of the first line."""
     allowed = " or ".join(str(width) for width in widths)
     for row in rows:
         if len(row.cells) not in widths:
