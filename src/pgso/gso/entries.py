@@ -1,4 +1,4 @@
-"""Operators whose matrix has entries where A + I has, and the one that is given by them."""
+"""Operators with entries where A + I has entries, and the operator with given entries."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING

@@ -29,7 +29,7 @@ from pgso.graph import Graph, product, row_dots, turn
 class Held:
     """The entries of P at one o, l and r, which all layers that share an operator use.
 
-    What only gradients need is found when it is first asked for.
+    What only gradients need is computed on first use.
     """
 
     def __init__(self, graph: Graph, own: Tensor | None, left: Tensor, right: Tensor) -> None:
@@ -49,8 +49,8 @@ class Held:
     def divisors(self) -> tuple[Tensor, Tensor]:  # (targets,), (sources,)
         """The l and r that gradients are divided by; infinite where the gradient is 0.
 
-        That is where a node has no power, and where it has no edge: there the difference above
-        would be 0 but for rounding.
+        It is 0 where d + a ≤ 0, and where a node has no edge. There the differences of the
+        formula at the top would leave a rounding error.
         """
         if self._divisors is None:
             pairs = ((self.left, self.graph.receives), (self.right, self.graph.sends))
@@ -156,7 +156,7 @@ def propagated(
     held: Held | None,
     graph: Graph,
 ) -> Tensor:
-    """Y = P x; differentiable in x and in the vectors, however it is asked for."""
+    """Y = P x; differentiable in x and in the vectors, also by ``torch.func`` and forward mode."""
     transformed = not torch.compiler.is_compiling() and (
         torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
     )
@@ -190,7 +190,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-    """Those of x, own, left and right, differentiable in their turn."""
+    """The gradients of x, own, left and right; they can be differentiated again."""
     own, left, right, *features = ctx.saved_tensors
     once = ctx.held is not None and not torch.is_grad_enabled()
     if once:

@@ -1,4 +1,4 @@
-"""Which known operator a learned one is most like, on the graph at hand."""
+"""Which preset a learned S is most like, as a matrix on a graph."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def nearest_preset(
         \, / \, \lVert \gamma(A, \mathcal{S}) \rVert_F
 
     Tuples are not compared, since different S may be the same matrix (m1 D^0 and m3 I), and a
-    factor is left out, since the next weight matrix takes it up.
+    factor is left out, since the next weight matrix can absorb it.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))

@@ -23,7 +23,7 @@ class ReplicaShift(NodeShift):
         S: Shape (7, R).
         columns: What e3 acts on, if not the row sums.
         fixed: Whether S never learns.
-        reach: Where products of fewer nodes than all are taken, for losses of a few nodes.
+        reach: The nodes that each layer needs, if the loss sees only a few nodes; None: all.
     """
 
     one: Graph
@@ -52,7 +52,7 @@ class ReplicaShift(NodeShift):
         self._set(one=graph, num_replicas=count, reach=reach)
 
     def times(self, x: Tensor) -> Tensor:  # type: ignore[override]  # (R, n, F)
-        """γ_r x_r for every replica r, or its rows in the next layer of the reach."""
+        """γ_r x_r for every replica r: all rows, or the rows that the reach's next layer needs."""
         flat = x.reshape(-1, x.size(-1))
         level = None if self.reach is None else self.reach.levels.get(x.size(1))
         return self._times(flat, level).view(x.size(0), -1, x.size(-1))
@@ -74,13 +74,13 @@ class ReplicaShift(NodeShift):
         return out
 
     def _mixing(self) -> Tensor:  # (R,) of booleans
-        """Which replicas take γ x as one sum: each decides as it would alone."""
+        """Which replicas compute γ x in one product (``mixes``): each decides as it would alone."""
         shape = (self.num_replicas, -1)
         tables = [part.detach().view(shape).numpy() for part in self.tables]
         return torch.from_numpy(keeps_digits(tables, self.one, self.index is not None))
 
     def _in_part(self, x: Tensor, mixing: Tensor, level: Level | None) -> Tensor:
-        """Scale ∘ (P x) + rest ∘ x, where P is γ and rest 0 for the replicas that mix."""
+        """Scale ∘ (P x) + rest ∘ x. For replicas that mix, P is γ, scale 1 and rest 0."""
         by_node = self.factors(x.dtype)
         own, outer, right = self._vectors(x.dtype)
         assert own is not None
