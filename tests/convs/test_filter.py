@@ -10,7 +10,7 @@ from scipy.special import comb
 from pgso import GNN, PGSO, FilterConv, Graph, dense_pgso, param_groups, shift
 from pgso.convs.filter import TELEPORT, NormalisedPGSO, from_values, start_coefficients
 from pgso.errors import InputError
-from pgso.gso.algebra import BASES
+from pgso.gso.polynomials import BASES
 from pgso.spectrum import gershgorin_interval
 from tests.strategies import edge_lists
 

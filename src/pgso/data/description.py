@@ -9,6 +9,7 @@ from torch import Tensor
 from pgso.data.arrays import Array
 from pgso.data.task import Task
 from pgso.graph import Graph
+from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec
 from pgso.records.data import ClassCount, DataRecord, FeatureColumn, TargetRange, data_spec
 
@@ -41,7 +42,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         degree_median=float(np.median(degree)) if len(degree) else 0.0,
         degree_mean=float(degree.mean()) if len(degree) else 0.0,
         degree_max=float(degree.max()) if len(degree) else 0.0,
-        isolated=int((graph.neighbour_weight == 0).sum()),
+        isolated=int((received_weight(graph) == 0).sum()),
         components=len(sizes),
         largest_component=int(sizes.max(initial=0)),
         num_items=_num_items(task),

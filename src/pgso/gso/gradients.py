@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from pgso.graph import Graph, product, row_dots, turn
+from pgso.graph.degrees import receivers, senders
 
 
 class Held:
@@ -53,7 +54,7 @@ class Held:
         formula at the top would leave a rounding error.
         """
         if self._divisors is None:
-            pairs = ((self.left, self.graph.receives), (self.right, self.graph.sends))
+            pairs = ((self.left, receivers(self.graph)), (self.right, senders(self.graph)))
             self._divisors = tuple(or_infinite(*pair) for pair in pairs)  # type: ignore[assignment]
         assert self._divisors is not None
         return self._divisors
@@ -213,6 +214,6 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     elif own is None or torch.compiler.is_compiling():
         by_left, by_right = or_infinite(left, None), or_infinite(right, None)
     else:
-        by_left = or_infinite(left, ctx.graph.receives)
-        by_right = or_infinite(right, ctx.graph.sends)
+        by_left = or_infinite(left, receivers(ctx.graph))
+        by_right = or_infinite(right, senders(ctx.graph))
     return z, q, to_left / by_left, to_right / by_right

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
+from pgso.graph.degrees import degree_classes, received_weight, sent_weight
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.formula import Factors
 from pgso.gso.gradients import Held, entries_of, propagated
@@ -203,10 +204,11 @@ def keeps_digits(
     This is numpy, whose small operations take a third of torch's time.
     """
     alpha, m2, left, right, a = tables
-    received, sent, number, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
+    received, sent, number, loops = received_weight(graph), sent_weight(graph), None, 0.0
     if by_class:  # all nodes of a degree at once
-        assert graph.degree_classes is not None
-        received, _, number = graph.degree_classes
+        classes = degree_classes(graph)
+        assert classes is not None
+        received, _, number = classes
         sent = received * number
     elif graph.loops is not None:
         loops = np.abs(graph.loops.detach().numpy())

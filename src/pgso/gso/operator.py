@@ -127,7 +127,7 @@ class ShiftOperator(ABC):
         return self * -1.0
 
     def __pow__(self, exponent: int) -> "ShiftOperator":
-        from pgso.gso.algebra import power
+        from pgso.gso.polynomials import power
 
         raised: ShiftOperator = power(self, exponent)
         return raised

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph, product, row_dots
+from pgso.graph.degrees import degree_classes, receivers, senders
 from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of, or_infinite, propagated
@@ -40,7 +41,7 @@ class ReplicaShift(NodeShift):
         reach: Reach | None = None,
     ) -> None:
         count = S.size(1)
-        classes = graph.degree_classes if columns is None and graph.is_undirected else None
+        classes = degree_classes(graph) if columns is None and graph.is_undirected else None
         rows, index = graph.row_sums, None
         if classes is not None:
             rows, index = classes[0], copies.memo("replica_classes", lambda: _index(classes, count))
@@ -125,7 +126,7 @@ class ReachedPropagation(torch.autograd.Function):
         to_left = row_dots(g, y, size) - kept
         to_right = row_dots(x, z, size)
         to_right[level.among] -= kept
-        by_left, by_right = or_infinite(left, graph.receives), or_infinite(right, graph.sends)
+        by_left, by_right = or_infinite(left, receivers(graph)), or_infinite(right, senders(graph))
         whole = torch.zeros_like(left)
         return (
             z,

@@ -7,11 +7,12 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.algebra import Identity, Polynomial, Scaled, Sum, is_multiple_of_identity
+from pgso.gso.algebra import Identity, Scaled, Sum, is_multiple_of_identity
 from pgso.gso.channels import ChannelShift
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
+from pgso.gso.polynomials import Polynomial
 from pgso.gso.shift import shift
 from pgso.spectrum.assumption import undirected
 

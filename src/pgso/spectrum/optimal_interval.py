@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph, weighted_product
+from pgso.graph.degrees import received_weight
 from pgso.gso.channels import ChannelShift
 from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
@@ -66,7 +67,7 @@ def _optimal(op: NodeShift) -> tuple[Tensor, Tensor]:
     if op.S is None:  # an S per node is no power of degrees
         return low, high
     loops = None if graph.loops is None else graph.loops.double()
-    C, _ = discs(op.factors(), graph.neighbour_weight, loops)
+    C, _ = discs(op.factors(), received_weight(graph), loops)
     radii = _Radii(op)
     _, best_high = ends(C, radii(radii.best(C, +1.0)))
     best_low, _ = ends(C, radii(radii.best(C, -1.0)))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
+from pgso.graph.degrees import kinds_of_nodes
 from pgso.gso.module import PGSO
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum.interval import gershgorin_interval
@@ -79,7 +80,7 @@ def certified_ends(
     """Theorem 2 for an operator's S in several epochs, as if each were a channel of one S."""
     intervals: list[tuple[float, float]] = []
     width = by_epoch[0].numel() // by_epoch[0].size(0)  # how many values S has of each scalar
-    at_once = max(1, CERTIFIED_AT_ONCE // (graph.kinds_of_nodes[0].numel() * width))
+    at_once = max(1, CERTIFIED_AT_ONCE // (kinds_of_nodes(graph)[0].numel() * width))
     for start in range(0, len(by_epoch), at_once):
         part = torch.stack([*by_epoch[start : start + at_once]], dim=1)
         ends = gershgorin_interval(graph, part.reshape(part.size(0), 1, -1))
