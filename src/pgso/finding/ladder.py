@@ -31,7 +31,7 @@ class Fitted:
     """A rung with its fit and what its labels say."""
 
     rung: Rung
-    words: tuple[Word, ...]  # without those whose scale is 0
+    words: tuple[Word, ...]  # words whose scale is 0 are left out
     fit: Fit
     readout: Readout
     losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
@@ -112,12 +112,12 @@ class Ladder:
                     self.blocks.forget()  # nothing else shares what a learned S computes
 
     def loss(self, name: str) -> float:
-        """The leave-one-out error of a rung; of one that turned out to be another, the other's."""
+        """The leave-one-out error of a rung. A rung that equals another one has its error."""
         name = self.same_as.get(name, name)
         return self.fitted[name].fit.loss if name in self.fitted else math.inf
 
     def add(self, rung: Rung) -> Fitted:
-        """Fit a rung, unless its blocks turn out to be those of one that is there."""
+        """Fit a rung, unless its blocks are equal to the blocks of a rung that was fitted."""
         start = perf_counter()
         self.tell(rung.name)
         blocks = [self.blocks.block(word) for word in rung.words]

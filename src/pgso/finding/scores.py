@@ -77,7 +77,7 @@ class Readout:
 
     @classmethod
     def of(cls, problem: Problem, factor: float) -> "Readout":
-        """That of a problem, with a :func:`temperature`."""
+        """The readout of a problem, with its :func:`temperature`."""
         is_balanced = problem.class_weight is not None
         if not problem.classes:
             return cls(factor, None, None, problem.scale)

@@ -20,7 +20,7 @@ GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:
-    """Those that a task has. Links and several labels each have none so far.
+    """The baselines of a task. Links and tasks with several labels have none so far.
 
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from

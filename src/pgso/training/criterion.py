@@ -1,4 +1,4 @@
-"""What a run makes small: its objective's loss, on targets as they are learned."""
+"""What a run minimises: the loss of its objective, on standardised targets."""
 
 from dataclasses import dataclass, replace
 

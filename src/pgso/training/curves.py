@@ -54,7 +54,7 @@ class Curves:
 
 
 def is_certifiable(operators: Iterable[PGSO]) -> bool:
-    """Whether Theorem 2 speaks about them: with an S per node eigenvalues need not be real."""
+    """Whether Theorem 2 holds for these: with an S per node eigenvalues may be complex."""
     return all(
         gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
         for gso in operators

@@ -1,4 +1,4 @@
-"""How far a regression is off on validation: what the interval around a prediction is made of."""
+"""Errors of a regression on validation, from which the interval of a prediction is made."""
 
 import numpy as np
 

@@ -12,7 +12,7 @@ from pgso.training.loops.loop import Run
 
 
 class Links:
-    """The graph's own links train; those that were taken out of it validate and test."""
+    """The links of the graph train; links that were taken out of it validate and test."""
 
     def __init__(self, run: Run) -> None:
         task, self.criterion, self.device = run.task, run.criterion, run.device

@@ -39,14 +39,14 @@ class RowBlock:
         return self._mean_loss(self.val, self.num_val)
 
     def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
-        """Every process computes its rows; all get all."""
+        """Every process computes its own rows and gets the rows of the others."""
         model.eval()
         with torch.no_grad():
             out = self.place.gathered(model(self.x, self.part), self.part.sizes).cpu()
         return out.index_select(0, self.scored)
 
     def _mean_loss(self, nodes: Tensor, count: int) -> Tensor:
-        """Our part of the mean over ``count`` answers, such that the average of all parts is it."""
+        """This process's share of the mean over ``count`` answers; the shares average to it."""
         assert self.out is not None
         nodes = nodes.to(self.out.device)
         loss = self.criterion(self.out[nodes], self.y[nodes], reduction="sum")
