@@ -151,8 +151,9 @@ def test_the_tests_of_the_paper_map_exist():
         assert (ROOT / name).is_file(), name
 
 
-def test_every_study_is_in_the_paper_map():
-    assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS)
+def test_every_study_of_the_paper_is_in_the_paper_map():
+    ours = {name for name, study in EXPERIMENTS.items() if study.paper.startswith("Beyond")}
+    assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS) - ours
 
 
 def test_the_table_of_scale_is_what_was_measured():
