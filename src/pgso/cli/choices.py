@@ -202,7 +202,7 @@ RUNS = Path("runs")
 CORES = os.cpu_count() or 1
 
 
-def own(device: str) -> str | None:
+def device_of_runs(device: str) -> str | None:
     """The device for a sweep's runs; None: each finds out for itself."""
     return None if device == "auto" else device
 

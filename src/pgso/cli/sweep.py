@@ -115,7 +115,9 @@ def sweep(
         def run(specs: Sequence[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            return run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
+            return run_all(
+                specs, store, data, engine, workers, address, tell, choices.device_of_runs(device)
+            )
 
         for name in operators:
             start = base.but(operator=name)

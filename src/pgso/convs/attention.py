@@ -97,11 +97,11 @@ class AttendedShift(OnPattern):
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, H)
         """The entries of each head's matrix."""
-        left, right, own, a = self._scales(self.target.dtype)
+        left, right, alpha, a = self._scales(self.target.dtype)
         pattern = self.graph.pattern
         entries = left.t().index_select(0, pattern.row) * self._attended(a)
         entries = entries * right.t().index_select(0, pattern.col)
-        return entries.index_add(0, pattern.diagonal, own.t()).to(self._dtype(dtype))
+        return entries.index_add(0, pattern.diagonal, alpha.t()).to(self._dtype(dtype))
 
     @property
     def T(self) -> EntryShift:
@@ -110,11 +110,11 @@ class AttendedShift(OnPattern):
 
 
 class Scales(NamedTuple):
-    """The vectors in γ_att x = own ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
+    """The vectors in γ_att x = alpha ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
 
     left: Tensor  # m2 D_a^e2
     right: Tensor  # D_a^e3
-    own: Tensor  # m1 D_a^e1 + m3
+    alpha: Tensor  # m1 D_a^e1 + m3, as in pgso.gso.formula (not the attention)
     a: Tensor
 
 
@@ -134,10 +134,10 @@ def attend(
     dL/dt_i = Σ_j α_ij l'_ij (g_i · x_j + δ_i) is a dot product of g with a row of (α ∘ l') x, and
     dL/ds of x with one of (α ∘ l')ᵀ g.
     """
-    left, right, own, a = scales
+    left, right, alpha, a = scales
     if graph.weight is None:  # A is 1 on all of the pattern but its diagonal
         a = a - 1 if graph.loops is None else a - 1 + graph.loops.to(a.dtype)
-    out: Tensor = _Attend.apply(x, target, source, left, right, own, a, graph, slope)
+    out: Tensor = _Attend.apply(x, target, source, left, right, alpha, a, graph, slope)
     return out
 
 
@@ -173,8 +173,8 @@ def modulated(
     graph: Graph | EdgeList,
 ) -> Tensor:  # (n, H, C)
     """γ_att x by operations that torch knows: any entries, any derivative, not fast."""
-    left, right, own = (part.t().unsqueeze(2) for part in scales[:3])
-    return own * x + left * weighted_product(graph, entries, right * x)
+    left, right, alpha = (part.t().unsqueeze(2) for part in scales[:3])
+    return alpha * x + left * weighted_product(graph, entries, right * x)
 
 
 class _Attend(torch.autograd.Function):
@@ -185,13 +185,13 @@ class _Attend(torch.autograd.Function):
         *by_head, graph, slope = inputs
         out = torch.empty_like(x)
         statistics = []
-        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
+        for h, (t, s, left, right, alpha, a) in enumerate(zip(*by_head, strict=True)):
             e, largest = _exponentials(graph.pattern, _logits(graph.pattern, t, s), slope)
             total = product(graph.pattern, e, torch.ones_like(t).unsqueeze(1)).flatten()
             v = product(graph.pattern, _weighted(e, graph), x[:, h] * right.unsqueeze(1))
             v.div_(total.unsqueeze(1))
             share = leaky_relu(t + s, slope).sub_(largest).exp_().div_(total)  # α_ii
-            diagonal = own + left * right * a * share
+            diagonal = alpha + left * right * a * share
             part = torch.mul(x[:, h], diagonal.unsqueeze(1), out=out[:, h])
             part.addcmul_(v, left.unsqueeze(1))
             statistics += [v, largest, total, share]
@@ -211,7 +211,7 @@ class _Attend(torch.autograd.Function):
         to_x = torch.empty_like(x)
         to_heads = tuple(torch.empty_like(part) for part in by_head)
         to_target, to_source, to_left, to_right, to_own, to_a = to_heads
-        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
+        for h, (t, s, left, right, alpha, a) in enumerate(zip(*by_head, strict=True)):
             v, largest, total, share = statistics[4 * h : 4 * h + 4]
             x_h, g = x[:, h].contiguous(), grad[:, h].contiguous()
             q, p = row_dots(g, x_h), row_dots(g, v)
@@ -232,7 +232,7 @@ class _Attend(torch.autograd.Function):
 
             to_x_right = product(graph.transposed, _weighted(e_t, graph, True), g_left)
             to_right[h] = row_dots(x_h, to_x_right) + a * left * share * q
-            part = torch.mul(g, (own + a * self_term).unsqueeze(1), out=to_x[:, h])
+            part = torch.mul(g, (alpha + a * self_term).unsqueeze(1), out=to_x[:, h])
             part.addcmul_(to_x_right, right.unsqueeze(1))
 
             direct = torch.where(t + s > 0, to_share, slope * to_share)

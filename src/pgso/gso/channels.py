@@ -92,10 +92,10 @@ class ChannelShift(OnPattern):
 
     def _tables(self, S: Tensor, classes: "DegreeClasses | None") -> tuple[Tensor, Tensor, Tensor]:
         """own, left and right by node, or by class of nodes; γᵀ has the last two exchanged."""
-        found = self._factors(S, classes)
-        pair = (found.outer, found.right)
+        vectors = self._factors(S, classes)
+        pair = (vectors.outer, vectors.right)
         left, right = reversed(pair) if self.transposed else pair
-        return found.own, left, right
+        return vectors.own, left, right
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node and column of S: (n, C), or (1, C) where nodes are alike."""
@@ -119,9 +119,11 @@ class ChannelShift(OnPattern):
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, C)
         """The entries of each channel's matrix."""
         S = self.S.to(torch.float64)
-        found = self._factors(S, None)
+        vectors = self._factors(S, None)
         size = (self.graph.num_nodes, S.size(-1))
-        own, left, right = (part.expand(size) for part in (found.own, found.outer, found.right))
+        own, left, right = (
+            part.expand(size) for part in (vectors.own, vectors.outer, vectors.right)
+        )
         entries = entries_of(self.graph, own, left, right).to(self._dtype(dtype))
         return turn(entries, self._graph()) if self.transposed else entries
 

@@ -49,7 +49,7 @@ class EdgeMasking(MessagePassing):
             )
         pattern, columns = graph.pattern, graph.shape[1]
         source, target = edge_index
-        place = torch.searchsorted(
+        entry_of = torch.searchsorted(
             pattern.row.long() * columns + pattern.col.long(),
             target.long() * columns + source.long(),
         )
@@ -58,6 +58,6 @@ class EdgeMasking(MessagePassing):
             mask = torch.where(source == target, 1, mask)
         mask = mask.to(entries.dtype)
         none = torch.zeros_like(pattern.row, dtype=entries.dtype)
-        count = none.index_add(0, place, torch.ones_like(mask))
-        whole = torch.where(count > 0, none.index_add(0, place, mask) / count.clamp(min=1), 1)
+        count = none.index_add(0, entry_of, torch.ones_like(mask))
+        whole = torch.where(count > 0, none.index_add(0, entry_of, mask) / count.clamp(min=1), 1)
         return entries * whole.view(-1, *[1] * (entries.dim() - 1))

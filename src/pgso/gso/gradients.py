@@ -141,12 +141,12 @@ class TransformedPropagation(torch.autograd.Function):
             out = propagated(wide.flatten(1), own, left, right, held, graph)
             return out.unflatten(1, wide.shape[1:]), 2
 
-        def at(place: int) -> Tensor:
+        def at(position: int) -> Tensor:
             pairs = zip(inputs[:4], in_dims[:4], strict=True)
-            one = [value if dim is None else value.select(dim, place) for value, dim in pairs]
+            one = [value if dim is None else value.select(dim, position) for value, dim in pairs]
             return propagated(one[0], one[1], one[2], one[3], None, graph)
 
-        return torch.stack([at(place) for place in range(info.batch_size)]), 0
+        return torch.stack([at(position) for position in range(info.batch_size)]), 0
 
 
 def propagated(

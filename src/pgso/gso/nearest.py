@@ -29,15 +29,15 @@ def nearest_preset(
         >>> nearest_preset(path, (2, -2, 0, 1, 0, 0, 0))  # twice the Laplacian
         ('laplacian', 0.0)
     """
-    own = _entries(graph, S, degrees)
-    size = own.norm()
+    entries = _entries(graph, S, degrees)
+    size = entries.norm()
     best = ("zeros", 0.0 if float(size) == 0 else 1.0)
     for name, preset in PRESETS.items():
         other = _entries(graph, preset, degrees)
         norms = float(size * other.norm())
         if norms == 0:
             continue
-        cosine = min(abs(float(own @ other)) / norms, 1.0)
+        cosine = min(abs(float(entries @ other)) / norms, 1.0)
         distance = max(0.0, 1 - cosine**2) ** 0.5
         if distance < best[1] - 1e-9:
             best = (name, round(distance, 6))

@@ -56,7 +56,7 @@ class Partition:
         """How many nodes each block has."""
         return [end - start for start, end in pairwise(self.bounds)]
 
-    def own(self, nodes: Tensor) -> Tensor:
+    def among_own(self, nodes: Tensor) -> Tensor:
         """The given nodes that are in the block, counted from its first node."""
         mine = (nodes >= self.start) & (nodes < self.bounds[self.rank + 1])
         return nodes[mine] - self.start

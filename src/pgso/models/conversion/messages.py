@@ -156,7 +156,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     takes_pairs = False
 
     @staticmethod
-    def place(layer: Any) -> int | None:
+    def replaced_index(layer: Any) -> int | None:
         """Which of the aggregators γ replaces."""
         kinds = [type(one) for one in PNAPGSO.aggregators(layer)]
         for kind in (aggr.MeanAggregation, aggr.SumAggregation):
@@ -172,14 +172,14 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     @classmethod
     def nonlinear(cls, layer: Any) -> str | None:
         """Minima, maxima and spreads alone leave no place for an operator."""
-        if cls.place(layer) is None:
+        if cls.replaced_index(layer) is None:
             return "none of its aggregators is a mean or a sum, whose place γ could take"
         return None
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """D^-1 A, where D counts edges, or A."""
-        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.place(layer) or 0]
+        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.replaced_index(layer) or 0]
         return MEAN if isinstance(replaced, aggr.MeanAggregation) else ADJACENCY
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
@@ -201,7 +201,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
         aggregates = list(
             self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0).split(self.F_in, dim=-1)
         )
-        aggregates[self.place(self) or 0] = shifted
+        aggregates[self.replaced_index(self) or 0] = shifted
         joined, scalers = torch.cat(aggregates, dim=-1), self.aggr_module
         d = degree(pairs[1], n, dtype=joined.dtype).view(-1, 1, 1)
         scaled = [joined * SCALERS[name](d, scalers) for name in scalers.scaler]

@@ -24,7 +24,7 @@ class RowBlock:
         self.part = part.to(run.device)
         self.x = FeatureRows(task.x)(own).to(run.device)
         self.y = task.y[own].to(run.device)
-        self.train, self.val = part.own(task.train), part.own(task.val)
+        self.train, self.val = part.among_own(task.train), part.among_own(task.val)
         count = run.criterion.objective.count
         self.num_train, self.num_val = count(task.y[task.train]), count(task.y[task.val])
         self.out: Tensor | None = None  # of the training pass, which both losses are taken from
