@@ -44,7 +44,7 @@ def find(
     from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
-        finding = pgso.find(
+        found = pgso.find(
             dataset,
             root=data,
             seed=seed,
@@ -54,7 +54,7 @@ def find(
         )
         status.update("what it must beat")
         spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
-        record = finding.record.model_copy(update={"data": data_record(spec, data)})
+        record = found.record.model_copy(update={"data": data_record(spec, data)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / folders.shortened(f"find-{name}")

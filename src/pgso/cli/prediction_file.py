@@ -26,7 +26,7 @@ def check_format(path: Path) -> None:
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Rows) -> None:
-    """Write a table, whole or not at all: Parquet or JSON by its ending, and CSV otherwise."""
+    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV."""
     ending = path.suffix.lower()
     if ending == ".parquet":
         write_atomically(path, _parquet(columns, rows))
@@ -61,16 +61,10 @@ def ranked(columns: list[str], rows: Rows, by: str) -> tuple[list[str], Rows]:
         (['rank', 'id', 'p(yes)'], [[1, 'b', 0.9], [2, 'a', 0.2]])
     """
     numbers = [name for c, name in enumerate(columns) if any(_is_number(row[c]) for row in rows)]
-    name = next(
-        (name_of_column for name_of_column in (f"p({by})", by) if name_of_column in numbers), None
-    )
+    name = next((each for each in (f"p({by})", by) if each in numbers), None)
     if name is None and rows:
-        classes = [
-            name_of_column[2:-1] for name_of_column in numbers if name_of_column.startswith("p(")
-        ]
-        others = [
-            name_of_column for name_of_column in numbers if not name_of_column.startswith("p(")
-        ]
+        classes = [each[2:-1] for each in numbers if each.startswith("p(")]
+        others = [each for each in numbers if not each.startswith("p(")]
         allowed = ", ".join([*classes, *others])
         raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {allowed}")
     column = columns.index(name) if name is not None else 0

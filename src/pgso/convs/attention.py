@@ -110,7 +110,7 @@ class AttendedShift(OnPattern):
 
 
 class Scales(NamedTuple):
-    """The vectors in γ_att x = alpha ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
+    """The vectors in γ_att x = α ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
 
     left: Tensor  # m2 D_a^e2
     right: Tensor  # D_a^e3

@@ -206,8 +206,8 @@ class _PerChannel(torch.autograd.Function):
             _collect(to_y, g[block], y[block], block, classes)
             _collect(to_z, x[block], z[block], block, classes)
             _collect(to_own, g[block], x[block], block, classes)
-        kept = own * to_own
-        return z, to_own, (to_y - kept) / left, (to_z - kept) / right, None, None
+        own_part = own * to_own
+        return z, to_own, (to_y - own_part) / left, (to_z - own_part) / right, None, None
 
 
 def _around(

@@ -207,8 +207,8 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     q = None
     if own is not None:
         q = row_dots(g, x, one).to(own.dtype)
-        kept = own * q
-        to_left, to_right = to_left - kept, to_right - kept
+        own_part = own * q
+        to_left, to_right = to_left - own_part, to_right - own_part
     if once:
         by_left, by_right = ctx.held.divisors
     elif own is None or torch.compiler.is_compiling():

@@ -104,11 +104,11 @@ class ReachedPropagation(torch.autograd.Function):
     def forward(  # noqa: D102
         ctx: Any, x: Tensor, own: Tensor, left: Tensor, right: Tensor, level: Level, graph: Graph
     ) -> Tensor:
-        kept = own.index_select(0, level.rows)
-        values = entries_of(level, kept, left, right)
+        own_rows = own.index_select(0, level.rows)
+        values = entries_of(level, own_rows, left, right)
         out = product(level.forth, values, x)
         ctx.learned, ctx.level, ctx.graph = any(ctx.needs_input_grad[1:4]), level, graph
-        ctx.save_for_backward(values, *((kept, left, right, x, out) if ctx.learned else ()))
+        ctx.save_for_backward(values, *((own_rows, left, right, x, out) if ctx.learned else ()))
         return out
 
     @staticmethod
@@ -122,10 +122,10 @@ class ReachedPropagation(torch.autograd.Function):
         own, left, right, x, y = features
         size = graph.num_nodes // graph.num_copies * x.size(1)
         q = row_dots(g, x.index_select(0, level.among), size)
-        kept = own * q
-        to_left = row_dots(g, y, size) - kept
+        own_part = own * q
+        to_left = row_dots(g, y, size) - own_part
         to_right = row_dots(x, z, size)
-        to_right[level.among] -= kept
+        to_right[level.among] -= own_part
         by_left, by_right = or_infinite(left, receivers(graph)), or_infinite(right, senders(graph))
         whole = torch.zeros_like(left)
         return (

@@ -20,7 +20,7 @@ GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:
-    """The baselines of a task. Links and tasks with several labels have none so far.
+    """Those that a task has. Links and several labels each have none so far.
 
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
@@ -62,14 +62,14 @@ def _baseline(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; numbers: as they are
     if task.answer == "value":
         return task.y.double().numpy()
-    one_hot = np.zeros((len(task.y), task.num_classes))
-    one_hot[task.train.numpy(), task.y[task.train].numpy()] = 1
-    return one_hot
+    known = np.zeros((len(task.y), task.num_classes))
+    known[task.train.numpy(), task.y[task.train].numpy()] = 1
+    return known
 
 
 def _guess(task: Task) -> Array:  # (items, outputs)
-    labels = _one_hot(task)[task.train.numpy()]
-    return np.tile(np.nanmean(labels, axis=0), (len(task.y), 1))
+    known = _one_hot(task)[task.train.numpy()]
+    return np.tile(np.nanmean(known, axis=0), (len(task.y), 1))
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
@@ -133,9 +133,9 @@ def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Arra
 
     out = np.zeros((x.shape[0], outputs))
     for column in range(outputs):
-        rows = train[np.isfinite(y[train, column])]
-        if len(rows):
-            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], y[rows, column])
+        known = train[np.isfinite(y[train, column])]
+        if len(known):
+            model = Ridge(alpha=penalty * len(known) / 10).fit(x[known], y[known, column])
             out[:, column] = model.predict(x)
     return out
 
@@ -153,12 +153,12 @@ def _spread(task: Task) -> Array:  # (n, outputs)
     degree = np.asarray(A.sum(axis=1)).ravel()
     P = scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
     targets = _one_hot(task)
-    given = np.zeros_like(targets)
+    known = np.zeros_like(targets)
     is_known = np.zeros_like(targets)
-    given[train] = np.nan_to_num(targets[train])
+    known[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])
-    said, heard = given, is_known
+    said, heard = known, is_known
     for _ in range(STEPS):  # what is heard from afar counts less
-        said, heard = given + KEPT * (P @ said), is_known + KEPT * (P @ heard)
-    mean = given.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+        said, heard = known + KEPT * (P @ said), is_known + KEPT * (P @ heard)
+    mean = known.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))

@@ -297,15 +297,15 @@ def _check_relations(spec: RunSpec, task: Task) -> None:
     """Refuse terms on relations that the data lack, or that the training loop merges."""
     terms = [Term.of(term) for term in spec.terms or () if term != SELF]
     wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
-    known = () if task.relations is None else tuple(task.relations.graphs)
+    relations = () if task.relations is None else tuple(task.relations.graphs)
     for name in wanted:
-        if not known:
+        if not relations:
             raise InputError(
                 f"a term acts on the relation {name!r}, but the edges of {task.name} have none; "
                 "name it in a column 'relation' of edges.csv, or write @in or @out"
             )
-        if name not in known:
-            raise UnknownNameError("relation", name, known)
+        if name not in relations:
+            raise UnknownNameError("relation", name, relations)
     if wanted and (spec.sample or spec.base or task.kind != "node"):
         raise InputError("terms on relations need a node task on its whole graph, without a base")
 

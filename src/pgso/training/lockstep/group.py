@@ -79,7 +79,7 @@ class Group:
         self.model.train()
         outputs = self.model(self.data.reached, self.data).unbind()
         parts = list(zip(self.loops, outputs, self.train, self.val, strict=True))
-        # The losses are summed: every replica gets the gradients of its own loss.
+        # A sum of losses: the gradients of a replica are those of its own loss.
         losses = torch.stack([loop.loss_of(out, nodes) for loop, out, nodes, _ in parts])
         held_out = None
         if self.on_validation:

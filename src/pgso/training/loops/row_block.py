@@ -20,10 +20,10 @@ class RowBlock:
         distribute(model, run.place.num_ranks)
         task, self.criterion, self.scored = run.task, run.criterion, run.scored
         part = Partition.of(task.graph, run.place.rank, run.place.num_ranks)
-        own = torch.arange(part.start, part.start + part.num_own)
+        own_nodes = torch.arange(part.start, part.start + part.num_own)
         self.part = part.to(run.device)
-        self.x = FeatureRows(task.x)(own).to(run.device)
-        self.y = task.y[own].to(run.device)
+        self.x = FeatureRows(task.x)(own_nodes).to(run.device)
+        self.y = task.y[own_nodes].to(run.device)
         self.train, self.val = part.among_own(task.train), part.among_own(task.val)
         count = run.criterion.objective.count
         self.num_train, self.num_val = count(task.y[task.train]), count(task.y[task.val])
