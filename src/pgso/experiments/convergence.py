@@ -33,14 +33,14 @@ class Convergence(Experiment):
         """Two tasks, two operators, ten seeds (folds)."""
         del done
         if size == Size.QUICK:
-            bases, seeds = [RunSpec(dataset="karate", epochs=8)], range(2)
+            templates, seeds = [RunSpec(dataset="karate", epochs=8)], range(2)
         else:
             cora = RunSpec(dataset="Cora")
             ptc = RunSpec(dataset="PTC_MR", conv="gin", num_layers=3, input_dropout=0.0)
-            bases, seeds = [cora, ptc], range(10)
+            templates, seeds = [cora, ptc], range(10)
         return [
-            base.but(operator=operator, seed=seed)
-            for base in bases
+            template.but(operator=operator, seed=seed)
+            for template in templates
             for operator in ("fixed", "pgso")
             for seed in seeds
         ]

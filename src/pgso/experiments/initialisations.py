@@ -37,10 +37,10 @@ class Initialisations(Experiment):
         """Five presets, ten seeds, three layers as in Section 5.1."""
         del done
         if size == Size.QUICK:
-            base, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
+            template, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
         else:
-            base, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
-        return [base.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
+            template, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
+        return [template.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S from each start, accuracy curves, and where S ends."""

@@ -49,27 +49,31 @@ class NodeClassification(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Hyper-parameters by validation on seeds of their own, then twenty seeds."""
         if size == Size.QUICK:
-            base = RunSpec(dataset="karate", epochs=4, heads=2)
+            template = RunSpec(dataset="karate", epochs=4, heads=2)
             quick = [{"hidden_channels": 8, "num_layers": 1}, {"hidden_channels": 8}]
             return [
                 spec
                 for conv in CONVS
                 for operator in OPERATORS
                 for spec in tuned_runs(
-                    base.but(conv=conv, operator=operator), quick, TUNING_SEEDS[:1], range(2), done
+                    template.but(conv=conv, operator=operator),
+                    quick,
+                    TUNING_SEEDS[:1],
+                    range(2),
+                    done,
                 )
             ]
         specs = []
         for dataset in ("Cora", "CiteSeer"):
             for conv in CONVS:
                 for operator in OPERATORS:
-                    base = RunSpec(dataset=dataset, conv=conv, operator=operator)
-                    specs += tuned_runs(base, GRID[conv], TUNING_SEEDS, range(20), done)
+                    template = RunSpec(dataset=dataset, conv=conv, operator=operator)
+                    specs += tuned_runs(template, GRID[conv], TUNING_SEEDS, range(20), done)
         for conv in CONVS:
             for operator in OPERATORS:
-                base = RunSpec(dataset=_arxiv(), conv=conv, operator=operator)
+                template = RunSpec(dataset=_arxiv(), conv=conv, operator=operator)
                 large = {**LARGE, **LARGE_SGC} if conv == "sgc" else LARGE
-                specs += tuned_runs(base, [large], [], range(3), done)
+                specs += tuned_runs(template, [large], [], range(3), done)
         return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:

@@ -97,16 +97,16 @@ class Recipes(Experiment):
                 for residual in (False, True):
                     if residual and name not in (*WITH_RESIDUAL, "karate"):
                         continue
-                    base = RunSpec(dataset=name, seed=seed, residual=residual, **settings)
-                    robust = base.but(recipe="robust", **ALONE)
-                    specs += [base.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
+                    template = RunSpec(dataset=name, seed=seed, residual=residual, **settings)
+                    robust = template.but(recipe="robust", **ALONE)
+                    specs += [template.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
                     specs.append(robust.but(operator="auto"))
                     if judged_only:
                         continue
                     for operator in LEARNED:
                         for variant, choices in variants.items():
                             if everything or variant in EVERYWHERE:
-                                specs.append(base.but(operator=operator, **choices))
+                                specs.append(template.but(operator=operator, **choices))
                     if size == Size.QUICK or name in NODES:
                         specs += [robust.but(operator=operator) for operator in LEARNED]
         return specs

@@ -96,8 +96,8 @@ class Structure(Experiment):
             graphs = {"karate": {"epochs": 3, "hidden_channels": 8}}
         specs = []
         for name, settings in graphs.items():
-            for base in structures(RunSpec(dataset=name, **settings)).values():
-                tried = [base.but(**setting) for setting in settings_of(base)]
+            for template in structures(RunSpec(dataset=name, **settings)).values():
+                tried = [template.but(**setting) for setting in settings_of(template)]
                 tuning = [spec.but(seed=s) for s in range(TUNING_SEEDS) for spec in tried]
                 specs += tuning
                 if all(spec.key in done for spec in tuning):
@@ -128,11 +128,11 @@ class Structure(Experiment):
         )
 
 
-def structures(base: RunSpec) -> dict[str, RunSpec]:
+def structures(template: RunSpec) -> dict[str, RunSpec]:
     """The specs of all structures that make sense on a dataset."""
-    directed = has_direction(base.dataset)
+    directed = has_direction(template.dataset)
     return {
-        name: base.but(**choices)
+        name: template.but(**choices)
         for name, choices in STRUCTURES.items()
         if directed or choices.get("terms") != DIRECTED
     }
