@@ -165,7 +165,7 @@ DataOptions = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="The dataset's own, e.g. rows=50; may be repeated.",
+        help="An option of the dataset, e.g. rows=50; may be repeated.",
         autocompletion=options_of,
     ),
 ]
@@ -186,9 +186,12 @@ Offline = Annotated[
 Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
 Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the workers.")]
 Address = Annotated[
-    str | None, typer.Option(help="Of a running Ray cluster.", show_default="one is started here")
+    str | None,
+    typer.Option(help="The address of a running Ray cluster.", show_default="one is started here"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON; everything that is not JSON goes to stderr.")
+]
 
 Device = Annotated[
     str,

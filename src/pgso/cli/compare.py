@@ -47,7 +47,7 @@ def compare(
     class_weights: choices.ClassWeights = None,
     log_targets: choices.LogTargets = None,
     reference: Annotated[
-        bool, typer.Option(help="Train a stronger fixed network beside, on the same seeds.")
+        bool, typer.Option(help="Also train a stronger fixed network on the same seeds.")
     ] = True,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,

@@ -32,7 +32,9 @@ ALL = "all"  # every study, the most important ones first
 )
 def run(
     experiment: ExperimentName,
-    quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run it at a toy size, in seconds.")
+    ] = False,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -43,7 +45,8 @@ def run(
         ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only say how many runs there are, and how long.")
+        bool,
+        typer.Option("--plan", help="Only say how many runs there are, and how long they take."),
     ] = False,
     only: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
     workers: choices.Workers = choices.CORES,

@@ -46,7 +46,9 @@ def sweep(
         str,
         typer.Option(help="grid | tpe", autocompletion=completion.completing(("grid", "tpe"))),
     ] = "grid",
-    trials: Annotated[int, typer.Option(help="Of the TPE search, per operator.", min=1)] = 20,
+    trials: Annotated[
+        int, typer.Option(help="Trials of the TPE search, per operator.", min=1)
+    ] = 20,
     space: Annotated[
         list[str] | None,
         typer.Option(
