@@ -75,49 +75,49 @@ class Column(BaseModel):
         }[self.kind]
         return text + (", missing cells marked" if self.has_missing else "")
 
-    def values(self, rows: Sequence[Row], position: int) -> Array:  # (rows, len(outputs))
+    def values(self, rows: Sequence[Row], place: int) -> Array:  # (rows, len(outputs))
         """The columns of x.
 
         Args:
             rows: The table without its header.
-            position: Which cell of a row is this column's.
+            place: Which cell of a row is this column's.
         """
         if self.kind == "leave out":
             return np.empty((len(rows), 0))
-        missing = np.array([row.is_missing(position) for row in rows], dtype=bool)
+        missing = np.array([row.is_missing(place) for row in rows], dtype=bool)
         if self.kind == "category":
-            columns = self._one_hot([row.cells[position] for row in rows], missing)
+            found = self._one_hot([row.cells[place] for row in rows], missing)
         else:
-            numbers = [
-                self.fill if absent else self._number(row, position)
+            known = [
+                self.fill if absent else self._number(row, place)
                 for row, absent in zip(rows, missing, strict=True)
             ]
             scaled = self.kind in ("number", "date")
-            plain = np.array(numbers, dtype=float)
-            columns = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
-        return np.hstack([columns, missing[:, None]]) if self.has_missing else columns
+            plain = np.array(known, dtype=float)
+            found = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
+        return np.hstack([found, missing[:, None]]) if self.has_missing else found
 
     def _one_hot(self, cells: Sequence[str], missing: Array) -> Array:
-        column = {value: c for c, value in enumerate(self.categories)}
+        place = {value: c for c, value in enumerate(self.categories)}
         width = len(self.categories)
-        codes = np.array([column.get(cell, width) for cell in cells], dtype=np.int64)
+        codes = np.array([place.get(cell, width) for cell in cells], dtype=np.int64)
         table = np.zeros((len(cells), width + 1))
         table[np.arange(len(cells)), codes] = 1
         table[missing] = 0
         return table if self.has_others else table[:, :width]
 
-    def _number(self, row: Row, position: int) -> float:
-        cell = row.cells[position]
+    def _number(self, row: Row, place: int) -> float:
+        cell = row.cells[place]
         if self.kind == "date":
             days = days_of(cell, self.date_format)
             if days is None:
-                raise row.cell_error(position, self.name, "a date", f"as {self.date_format}")
+                raise row.cell_error(place, self.name, "a date", f"as {self.date_format}")
             return days
         if self.kind == "boolean":
             if cell.lower() not in YES + NO:
-                raise row.cell_error(position, self.name, "yes or no, true or false, 1 or 0", "")
+                raise row.cell_error(place, self.name, "yes or no, true or false, 1 or 0", "")
             return float(cell.lower() in YES)
-        return row.number(position, self.name)
+        return row.number(place, self.name)
 
 
 class Preparation(BaseModel):
@@ -143,14 +143,14 @@ class Preparation(BaseModel):
             columns = [Column(name=name, kind="as is") for name in names]
         else:
             columns = [column for column in self.columns if column.kind != "leave out"]
-        position = {name: c for c, name in enumerate(names)}
+        place = {name: c for c, name in enumerate(names)}
         for column in columns:
-            if column.name not in position and rows:
+            if column.name not in place and rows:
                 raise InputError(
                     f"{rows[0].path} has no column {column.name!r}, which the model was trained "
                     "with; add it (cells may be empty)"
                 )
-        parts = [column.values(rows, position[column.name]) for column in columns]
+        parts = [column.values(rows, place[column.name]) for column in columns]
         x = np.hstack([np.empty((len(rows), 0)), *parts])
         return x.astype(np.float32)
 
