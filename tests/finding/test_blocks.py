@@ -68,7 +68,8 @@ def graph_problem():
 
 def test_graphs_are_pooled_by_sums_and_means():
     problem = graph_problem()
-    features = Blocks.of(problem)._features(Word())
+    block = Blocks.of(problem).block(Word())  # all graphs are labelled
+    features = block.features * block.size + block.mean
     sums = torch.stack([part.sum(dim=0) for part in problem.x.split([10, 20, 0, 30])])
     means = sums / torch.tensor([10, 20, 1, 30]).unsqueeze(1)
     torch.testing.assert_close(features, standardised(torch.cat([sums, means], dim=1)))
@@ -80,8 +81,9 @@ def test_second_moments_are_products_with_x():
     blocks = Blocks.of(problem)
     values = problem.x * blocks.propagation.times(problem.x, gcn)
     sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
-    found = blocks._features(Word((gcn,), squared=True))
-    torch.testing.assert_close(found[:, :3], standardised(sums))
+    block = blocks.block(Word((gcn,), squared=True))
+    features = block.features * block.size + block.mean
+    torch.testing.assert_close(features[:, :3], standardised(sums))
 
 
 def test_graphs_of_a_task_are_predicted_one_by_one():

@@ -34,8 +34,8 @@ def test_the_kernel_of_rows_is_the_kernel_of_features():
     S, word = torch.tensor([TRUE.S]), Word((TRUE, TRUE))
     few, many = torch.arange(6), torch.arange(40)  # fewer than the eight columns, and more
     for rows in (few, many):
-        features = learning._features(problem, rows)
-        (kernel,) = learning._kernels(problem, propagation, [word], S, rows, features)
+        features = learning.features_to_propagate(problem, rows)
+        (kernel,) = learning.kernels_of(problem, propagation, [word], S, rows, features)
         values = propagation.times(propagation.times(problem.x, TRUE), TRUE)
         features = values[problem.train[rows]]
         features = features - features.mean(dim=0)

@@ -49,7 +49,7 @@ PROPOSED = [
 ]
 
 
-def chosen_of(monkeypatch, spec, vals, sure, metric="accuracy"):
+def chosen_of(spec, vals, sure, metric="accuracy"):
     """``choose`` on trainings that are told, not run: their scores, and confidence in each."""
     asked = []
 
@@ -58,41 +58,40 @@ def chosen_of(monkeypatch, spec, vals, sure, metric="accuracy"):
         session = SimpleNamespace(spec=candidate, name=name)
         return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
-    monkeypatch.setattr(choice, "_confidence", lambda _, each: sure[each.session.name])
-    kept = choice.choose(spec, train, lambda: PROPOSED)
+    kept = choice.choose(spec, train, lambda: PROPOSED, lambda _, one: sure[one.session.name])
     return kept.best.session.name, asked, kept.candidate
 
 
-def test_a_better_score_without_enough_evidence_is_not_kept(monkeypatch):
+def test_a_better_score_without_enough_evidence_is_not_kept():
     spec = karate(operator="pgso", recipe="robust", evidence=0.9)
     vals = {"fixed": 0.5, "pgso": 0.8}
-    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.89})[0] == "fixed"
-    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.91})[0] == "pgso"
+    assert chosen_of(spec, vals, {"pgso": 0.89})[0] == "fixed"
+    assert chosen_of(spec, vals, {"pgso": 0.91})[0] == "pgso"
     careless = spec.but(evidence=None, operator="auto", candidates=0)
-    assert chosen_of(monkeypatch, careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
+    assert chosen_of(careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
 
 
-def test_of_errors_the_smaller_one_is_kept(monkeypatch):
+def test_of_errors_the_smaller_one_is_kept():
     spec = karate(operator="auto", evidence=None, candidates=0)
     vals = {"fixed": 0.5, "pgso": 0.8, "mpgso": 0.4}
-    assert chosen_of(monkeypatch, spec, vals, {}, "rmse")[0] == "mpgso"
-    assert chosen_of(monkeypatch, spec, vals, {}, "r2")[0] == "pgso"
+    assert chosen_of(spec, vals, {}, "rmse")[0] == "mpgso"
+    assert chosen_of(spec, vals, {}, "r2")[0] == "pgso"
 
 
-def test_several_challengers_share_the_risk(monkeypatch):
+def test_several_challengers_share_the_risk():
     spec = karate(operator="auto", recipe="robust", evidence=0.9, presets=("mean", "adjacency"))
     assert spec.candidates == 0
     vals = {"fixed": 0.5, "mean": 0.6, "adjacency": 0.6, "pgso": 0.9, "mpgso": 0.9}
     for certainty, kept in ((0.974, "fixed"), (0.976, "pgso")):  # 1 - 0.1 / 4
         sure = {"mean": 0.97, "adjacency": 0.97, "pgso": certainty, "mpgso": 0.0}
-        assert chosen_of(monkeypatch, spec, vals, sure)[0] == kept
+        assert chosen_of(spec, vals, sure)[0] == kept
 
 
-def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept(monkeypatch):
+def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept():
     spec = karate(operator="auto", recipe="robust", evidence=0.9)
     vals = {"fixed": 0.5, "mean, 1 hop": 0.9, "a bank": 0.7, "pgso": 0.9, "mpgso": 0.9}
     sure = {"mean, 1 hop": 0.5, "a bank": 0.98, "pgso": 0.0, "mpgso": 0.98}
-    name, asked, candidate = chosen_of(monkeypatch, spec, vals, sure)
+    name, asked, candidate = chosen_of(spec, vals, sure)
     assert (name, candidate) == ("mpgso", PROPOSED[2])
     bank = ("self", "gcn")
     assert asked == [
@@ -104,9 +103,9 @@ def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept(monk
     ]
 
 
-def test_found_trains_the_network_of_the_rung_that_find_keeps(monkeypatch):
+def test_found_trains_the_network_of_the_rung_that_find_keeps():
     spec = karate(operator="found", recipe="robust")
-    name, asked, candidate = chosen_of(monkeypatch, spec, {"found": 0.5}, {})
+    name, asked, candidate = chosen_of(spec, {"found": 0.5}, {})
     assert (name, candidate) == ("found", PROPOSED[0])
     assert asked == [("found", "fixed", "gcn")]
 
