@@ -22,19 +22,19 @@ DATA = Data(
 
 def test_data_in_memory_are_compared_on_splits_of_their_own():
     records = []
-    found = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
-    assert isinstance(found, Comparison)
-    assert found.operators == ("fixed", "pgso", "mpgso", "found")
+    comparison = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
+    assert isinstance(comparison, Comparison)
+    assert comparison.operators == ("fixed", "pgso", "mpgso", "found")
     assert [(r.spec.operator, r.spec.seed) for r in records][:4] == [
         ("fixed", 0), ("pgso", 0), ("mpgso", 0), ("found", 0),
     ]  # fmt: skip
-    assert found.verdict
+    assert comparison.verdict
 
 
 def test_the_command_and_python_give_the_same_scores():
-    found = pgso.compare("karate", seeds=1, epochs=4)
+    comparison = pgso.compare("karate", seeds=1, epochs=4)
     alone = pgso.fit(pgso.RunSpec(dataset="karate", operator="fixed", seed=0, epochs=4))
-    fixed = next(entry for entry in found.test.summaries if entry.operator == "fixed")
+    fixed = next(entry for entry in comparison.test.summaries if entry.operator == "fixed")
     assert fixed.mean == pytest.approx(100 * alone.test)
 
 
@@ -42,9 +42,9 @@ def test_a_model_of_the_user_is_compared_with_its_converted_self():
     model = GCN(4, 8, num_layers=2, out_channels=2, dropout=0.5)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     records = []
-    found = pgso.compare(DATA, model, seeds=2, epochs=6, tell=records.append)
-    assert found.conv == "GCN"
-    assert found.operators == ("fixed", "pgso", "mpgso")
+    comparison = pgso.compare(DATA, model, seeds=2, epochs=6, tell=records.append)
+    assert comparison.conv == "GCN"
+    assert comparison.operators == ("fixed", "pgso", "mpgso")
     # The first loss is of the same weights, the same dropout and the same operator.
     first = [record.curves["loss"][0] for record in records]
     assert first[0] == pytest.approx(first[1], rel=1e-4) == pytest.approx(first[2], rel=1e-4)
@@ -175,8 +175,10 @@ def test_models_of_users_are_compared_on_data_of_theirs(name):
 def test_links_are_scored_by_dot_products_of_embeddings():
     records = []
     data = Data(x=DATA.x, edge_index=DATA.edge_index)
-    found = pgso.compare(data, GCN(4, 8, 2, 8), seeds=1, epochs=2, task="link", tell=records.append)
-    assert found.metric == "link_auc"
+    comparison = pgso.compare(
+        data, GCN(4, 8, 2, 8), seeds=1, epochs=2, task="link", tell=records.append
+    )
+    assert comparison.metric == "link_auc"
     assert all(record.test is not None for record in records)
 
 
@@ -187,8 +189,8 @@ def test_types_of_nodes_are_given_as_dictionaries():
     data["film"].x = torch.rand(6, 2)
     data["film", "liked_by", "user"].edge_index = torch.randint(0, 6, (2, 30))
     layers = {("film", "liked_by", "user"): pyg.SAGEConv((2, 3), 2)}
-    found = pgso.compare(data, pyg.HeteroConv(layers), seeds=1, epochs=2)
-    assert found.conv == "HeteroConv"
+    comparison = pgso.compare(data, pyg.HeteroConv(layers), seeds=1, epochs=2)
+    assert comparison.conv == "HeteroConv"
     with pytest.raises(InputError, match=r"GCN does not take \(x_dict, edge_index_dict\)"):
         pgso.compare(data, GCN(4, 8, 2, 2), seeds=1, epochs=1)
 

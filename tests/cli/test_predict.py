@@ -84,9 +84,9 @@ def test_probabilities_are_calibrated_ranked_and_printed_as_json(pgso):
     options = ("predict", "m.safetensors", "customers", "--option", "size=400")
     shown = pgso(*options, "--rank-by", "leaves", "--json")
     assert shown.exit_code == 0, shown.output
-    found = json.loads(shown.stdout)
-    assert found["calibration"]["temperature"] == pytest.approx(calibration["temperature"])
-    rows = found["predictions"]
+    output = json.loads(shown.stdout)
+    assert output["calibration"]["temperature"] == pytest.approx(calibration["temperature"])
+    rows = output["predictions"]
     chances = [row["p(leaves)"] for row in rows]
     assert chances == sorted(chances, reverse=True)
     assert [row["rank"] for row in rows] == list(range(1, 401))

@@ -54,8 +54,8 @@ def assert_same(own, other, x, *inputs):
         direction = torch.linspace(-1, 2, out.numel()).reshape(out.shape)
         leaves = [x, *(weights[key] for key in sorted(weights))]
         answers.append((out, *torch.autograd.grad(out, leaves, direction)))
-    for found, wanted in zip(*answers, strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    for actual, wanted in zip(*answers, strict=True):
+        torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if name != "gin"])

@@ -138,11 +138,11 @@ def test_the_objects_of_the_paper_map_exist():
         parts = name.split(".")
         for cut in range(len(parts), 0, -1):
             try:
-                found = import_module(".".join(parts[:cut]))
+                actual = import_module(".".join(parts[:cut]))
             except ModuleNotFoundError:
                 continue
             for part in parts[cut:]:
-                found = getattr(found, part)
+                actual = getattr(actual, part)
             break
 
 

@@ -77,10 +77,10 @@ def test_formulas_and_roles_become_markdown():
 
 
 def test_formulas_are_drawn_by_the_browser_itself():
-    found = FORMULAS.on_page_content(r'on <span class="arithmatex">\(x_1 &lt; 2\)</span>.')
-    assert "<msub><mi>x</mi><mn>1</mn></msub><mo>&#x0003C;</mo><mn>2</mn>" in found
-    assert found.startswith('on <span class="arithmatex"><math ')
-    assert found.endswith("</math></span>.")
+    actual = FORMULAS.on_page_content(r'on <span class="arithmatex">\(x_1 &lt; 2\)</span>.')
+    assert "<msub><mi>x</mi><mn>1</mn></msub><mo>&#x0003C;</mo><mn>2</mn>" in actual
+    assert actual.startswith('on <span class="arithmatex"><math ')
+    assert actual.endswith("</math></span>.")
 
 
 def test_examples_get_the_heading_that_is_rendered_as_code():

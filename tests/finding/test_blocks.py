@@ -24,8 +24,8 @@ def test_few_labels_and_many_give_the_same_features(word):
     blocks, by_rows = NodeBlocks(problem), NodeBlocks(few)
     assert by_rows.by_rows
     assert not blocks.by_rows
-    found, wanted = by_rows.block(word), blocks.block(word)
-    left = found.features * found.size + found.mean
+    actual, wanted = by_rows.block(word), blocks.block(word)
+    left = actual.features * actual.size + actual.mean
     right = (wanted.features * wanted.size + wanted.mean)[:5]
     torch.testing.assert_close(left, right)
 
@@ -37,12 +37,12 @@ def test_predictions_of_labels_are_fitted_values(sparse):
         problem = replace(problem, x=problem.x.to_sparse_csr(), train=problem.train[:6])
     blocks = Blocks.of(problem)
     parts = [blocks.block(word) for word in WORDS]
-    found = fit(parts, problem.targets)
-    values = found.intercept + sum(
+    ridge = fit(parts, problem.targets)
+    values = ridge.intercept + sum(
         ((part.features * part.size + part.mean) @ weights).double()
-        for part, weights in zip(parts, found.weights, strict=True)
+        for part, weights in zip(parts, ridge.weights, strict=True)
     )
-    predictions = blocks.predict(WORDS, found)
+    predictions = blocks.predict(WORDS, ridge)
     assert predictions.shape == (400, 3)
     torch.testing.assert_close(predictions[problem.train].double(), values, atol=1e-4, rtol=1e-4)
 
@@ -90,8 +90,8 @@ def test_graphs_of_a_task_are_predicted_one_by_one():
     problem = graph_problem()
     blocks = Blocks.of(problem)
     words = [Word(), Word((Letter.of("gcn"),))]
-    found = fit([blocks.block(word) for word in words], problem.targets)
-    assert blocks.predict(words, found).shape == (4, 2)
+    ridge = fit([blocks.block(word) for word in words], problem.targets)
+    assert blocks.predict(words, ridge).shape == (4, 2)
 
 
 def test_words_are_written_with_powers():

@@ -241,7 +241,7 @@ def test_degrees_are_counted_with_enough_digits_whatever_the_default_type_is():
     star = torch.stack([leaves, torch.zeros_like(leaves)])
     torch.set_default_dtype(torch.bfloat16)
     try:
-        found = Graph.from_edge_index(star).degree[0], EdgeList.of(star, None, 1001).degree[0]
+        actual = Graph.from_edge_index(star).degree[0], EdgeList.of(star, None, 1001).degree[0]
     finally:
         torch.set_default_dtype(torch.float32)
-    assert found == (1000, 1000)
+    assert actual == (1000, 1000)

@@ -35,12 +35,12 @@ def records(place, root):
 def test_two_processes_train_as_one_does(tmp_path):
     write_triangles_and_paths(tmp_path)
     expected = records(Place(), tmp_path)
-    for found in run(2, records, tmp_path, folder=tmp_path):
-        assert not isinstance(found, Exception), found
+    for actual in run(2, records, tmp_path, folder=tmp_path):
+        assert not isinstance(actual, Exception), actual
         for name, curves in expected.items():
             # A score jumps where two nodes change places, a loss does not.
             for curve, slack in (("loss", 1e-5), ("parameters", 1e-5), ("val", 0.1)):
-                mine, theirs = (torch.tensor(each[curve]) for each in (found[name], curves))
+                mine, theirs = (torch.tensor(each[curve]) for each in (actual[name], curves))
                 assert (mine - theirs).abs().max() < slack, (name, curve)
 
 

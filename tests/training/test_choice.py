@@ -130,8 +130,8 @@ def test_judging_labels_of_both_are_compared():
 def test_the_number_of_trainings_is_known_before_they_start():
     robust = {"recipe": "robust"}
     auto = {"operator": "auto"}
-    found = {"operator": "found"}
-    for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}, found):
+    found_mode = {"operator": "found"}
+    for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}, found_mode):
         asked, epochs = karate(epochs=1, **changed), []
         fit(asked, watch=lambda session, epochs=epochs: epochs.append(session.epoch))
         assert num_trainings(asked) == len(epochs)

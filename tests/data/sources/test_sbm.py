@@ -42,11 +42,11 @@ def test_certain_edges_are_all_there_and_impossible_ones_are_not(p, q):
 
 def test_pairs_have_the_probabilities_asked_for():
     rng = np.random.default_rng(0)
-    found = np.zeros((2, 2))
+    actual = np.zeros((2, 2))
     for _ in range(400):
         i, j = sample_edges(np.array([6, 10]), 0.3, 0.05, rng)
-        np.add.at(found, ((i >= 6).astype(int), (j >= 6).astype(int)), 1)
-    rates = found / 400 / np.array([[15, np.inf], [60, 45]])
+        np.add.at(actual, ((i >= 6).astype(int), (j >= 6).astype(int)), 1)
+    rates = actual / 400 / np.array([[15, np.inf], [60, 45]])
     assert rates[0, 0] == pytest.approx(0.3, abs=0.03)
     assert rates[1, 1] == pytest.approx(0.3, abs=0.02)
     assert rates[1, 0] == pytest.approx(0.05, abs=0.01)
