@@ -43,7 +43,6 @@ class Grid:
             shown.add_column(
                 Text(name),
                 justify="right" if column else "left",
-                no_wrap=column == 0,
                 min_width=max(map(len, words), default=0),  # names may wrap, but are not cut
             )
         for row in self.rows:
