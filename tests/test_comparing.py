@@ -10,6 +10,7 @@ from torch_geometric.nn import GCN
 import pgso
 from pgso.errors import InputError
 from pgso.report.comparison import Comparison
+from pgso.training.lockstep import runs
 
 N = 60
 RING = torch.stack([torch.arange(N), (torch.arange(N) + 1) % N])
@@ -22,19 +23,36 @@ DATA = Data(
 
 def test_data_in_memory_are_compared_on_splits_of_their_own():
     records = []
-    comparison = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
-    assert isinstance(comparison, Comparison)
-    assert comparison.operators == ("fixed", "pgso", "mpgso", "found")
-    assert [(r.spec.operator, r.spec.seed) for r in records][:4] == [
-        ("fixed", 0), ("pgso", 0), ("mpgso", 0), ("found", 0),
-    ]  # fmt: skip
-    assert comparison.verdict
+    found = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
+    assert isinstance(found, Comparison)
+    assert found.operators == ("fixed", "pgso", "mpgso", "found")
+    told = [(record.spec.operator, record.spec.seed) for record in records]
+    assert sorted(told) == sorted((name, seed) for name in found.operators for seed in range(2))
+    assert found.verdict
+
+
+def test_seeds_are_trained_in_lockstep_with_the_records_that_they_have_alone(monkeypatch):
+    groups, real = [], runs._records
+
+    def spying(members):
+        groups.append([(spec.operator, spec.seed) for spec, _ in members])
+        return real(members)
+
+    monkeypatch.setattr(runs, "_records", spying)
+    together, alone = [], []
+    pgso.compare(DATA, seeds=2, epochs=4, tell=together.append)
+    assert groups == [[(name, 0), (name, 1)] for name in ("fixed", "pgso", "mpgso")]
+    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
+    pgso.compare(DATA, seeds=2, epochs=4, tell=alone.append)
+    assert len(groups) == 3
+    by_key = {record.spec.key: record.without_times() for record in alone}
+    assert {record.spec.key: record.without_times() for record in together} == by_key
 
 
 def test_the_command_and_python_give_the_same_scores():
-    comparison = pgso.compare("karate", seeds=1, epochs=4)
+    found = pgso.compare("karate", seeds=1, epochs=4)
     alone = pgso.fit(pgso.RunSpec(dataset="karate", operator="fixed", seed=0, epochs=4))
-    fixed = next(entry for entry in comparison.test.summaries if entry.operator == "fixed")
+    fixed = next(entry for entry in found.test.summaries if entry.operator == "fixed")
     assert fixed.mean == pytest.approx(100 * alone.test)
 
 
@@ -42,9 +60,9 @@ def test_a_model_of_the_user_is_compared_with_its_converted_self():
     model = GCN(4, 8, num_layers=2, out_channels=2, dropout=0.5)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     records = []
-    comparison = pgso.compare(DATA, model, seeds=2, epochs=6, tell=records.append)
-    assert comparison.conv == "GCN"
-    assert comparison.operators == ("fixed", "pgso", "mpgso")
+    found = pgso.compare(DATA, model, seeds=2, epochs=6, tell=records.append)
+    assert found.conv == "GCN"
+    assert found.operators == ("fixed", "pgso", "mpgso")
     # The first loss is of the same weights, the same dropout and the same operator.
     first = [record.curves["loss"][0] for record in records]
     assert first[0] == pytest.approx(first[1], rel=1e-4) == pytest.approx(first[2], rel=1e-4)
@@ -175,10 +193,8 @@ def test_models_of_users_are_compared_on_data_of_theirs(name):
 def test_links_are_scored_by_dot_products_of_embeddings():
     records = []
     data = Data(x=DATA.x, edge_index=DATA.edge_index)
-    comparison = pgso.compare(
-        data, GCN(4, 8, 2, 8), seeds=1, epochs=2, task="link", tell=records.append
-    )
-    assert comparison.metric == "link_auc"
+    found = pgso.compare(data, GCN(4, 8, 2, 8), seeds=1, epochs=2, task="link", tell=records.append)
+    assert found.metric == "link_auc"
     assert all(record.test is not None for record in records)
 
 
@@ -189,8 +205,8 @@ def test_types_of_nodes_are_given_as_dictionaries():
     data["film"].x = torch.rand(6, 2)
     data["film", "liked_by", "user"].edge_index = torch.randint(0, 6, (2, 30))
     layers = {("film", "liked_by", "user"): pyg.SAGEConv((2, 3), 2)}
-    comparison = pgso.compare(data, pyg.HeteroConv(layers), seeds=1, epochs=2)
-    assert comparison.conv == "HeteroConv"
+    found = pgso.compare(data, pyg.HeteroConv(layers), seeds=1, epochs=2)
+    assert found.conv == "HeteroConv"
     with pytest.raises(InputError, match=r"GCN does not take \(x_dict, edge_index_dict\)"):
         pgso.compare(data, GCN(4, 8, 2, 2), seeds=1, epochs=1)
 
