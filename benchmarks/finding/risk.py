@@ -73,7 +73,7 @@ def generate(
         values = standardised(signal) @ torch.randn(20, classes, generator=generator)
         y = (values + 1.5 * torch.randn(nodes, classes, generator=generator)).argmax(dim=1)
     numbers = OBJECTIVES[metric].answer == "value"
-    if numbers:  # with errors that are large now and then, as those of real numbers are
+    if numbers:  # with errors that are large now and then, as in real data
         noise = torch.randn(nodes, 1, generator=generator) * propensity[
             torch.randperm(nodes, generator=generator)
         ].unsqueeze(1)

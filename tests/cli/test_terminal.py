@@ -84,7 +84,7 @@ def test_what_a_machine_may_cause_is_a_sentence(pgso, error, sentence):
 
 
 def test_ctrl_c_while_importing_is_one_line():
-    # numpy stands for whatever is imported first: the signal comes in the middle of it.
+    # numpy stands for the module that is imported first: the signal comes in the middle of it.
     code = (
         "import builtins, os, signal\n"
         "from pgso.__main__ import main\n"

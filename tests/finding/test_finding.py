@@ -1,4 +1,4 @@
-"""``find``: whatever users hand over, and what they get."""
+"""``find``: what users may hand over, and what they get."""
 
 from dataclasses import replace
 

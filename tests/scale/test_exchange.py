@@ -1,4 +1,4 @@
-"""A graph in row blocks: loss and gradients of one process, whatever the layer."""
+"""A graph in row blocks: loss and gradients of one process, for every layer."""
 
 import pytest
 import torch

@@ -56,7 +56,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(spec, shapes_root, tmp_path
         checkpoint_every=2,
     )
     assert resumed.without_times() == whole.without_times()
-    assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before it was put away
+    assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before the checkpoint
     assert list(tmp_path.iterdir()) == []  # what is finished needs no checkpoint
 
 

@@ -153,8 +153,8 @@ def plan_table(results: Path, workers: int = 2) -> str:
     return (
         f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours. "
         f"*To do*: runs without a record of today's numerics (revision {NUMERICS}). The hours are "
-        "estimates: how long a run of the same dataset, conv and operator took before, whatever "
-        "else ran beside it, times the number of runs."
+        "estimates: the number of runs, times the seconds that a run of the same dataset, conv and "
+        "operator took before, other programs on the machine included."
     )
 
 

@@ -73,7 +73,7 @@ class Reach:
 
     Args:
         graph: The graph of one replica.
-        nodes: Ascending nodes of every layer: the features' first, those of the loss last.
+        nodes: Ascending nodes of every layer, from the features' to the loss's.
         copies: How many replicas there are.
     """
 

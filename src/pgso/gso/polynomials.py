@@ -80,7 +80,7 @@ def polynomial(
         op: An operator of square shape.
         coefficients: c_0 to c_K; with shape (K + 1, F) each channel has its own.
         basis: ``"monomial"``; ``"chebyshev"`` (of the first kind), ``"bernstein"`` and
-            ``"jacobi"`` are meant for a spectrum in [-1, 1] (Bernstein's polynomials are those of
+            ``"jacobi"`` are meant for a spectrum in [-1, 1] (Bernstein's basis is of
             that interval).
         **options: Of Jacobi's basis: ``alpha`` and ``beta``, 1 by default.
 

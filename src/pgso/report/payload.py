@@ -50,7 +50,7 @@ def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def embedded(value: Any) -> str:
-    r"""JSON that cannot end the script element it stands in, whatever strings it holds.
+    r"""JSON that cannot end the script element it stands in, with any strings in it.
 
     Example:
         >>> embedded({"name": "</script>&"})
