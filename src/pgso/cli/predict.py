@@ -57,7 +57,7 @@ def predict(
 
     from pgso.models.links import LinkModel
     from pgso.training.prediction import predict_outputs
-    from pgso.training.predictions import calibration_of, most_probable_links, prediction_table
+    from pgso.training.prediction_table import calibration_of, most_probable_links, prediction_table
 
     if isinstance(network, LinkModel):
         ids = task.ids or range(task.num_nodes)
