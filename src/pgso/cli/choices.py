@@ -13,8 +13,8 @@ import typer
 from pgso.cli.columns import show_columns
 from pgso.cli.completion import (
     BASE_NAMES,
-    CONV_NAMES,
     completing,
+    conv_names,
     dataset_names,
     options_of,
     settings_of,
@@ -57,7 +57,7 @@ Conv = Annotated[
     typer.Option(
         help="Base architecture: pgso list convs.",
         show_default=usual("conv"),
-        autocompletion=completing(CONV_NAMES),
+        autocompletion=conv_names,
     ),
 ]
 Operator = Annotated[

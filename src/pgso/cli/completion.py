@@ -1,8 +1,10 @@
 """What the shell offers after TAB, without importing torch."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from glob import escape, glob
+from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pgso.gso.presets import PRESETS
@@ -30,8 +32,18 @@ def experiment_names(incomplete: str) -> list[str]:
     return completing(EXPERIMENTS)(incomplete)
 
 
-# Known without importing torch; a test holds them against the registries.
-CONV_NAMES = ("bank", "filter", "gat", "gcn", "gin", "sgc")
+def conv_names(incomplete: str) -> list[str]:
+    """What the shell offers for a conv: read off the files of ``convs/``, which import torch."""
+    from importlib.metadata import entry_points
+
+    files = (Path(__file__).parents[1] / "convs").glob("*.py")
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    ours = {name for text in texts for name in re.findall(r'CONVS\.register\("(\w+)"\)', text)}
+    plugins = {point.name for point in entry_points(group="pgso.convs")}
+    return completing(sorted(ours | plugins))(incomplete)
+
+
+# Known without importing torch; a test holds them against the registry.
 BASE_NAMES = ("heat", "non-backtracking", "ppr", "undirected")
 
 
