@@ -21,7 +21,7 @@ import pgso
 from benchmarks.measure import peak_memory_of_process
 
 RESULTS = Path(__file__).parents[2] / "results" / "benchmarks"
-# dataset: splits, the least test score, the most seconds of one search (issue 18)
+# dataset: splits, the least test score, the most seconds of one search
 TARGETS: dict[str, tuple[int, float | None, float | None]] = {
     "Cora": (1, 0.81, 3),
     "CiteSeer": (1, 0.71, 3),

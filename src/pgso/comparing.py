@@ -62,10 +62,10 @@ def compare(
             ``batch``). For links it returns embeddings, whose dot products are the scores.
             Without one, :class:`pgso.GNN` is trained.
         seeds: Runs per operator.
-        root: Where datasets are; else ``$PGSO_DATA``.
+        root: Where datasets are; by default ``$PGSO_DATA``.
         tell: Is called with the record of every run.
         choices: Of the :class:`RunSpec`, such as ``epochs=100``, ``task="link"`` or
-            ``conv="gin"``; with a model of yours those of the training.
+            ``conv="gin"``; with a model of yours only choices of the training.
 
     Returns:
         The comparison: ``.verdict`` in a sentence, ``.test`` and ``.val`` with scores and paired

@@ -19,7 +19,7 @@ def test_columns_without_names_are_not_taken_from_another_dataset_in_silence(pgs
     write_grid()
     other = pgso("predict", "m.safetensors", "./grid.npz")
     assert other.exit_code == 0, other.output
-    assert "columns without names are taken to be those of minesweeper" in other.stderr
+    assert "columns have no names, so they are read as the columns of minesweeper" in other.stderr
 
 
 def write_grid():

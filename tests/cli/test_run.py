@@ -39,7 +39,7 @@ def test_a_study_of_older_numerics_still_has_its_page_and_is_run_again(pgso, tmp
     write_ledger(ledger, [first, *list(now.values())[1:]], curves)
     refused = pgso("report", "convergence")
     assert refused.exit_code == 2
-    assert "pgso run convergence makes those of older revisions again" in refused.output
+    assert "pgso run convergence runs the older ones again" in refused.output
 
     again = pgso(*toy, "--out", "elsewhere")
     assert again.exit_code == 0, again.output

@@ -69,7 +69,8 @@ def test_the_fixed_layer_is_pygs(name, edges):
 
 @given(edges=edge_lists(undirected=True, weights="none"))
 def test_the_fixed_gin_is_pygs_where_every_sender_receives(edges):
-    # GIN starts with a = 0: the power of a degree of 0 is 0 (decision 3), and silences the node.
+    # GIN starts with a = 0. The power of a degree of 0 is 0 (docs/conventions.md): such a node
+    # sends nothing.
     assert_same(*gin(), torch.randn(edges.num_nodes, 4), edges.edge_index)
 
 

@@ -1,12 +1,14 @@
+import json
+
 import pytest
 import torch
-from safetensors.torch import save
+from safetensors import safe_open
+from safetensors.torch import save, save_file
 
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.records import NUMERICS, RunSpec
-from pgso.training import checkpoint as checkpoint_module
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
 from pgso.training.prediction import predict_outputs
 from pgso.training.session import Session
@@ -193,10 +195,13 @@ def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
 
 def rewritten(path, **changes):
     """The same file with another header."""
-    tensors, header = checkpoint_module._read(path)
+    with safe_open(path, framework="pt") as file:
+        header = json.loads(file.metadata()["pgso"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     spec = {**header["spec"], **changes.pop("spec", {})}
     header = {**header, "spec": spec, **changes}
-    checkpoint_module._write(path, tensors, {k: v for k, v in header.items() if v != "absent"})
+    header = {name: value for name, value in header.items() if value != "absent"}
+    save_file(tensors, path, metadata={"pgso": json.dumps(header)})
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def test_parts_do_not_overlap():
     parts = selection(**ROBUST)
     assert not (parts.teaches & parts.chooses).any()
     assert not (parts.teaches & parts.judges).any()
-    assert not (parts._first_choice & parts.judges).any()
-    assert (parts.teaches | parts._first_choice | parts.judges).all()
+    assert not (parts.chooses_judged & parts.judges).any()
+    assert (parts.teaches | parts.chooses_judged | parts.judges).all()
     halves = selection(s_loss="held_out", data_options=GRID)
     assert (halves.teaches ^ halves.chooses).all()
 

@@ -19,8 +19,8 @@ def dataset_names(incomplete: str) -> list[str]:
     from pgso.data import DATASETS
 
     names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # small letters will do
-    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+    suggestions = names or completing(DATASETS)(incomplete)  # small letters will do
+    return sorted(suggestions) + sorted(glob(f"{escape(incomplete)}*/"))
 
 
 def experiment_names(incomplete: str) -> list[str]:
@@ -64,10 +64,10 @@ def space_of(incomplete: str) -> list[str]:
 
 
 def options_of(incomplete: str) -> list[str]:
-    """What the shell offers after ``--option``: those of the dataset that was typed before.
+    """What the shell offers after ``--option``: the options of the dataset that was typed before.
 
-    The words come from the shell's variables (bash's, and those of typer's scripts for others):
-    typer does not parse a line that ends in an option without a value.
+    The words come from the shell's variables (bash sets them; for other shells typer's
+    scripts do): typer does not parse a line that ends in an option without a value.
     """
     from pgso.data import DATASETS
     from pgso.data.dataset import Dataset

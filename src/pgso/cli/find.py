@@ -20,7 +20,7 @@ SHOWN = 12  # rungs, unless all are asked for
 @command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
 def find(
     dataset: choices.DatasetName,
-    seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the dataset's split.", min=0)] = 0,
     objective: choices.ObjectiveName = None,
     options: choices.DataOptions = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,

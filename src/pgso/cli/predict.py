@@ -39,7 +39,7 @@ def predict(
         ),
     ] = None,
     top: Annotated[
-        int | None, typer.Option(help="Write so many rows only.", min=1, show_default="all")
+        int | None, typer.Option(help="Write only this many rows.", min=1, show_default="all")
     ] = None,
     data: choices.Data = None,
     offline: choices.Offline = False,

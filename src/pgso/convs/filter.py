@@ -37,8 +37,8 @@ class NormalisedPGSO(PGSO):
         super().__init__("gcn", FREE if learn is True else learn)
         if not set(self.learned) <= set(FREE):
             raise InputError(
-                f"on the line of P only e2 and a learn, got {', '.join(self.learned)}; start from "
-                "a preset to learn others"
+                f"in P = D_a^-α A_a D_a^(α-1) only e2 and a learn, got {', '.join(self.learned)}; "
+                "start from a preset to learn others"
             )
 
     @property

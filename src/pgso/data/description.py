@@ -159,13 +159,13 @@ def _targets(task: Task) -> tuple[TargetRange, ...]:
         return ()
     ranges = []
     for name, column in zip(task.targets, task.y.double().T, strict=True):
-        known = column[column.isfinite()]
+        numbers = column[column.isfinite()]
         low, mean, high = (
-            (float(known.min()), float(known.mean()), float(known.max()))
-            if len(known)
+            (float(numbers.min()), float(numbers.mean()), float(numbers.max()))
+            if len(numbers)
             else (0.0, 0.0, 0.0)
         )
-        ranges.append(TargetRange(name=name, known=len(known), low=low, mean=mean, high=high))
+        ranges.append(TargetRange(name=name, known=len(numbers), low=low, mean=mean, high=high))
     return tuple(ranges)
 
 
@@ -192,10 +192,10 @@ def _largest(x: Tensor) -> float:
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:
     columns = (task.preparation and task.preparation.columns) or ()
-    place = {name: c for c, name in enumerate(task.columns or ())}
+    position = {name: c for c, name in enumerate(task.columns or ())}
 
     def missing(name: str) -> int:
-        at = place.get(f"{name}=(missing)")
+        at = position.get(f"{name}=(missing)")
         if at is None or task.x.layout != torch.strided:
             return 0
         return int(task.x[:, at].sum())

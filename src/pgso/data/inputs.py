@@ -81,13 +81,13 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     labels = _array(y, "y")
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
-    known = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
+    has_label = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
     try:
-        classes, places = np.unique(labels[known], return_inverse=True)
+        classes, places = np.unique(labels[has_label], return_inverse=True)
     except TypeError:
         raise InputError("the labels in y must be of one type, such as all words") from None
     codes = np.full(len(labels), -1, dtype=np.int64)
-    codes[known] = places
+    codes[has_label] = places
     return classes, codes
 
 

@@ -78,19 +78,19 @@ def needed(
 def whole(
     experiment: Experiment, size: Size, done: Mapping[str, RunRecord] | None = None
 ) -> list[RunSpec]:
-    """All runs of a study, those of later stages too.
+    """All runs of a study, also of its later stages.
 
     What a later stage will train depends on scores. Runs that are not done are taken to tie, and
     a tie chooses the first setting of a grid. So the number of runs is exact, and the settings of
     the later stages are a guess.
     """
-    known = dict(done or {})
+    records = dict(done or {})
     while True:
-        specs, _ = needed(experiment, size, known)
-        unknown = [spec for spec in specs if spec.key not in known]
+        specs, _ = needed(experiment, size, records)
+        unknown = [spec for spec in specs if spec.key not in records]
         if not unknown:
             return specs
-        known |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
+        records |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
 
 
 def listed(specs: Sequence[RunSpec]) -> str:

@@ -132,10 +132,10 @@ class Graph:
         may_be_symmetric = diagonal is not None and not structure.is_symmetric
         if may_be_symmetric and weight is not None and not weight.requires_grad:
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
-            kept = weight != 0
-            if not bool((kept | (pattern.row == pattern.col)).all()):
-                pairs = torch.stack([pattern.col, pattern.row])[:, kept]
-                without = cls.from_edge_index(pairs, weight[kept], pattern.num_nodes)
+            is_kept = weight != 0
+            if not bool((is_kept | (pattern.row == pattern.col)).all()):
+                pairs = torch.stack([pattern.col, pattern.row])[:, is_kept]
+                without = cls.from_edge_index(pairs, weight[is_kept], pattern.num_nodes)
                 if without.is_undirected:
                     return without
         return cls(

@@ -90,7 +90,7 @@ class FindingRecord(Revised, BaseModel):
     metric: str
     graph: GraphStatistics
     rungs: tuple[RungRecord, ...]  # in the order in which they were fitted
-    same_as: dict[str, str]  # rungs whose blocks turned out to be those of another one
+    same_as: dict[str, str]  # rungs whose blocks turned out to be equal to another rung's
     steps: tuple[str, ...]  # the rungs that were kept, one after another
     best: str
     reference: str  # GCN's own

@@ -97,7 +97,7 @@ def speed_table(results: Path) -> str:
 
 def _ledger(results: Path, study: str) -> list[RunRecord]:
     records = list(read_ledger(results / study / "records.jsonl").values())
-    check_one_revision(records, f"pgso run {study} makes those of older revisions again")
+    check_one_revision(records, f"pgso run {study} runs the older ones again")
     return records
 
 

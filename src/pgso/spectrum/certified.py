@@ -49,8 +49,8 @@ def _refuse_signs(op: NodeShift) -> None:
     row, col = graph.pattern.row, graph.pattern.col
     signs = m2.sign()
     opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
-    place = int(opposed.to(torch.int8).argmax())
-    i, j = int(row[place]), int(col[place])
+    entry = int(opposed.to(torch.int8).argmax())
+    i, j = int(row[entry]), int(col[entry])
     raise InputError(
         f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
         f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"

@@ -26,7 +26,7 @@ def gershgorin_interval(
 
     Every eigenvalue lies in :math:`[\min_i (C_i - R_i), \max_i (C_i + R_i)]`. The printed theorem
     is the case without self-loops and with non-negative weights. A node with d_i + a ≤ 0
-    decouples: its row and column vanish but for m3, which is then an eigenvalue.
+    decouples: its row and column hold nothing but m3, which is then an eigenvalue.
 
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),

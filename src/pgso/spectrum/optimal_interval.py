@@ -31,8 +31,8 @@ def interval(
     .. math::
         R_i(s) = |m_2| (d_i + a)^{e_2 + e_3 - s} \sum_{j \ne i} |A_{ij}| (d_j + a)^s.
 
-    s = 0 is Theorem 2. Each R_i is a sum of exponentials of s, hence convex, so that one short
-    search finds the best s for either end: about a dozen sparse products each.
+    s = 0 is Theorem 2. Each R_i is a sum of exponentials of s and therefore convex, so that one
+    short search finds the best s for either end: about a dozen sparse products each.
 
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),

@@ -45,8 +45,8 @@ def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
 
 def roots(shift: NodeShift) -> Tensor:  # (n,)
     """T in double precision."""
-    found = shift.factors()
-    left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
+    factors = shift.factors()
+    left, right = factors.outer.abs() if factors.m2.dim() else factors.left, factors.right
     coupled = (left > 0) & (right > 0)
     one_way = ((left > 0) != (right > 0)) & (received_weight(shift.graph) > 0)  # type: ignore[arg-type]
     if bool(one_way.any()):

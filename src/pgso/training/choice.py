@@ -20,12 +20,12 @@ class Trained(NamedTuple):
 
     @property
     def merit(self) -> float:
-        """Its validation score, larger is better; below any where it never had one."""
+        """Its validation score, larger is better; minus infinity if it has none."""
         return self.record.merit
 
 
 class Kept(NamedTuple):
-    """The training to keep, and how sure validation was of each that challenged one before."""
+    """The training that is kept, and how sure validation was of every challenger."""
 
     best: Trained
     confidence: dict[str, float]
@@ -47,10 +47,10 @@ def choose(spec: RunSpec, train: Train, propose: Propose) -> Kept:
     """Train what a spec asks for, and keep the best.
 
     ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
-    first; then, for ``auto``, other fixed ones: those of ``presets``, or the networks that the
-    ladder proposes; then the learned ones, which start at the fixed one that was kept. What is
-    simpler stays unless the challenger is better on validation: by chance or not, or, with
-    ``evidence``, as surely as the spec's ``needed_evidence`` says.
+    first. For ``auto``, other fixed operators follow: the spec's ``presets``, and the networks that
+    the ladder proposes. Then come the learned ones, which start at the fixed one that was kept.
+    A challenger is kept if its validation score is better. With ``evidence`` validation must also
+    be as sure of it as the spec's ``needed_evidence`` says.
     """
     if spec.operator == "found":
         proposed = propose()[:1]
@@ -76,22 +76,22 @@ def _new(spec: RunSpec, propose: Propose) -> list[Candidate]:
     """As many proposals as wanted, without the network that is trained first anyway."""
     if not spec.candidates:
         return []
-    own = spec.but(operator="fixed")
-    proposed = [one for one in propose() if _but(own, one.changes) != own]
-    if own.preset is None and own.conv == "gcn":  # GCN's own operator by its name
+    fixed_spec = spec.but(operator="fixed")
+    proposed = [one for one in propose() if _but(fixed_spec, one.changes) != fixed_spec]
+    if fixed_spec.preset is None and fixed_spec.conv == "gcn":  # GCN's own operator by its name
         proposed = [one for one in proposed if one.changes != {"preset": "gcn"}]
     return proposed[: spec.candidates]
 
 
 def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
-    """The spec with changes; the data stay as they are, whatever the terms suggest."""
+    """The spec with changes. The data stay as they are, also if the terms suggest other data."""
     return spec.but(**{**changes, "data_options": spec.data_options})
 
 
 def _challenge(
     spec: RunSpec, best: Trained, challengers: Mapping[str, Trained]
 ) -> tuple[Trained, dict[str, float], str | None]:
-    """The best one or a challenger that is better as surely as needed, and its name."""
+    """What is kept of these, how sure validation is of each challenger, and the winner's name."""
     needed = spec.needed_evidence
     if needed is None:
         names = max(["", *challengers], key=lambda n: (challengers[n] if n else best).merit)

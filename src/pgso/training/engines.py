@@ -101,9 +101,9 @@ def run_group(
     device: str | None = None,
     memory: int = 0,
 ) -> Iterator[RunRecord]:
-    """The records of runs that may be trained together, within so many mebibytes.
+    """The records of runs that may be trained together, in ``memory`` mebibytes at most.
 
-    What could not be trained with the others is run alone, with its own error if it has one.
+    A run that cannot be trained with the others is trained alone.
     """
     done = set()
     if len(specs) > 1:
@@ -118,9 +118,10 @@ def run_group(
 def _together(
     specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
 ) -> Iterator[RunRecord]:
-    """The records of a group; none of those that are left when something is wrong.
+    """The records of a group, until something goes wrong.
 
-    Alone, each run then says what is wrong with it; what is wrong with lockstep is said here.
+    The caller trains the rest one by one, and each run then reports its own error. An error of
+    lockstep itself is reported here.
     """
     from pgso.training.lockstep.runs import run_together
 

@@ -28,7 +28,7 @@ def explain(
         model: A trained network.
         task: Its data.
         header: Of the saved model.
-        items: Nodes or graphs whose predictions the edges are for; by default those of validation.
+        items: Nodes or graphs whose predictions the edges are for; by default all of validation.
         repeats: Shuffles of every column, 2 or more.
     """
     notes = []
@@ -67,7 +67,7 @@ def explain(
 
 
 def _chosen(task: Task, items: Sequence[str]) -> torch.Tensor:
-    """Indices of the items that were named; else some of the validation set, or of all."""
+    """Indices of the named items. If none is named: some of the validation set, or of all."""
     if not items:
         part = task.val if len(task.val) else torch.arange(len(task.y))
         return part[:: max(1, -(-len(part) // MOST_ITEMS))]

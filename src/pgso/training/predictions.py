@@ -89,8 +89,8 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
 
 
 def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
-    place = probabilities.argmax(dim=1).tolist()
-    for name, chosen, row in zip(ids, place, probabilities.tolist(), strict=True):
+    codes = probabilities.argmax(dim=1).tolist()
+    for name, chosen, row in zip(ids, codes, probabilities.tolist(), strict=True):
         yield [name, names[chosen], row[chosen], *row]
 
 

@@ -24,7 +24,7 @@ from pgso.training.stability import limit_radius
 
 
 class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is recorded)
-    """The loss or an operator is no longer made of numbers."""
+    """The loss or a scalar of an operator has become NaN or infinite."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Session:
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
-        if self.place.num_ranks > 1:  # else those that resume a checkpoint would share one state
+        if self.place.num_ranks > 1:  # after resuming a checkpoint all would have one state
             torch.manual_seed(hash((self.spec.seed, self.epoch, self.place.rank)))
         self.model.train()
         loss = self._train()

@@ -103,7 +103,7 @@ def _equal_csr(first: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _records(members: Sequence[Member]) -> list[RunRecord]:
-    """Train these to the end; those that diverge have no record here."""
+    """Train these to the end. A run that diverges has no record here."""
     started = time.perf_counter()
     with ONE_AT_A_TIME, one_thread(), torch.random.fork_rng(devices=[]):
         sessions, generators = [], []

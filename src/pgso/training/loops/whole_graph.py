@@ -30,7 +30,7 @@ class WholeGraph:
         return self.criterion(out.index_select(0, nodes), self.train_y)
 
     def held_out_loss(self, model: GNN) -> Tensor:
-        """That of all validation nodes, from the same pass."""
+        """The loss of all validation nodes, from the same pass."""
         assert self.out is not None
         return self.held_out_loss_of(self.out, self.val)
 
