@@ -164,7 +164,9 @@ def check_problem(problem: Problem) -> None:
     """Refuse labels that nothing can be learned from."""
     labels = problem.y[problem.train]
     if len(labels) < 3:
-        raise InputError(f"find needs three training labels or more, got {len(labels)}")
+        raise InputError(
+            f"find needs three training labels or more, got {len(labels)}; give train more of them"
+        )
     if problem.classes and len(labels.unique()) < 2:
         raise InputError(
             f"all {len(labels)} training labels of {problem.name} are of one class; "

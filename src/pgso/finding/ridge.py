@@ -202,7 +202,7 @@ def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[
         before = best
         for b, factor in product(range(len(blocks)), FACTORS):
             trial = [*scales[:b], scales[b] * factor, *scales[b + 1 :]]
-            if not any(trial):
+            if trial == scales or not any(trial):  # a block that is left out stays out
                 continue
             loss = loss_at(trial)
             if loss < best * (1 - 1e-4):
