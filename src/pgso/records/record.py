@@ -51,6 +51,11 @@ class RunRecord(Revised, BaseModel):
         return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
 
     @property
+    def ladder_revision(self) -> int | None:
+        """The revision of the ladder that a closed-form head climbed."""
+        return None if self.finding is None else self.finding.ladder
+
+    @property
     def objective(self) -> Objective:
         """Which way is better, and how scores are written."""
         return OBJECTIVES[self.metric]

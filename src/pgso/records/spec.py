@@ -208,6 +208,8 @@ def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
     dataset = choices.get("dataset")
     filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
     filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("head") == "closed_form":  # pgso.find asks about directions itself
+        filled.pop("data_options", None)
     if choices.get("recipe") == "strong" and isinstance(dataset, str):
         filled |= strong(dataset, filled)
     if choices.get("operator") == "auto" and not choices.get("presets"):
