@@ -56,7 +56,10 @@ def link_task(
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
     if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
-        raise InputError(f"{name} has {len(links)} links, too few to take some of them out")
+        raise InputError(
+            f"{name} has {len(links)} links, too few to take {val:.0%} and {test:.0%} of them out; "
+            "give more edges, or larger parts with --option val=0.2 --option test=0.2"
+        )
     held_out = edges[:, links[: num_val + num_test]]
     if undirected:  # either end may be the one that is asked about
         turned = rng.random(held_out.shape[1]) < 0.5
