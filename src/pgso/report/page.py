@@ -18,7 +18,12 @@ from pgso.report.comparison import STRONGER, Comparison, compare
 from pgso.report.curve_tables import curve_grids, trajectory_grids
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
-from pgso.report.evaluation import calibration_grid, confusion_grids, positive_class
+from pgso.report.evaluation import (
+    calibration_grid,
+    confusion_grids,
+    labels_grid,
+    positive_class,
+)
 from pgso.report.explanation import edges_grid, feature_bars, features_grid
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
@@ -176,6 +181,7 @@ def render_page(
         ],
         differences=differences_grid(comparison),
         confusions=confusions,
+        labels=labels_grid(records),
         calibration=calibration_grid(records),
         evaluated=parts[evaluated[0].part] if evaluated else "",
         positive=positive_class(records),

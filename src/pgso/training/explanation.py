@@ -39,6 +39,12 @@ def explain(
         notes.append("there are no features to shuffle: every node has a column of its own")
     elif not len(task.val):
         notes.append("features are judged on validation labels, and there are none")
+    elif tuple(header["classes"]) != task.classes:
+        known = ", ".join(header["classes"][:5]) or "numbers"
+        notes.append(
+            f"features are judged on labels that the model knows ({known}), and those of "
+            f"{task.name} are others"
+        )
     else:
         score, features, left_out = feature_importance(model, task, header, repeats)
     edges: tuple[EdgeImportance, ...] = ()

@@ -234,7 +234,7 @@ def test_names_that_differ_are_shown(write):
     folder = write(columns)
     path = folder / "features.csv"
     path.write_text(path.read_text().replace('"c7"', '"C7"'))
-    with pytest.raises(InputError, match="no row for node 'c7' of labels.csv, and names 'C7'"):
+    with pytest.raises(InputError, match=r"no row for node 'c7' of labels\.csv, and names 'C7'"):
         load_task(folder)
 
 

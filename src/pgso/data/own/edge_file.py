@@ -126,8 +126,8 @@ def read_edges(path: Path, weight: str | None = None) -> EdgeTable:
     """Read edges.csv: source, target and, if there are more columns, weight, relation and graph.
 
     Columns called ``relation`` and ``graph``, or ``source`` and ``target``, may stand anywhere. A
-    first column without a name is left out: pandas writes the numbers of rows there. A processed copy of a large file
-    is kept, so that the runs of a command do not parse it again.
+    first column without a name is left out: pandas writes the numbers of rows there. Of a
+    large file a processed copy is kept, so that the runs of a command do not parse it again.
 
     Args:
         path: The file.
