@@ -89,7 +89,7 @@ def test_links_are_found_by_common_neighbours_or_by_like_features():
     assert scores(communities)["graph"] > 0.8
     blocks = torch.arange(communities.num_nodes) // 20
     features = replace(communities, x=torch.eye(int(blocks.max()) + 1)[blocks])
-    assert scores(features)["features"] > 0.9
+    assert scores(features)["features"] > 0.85
     assert set(scores(load_task("karate", task="link"))) == {"guess", "graph"}
 
 

@@ -76,12 +76,15 @@ def link_task(
         gone = np.concatenate([gone, _keys(held_out[::-1], n)])
     stays = ~np.isin(_keys(edges, n), gone)
     nothing = np.zeros(0, dtype=np.int64)
-    weight = arrays.edge_weight
+    weight, relations = arrays.edge_weight, arrays.relations
+    if relations is not None:  # a held-out link is in none of them
+        relations = {kind: _without(gone, *part, n) for kind, part in relations.items()}
     task = Task.of(
         name,
         arrays.replace(
             edge_index=edges[:, stays],
             edge_weight=None if weight is None else weight[stays],
+            relations=relations,
             y=np.full(n, -1), classes=(), targets=(), metric="accuracy",
             split=(nothing, nothing, nothing),
         ),
@@ -157,6 +160,11 @@ class NonLinks:
         found = self.keys[np.minimum(place, len(self.keys) - 1)] == key if len(self.keys) else False
         is_link: Array = found | (source == target)
         return is_link
+
+
+def _without(gone: Array, edges: Array, weight: Array | None, n: int) -> tuple[Array, Array | None]:
+    stays = ~np.isin(_keys(edges.astype(np.int64), n), gone)
+    return edges[:, stays], None if weight is None else weight[stays]
 
 
 def _keys(edges: Array, n: int) -> Array:

@@ -24,7 +24,12 @@ from pgso.report.evaluation import (
     labels_grid,
     positive_class,
 )
-from pgso.report.explanation import edges_grid, feature_bars, features_grid
+from pgso.report.explanation import (
+    edges_grid,
+    feature_bars,
+    features_grid,
+    relations_grid,
+)
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
 from pgso.report.provenance import chosen_epochs_grid, provenance_grids, python_code
@@ -211,6 +216,7 @@ def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
             "name": f"{LABELS[run.spec.operator]}, seed {run.spec.seed}",
             "features": features_grid(run.explanation, run.objective),
             "bars": feature_bars(run.explanation, run.objective),
+            "relations": relations_grid(run.explanation, run.objective),
             "edges": edges_grid(run.explanation),
             "notes": run.explanation.notes,
         }
