@@ -123,7 +123,8 @@ def _runs(task: Task, data: Any, model: nn.Module | None, spec: RunSpec) -> Iter
     if model is None:
         if spec.judges:
             spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-        for operator in FOUND:
+        same = ("mpgso",) if spec.num_layers == 1 else ()  # as pgso
+        for operator in [name for name in FOUND if name not in same]:
             yield fit_task(spec.but(operator=operator), task)[1]
         return
     check_task(spec, task)

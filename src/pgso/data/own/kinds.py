@@ -10,7 +10,7 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.own.preparation import DATES, KINDS, NO, YES, Column, Preparation, days_of
-from pgso.data.own.table import Row, is_number
+from pgso.data.own.table import Row, is_number, numbers_of
 from pgso.errors import InputError
 
 _FORM = 'write it as {"column": "kind"}'
@@ -91,8 +91,10 @@ def _kind_of(name: str, rows: Sequence[Row], c: int) -> str:
         return "leave out"
     if len(distinct) == 2 and any(distinct <= set(pair) for pair in zip(YES, NO, strict=True)):
         return "boolean"
+    if numbers_of(cells, np.zeros(len(cells), dtype=bool), 0.0) is not None:
+        return "number"
     wrong = next((row for row in present if not is_number(row.cells[c])), None)
-    if wrong is None:
+    if wrong is None:  # but a cell is too large, which is refused later
         return "number"
     if _date_format(cells) is not None:
         return "date"

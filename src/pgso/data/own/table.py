@@ -15,7 +15,8 @@ from pgso.data.own.files import read_parquet
 from pgso.data.text import read_lines
 from pgso.errors import InputError
 
-MISSING = ("", "nan", "na", "n/a", "none", "null", "?", "-")  # what stands for no answer
+MISSING = frozenset(("", "nan", "na", "n/a", "none", "null", "?", "-"))  # stands for no answer
+LONGEST_MISSING = max(map(len, MISSING))
 DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
@@ -44,7 +45,8 @@ class Row(NamedTuple):
 
     def is_missing(self, column: int) -> bool:
         """Whether a cell says nothing."""
-        return self.cells[column].lower() in MISSING
+        cell = self.cells[column]
+        return len(cell) <= LONGEST_MISSING and cell.lower() in MISSING
 
     def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
@@ -155,6 +157,22 @@ def is_number(cell: str) -> bool:
         return math.isfinite(float(cell))
     except ValueError:
         return False
+
+
+def numbers_of(cells: Sequence[str], missing: Array, fill: float) -> Array | None:
+    """Cells as numbers, many at once; None if one is no finite number, or too large.
+
+    Example:
+        >>> numbers_of(["1", "", "2.5"], [False, True, False], 0.0)
+        array([1. , 0. , 2.5])
+    """
+    try:
+        values = np.array(
+            [fill if absent else float(cell) for cell, absent in zip(cells, missing, strict=True)]
+        )
+    except ValueError:
+        return None
+    return values if (np.abs(values) <= LARGEST).all() else None
 
 
 def _num_cells(line: str, separator: str) -> int:
