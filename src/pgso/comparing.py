@@ -113,7 +113,9 @@ def _records(
             continue
         if spec.judges:
             spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-        waiting += [(spec.but(operator=operator), task) for operator in FOUND]
+        same = ("mpgso",) if spec.num_layers == 1 else ()  # as pgso
+        operators = [name for name in FOUND if name not in same]
+        waiting += [(spec.but(operator=operator), task) for operator in operators]
         if memory == 0 or wants_threads(task):  # large data are not kept for all seeds
             yield from trained(waiting, memory)
             waiting = []

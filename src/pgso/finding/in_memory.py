@@ -87,7 +87,9 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
             f"y of shape {values.shape} holds several labels each, and find answers for one class "
             "or for numbers; give one class per node"
         )
-    if values.ndim in (1, 2) and (values.dtype.kind == "f" or numbers and values.dtype.kind in "iu"):
+    if values.ndim in (1, 2) and (
+        values.dtype.kind == "f" or (numbers and values.dtype.kind in "iu")
+    ):
         columns = values.reshape(len(values), -1).astype(np.float64)
         known = np.isfinite(columns)
         some = np.unique(columns[known])

@@ -276,7 +276,10 @@ def check_task(spec: RunSpec, task: Task) -> None:
     if isinstance(spec.preset, tuple) and not max(map(abs, spec.preset)) < LARGEST_START:
         raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
-        raise InputError(f"{task.name} needs labelled training and validation examples")
+        raise InputError(
+            f"{task.name} needs labelled training and validation examples, and has "
+            f"{task.train.numel()} and {task.val.numel()}; label more, or check splits.csv"
+        )
     if spec.sample and CONVS[spec.conv].many_hops:
         raise InputError(
             f"a layer of conv {spec.conv} reaches many hops far: leave out sample, and train it on "
