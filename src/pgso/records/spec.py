@@ -154,6 +154,11 @@ class RunSpec(BaseModel):
         return self.operator != "fixed" and self.evidence is not None
 
     @property
+    def climbs(self) -> bool:
+        """Whether the ladder of pgso.find proposes networks to it."""
+        return self.operator == "found" or (self.operator == "auto" and self.candidates > 0)
+
+    @property
     def needed_evidence(self) -> float | None:
         """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
         if self.evidence is None:

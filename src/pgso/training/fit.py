@@ -24,6 +24,7 @@ from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.records.judged import Judged
+from pgso.records.numerics import LADDER
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
@@ -167,6 +168,7 @@ def _fit(
         "chosen": session.spec.operator,
         "rung": None if candidate is None else candidate.rung,
         "network": {} if candidate is None else candidate.changes,
+        "ladder": LADDER if spec.climbs else None,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
