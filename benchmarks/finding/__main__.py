@@ -19,6 +19,7 @@ from scipy.stats import t as student
 
 import pgso
 from benchmarks.measure import peak_memory_of_process
+from pgso.records.numerics import LADDER
 
 RESULTS = Path(__file__).parents[2] / "results" / "benchmarks"
 # dataset: splits, the least test score, the most seconds of one search
@@ -120,10 +121,13 @@ def write(path: Path, row: dict[str, Any]) -> None:
     """Keep a row, in place of an older one of the same dataset."""
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = {"threads": torch.get_num_threads(), "torch": torch.__version__}
-    before = json.loads(path.read_text())["rows"] if path.exists() else []
-    known = {old["dataset"]: old for old in before} | {row["dataset"]: row}
+    before = json.loads(path.read_text()) if path.exists() else {}
+    rows = before["rows"] if before.get("ladder") == LADDER else []  # others do not compare
+    known = {old["dataset"]: old for old in rows} | {row["dataset"]: row}
     rows = [known[key] for key in TARGETS if key in known]
-    path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    path.write_text(
+        json.dumps({"ladder": LADDER, "machine": machine, "rows": rows}, indent=1) + "\n"
+    )
 
 
 main(sys.argv[1:])

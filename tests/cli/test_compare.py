@@ -74,6 +74,14 @@ def test_links_are_compared_without_what_find_found(pgso, monkeypatch):
     assert names == ["fixed", "pgso", "mpgso"]
 
 
+def test_with_one_layer_mpgso_is_left_out_and_the_page_says_so(pgso, monkeypatch):
+    no_report(monkeypatch)
+    found = json.loads(pgso("compare", *TOY, "--layers", 1, "--no-reference", "--json").stdout)
+    names = [entry["operator"] for entry in found["test"]["summaries"]]
+    assert names == ["fixed", "pgso", "found"]
+    assert "the network has one layer, so that mPGSO is PGSO and is left out" in found["notes"]
+
+
 def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
     no_report(monkeypatch)
     shown = pgso("compare", *TOY, "--terms", "self,gcn,mean", "--no-reference")

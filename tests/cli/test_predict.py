@@ -101,3 +101,51 @@ def test_probabilities_are_calibrated_ranked_and_printed_as_json(pgso):
     refused = pgso(*options, "--rank-by", "nobody")
     assert refused.exit_code == 2
     assert "choose one of: stays, leaves, probability" in refused.stderr
+
+
+def test_what_was_written_before_is_kept(pgso):
+    assert pgso("train", "karate", "--epochs", 2, "--save", "m.safetensors").exit_code == 0
+    weights = Path("m.safetensors").read_bytes()
+    assert "what was in" not in pgso("predict", "m.safetensors", "karate").output
+    whole = Path("predictions.csv").read_text()
+    assert "what was in" not in pgso("predict", "m.safetensors", "karate").output  # the same again
+    assert not Path("predictions-1.csv").exists()
+    some = pgso("predict", "m.safetensors", "karate", "--top", 3)
+    assert "what was in predictions.csv before: predictions-1.csv" in some.stdout
+    assert Path("predictions-1.csv").read_text() == whole
+    assert len(Path("predictions.csv").read_text().splitlines()) == 4
+    again = pgso("train", "karate", "--epochs", 3, "--save", "m.safetensors")
+    assert "what was in m.safetensors before: m-1.safetensors" in again.stdout
+    assert Path("m-1.safetensors").read_bytes() == weights
+
+
+def test_several_labels_are_written_as_they_are_read_and_calibrated(pgso, tmp_path):
+    write_shop(tmp_path / "shops")
+    labels = ["big|nice", "nice", "|", "", "big"]
+    rows = "".join(f"s{i};{labels[i % 5]}\n" for i in range(30))
+    (tmp_path / "shops" / "labels.csv").write_text("shop_id;is\n" + rows)
+    trained = pgso("train", "shops", "--epochs", 5, "--save", "m.safetensors", "--json")
+    assert trained.exit_code == 0, trained.output
+    evaluation = json.loads(trained.stdout)["evaluation"]
+    assert [entry["label"] for entry in evaluation["labels"]] == ["big", "nice"]
+    rows = predictions(pgso, "shops")
+    assert [rows[f"s{i}"]["label"] for i in range(5)] == labels
+    said = {"|".join(name for name in ("big", "nice") if float(row[f"p({name})"]) > 0.5) or "|"
+            for row in rows.values()}  # fmt: skip
+    assert {row["prediction"] for row in rows.values()} == said
+    test = [float(row[f"p({n})"]) for row in rows.values() if row["split"] == "test"
+            for n in ("big", "nice")]  # fmt: skip
+    after = sum(entry[1] for entry in evaluation["calibration"]["after"])
+    assert sum(test) == pytest.approx(after, rel=1e-4)
+
+
+def test_scores_of_an_explanation_are_those_the_model_was_trained_for(pgso, tmp_path):
+    write_shop(tmp_path / "shops")
+    trained = pgso("train", "shops", "--epochs", 3, "--objective", "roc_auc",
+                   "--save", "m.safetensors", "--json")  # fmt: skip
+    val = json.loads(trained.stdout)["val"]
+    shown = pgso("explain", "m.safetensors", "./shops", "--repeats", 2, "--json")
+    assert shown.exit_code == 0, shown.output
+    explanation = json.loads(shown.stdout)
+    assert explanation["score"] == pytest.approx(val)
+    assert explanation["report"] is not None  # ./shops is shops

@@ -1,7 +1,7 @@
 """``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
 
 from pgso.experiments import EXPERIMENTS
-from pgso.records import NUMERICS
+from pgso.records import NUMERICS, Store
 from pgso.records.ledger import read_ledger, write_ledger
 
 
@@ -127,3 +127,14 @@ def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
     assert ledger.read_text() != whole
     assert pgso(*toy).exit_code == 0  # --out has them
     assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4
+
+
+def test_runs_that_another_process_has_ended_in_the_meantime_are_taken(pgso, tmp_path, monkeypatch):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results")
+    assert pgso(*toy, "results").exit_code == 0
+    # This command looked into the folder before the other one wrote its records.
+    monkeypatch.setattr(Store, "__iter__", lambda self: iter(()))
+    second = pgso(*toy, "others")
+    assert "4 of 4 runs" in second.stdout
+    ledgers = [tmp_path / name / "convergence" / "records.jsonl" for name in ("results", "others")]
+    assert ledgers[0].read_text() == ledgers[1].read_text()

@@ -266,7 +266,7 @@ def test_every_class_has_its_probability_and_every_label_too(pgso, tmp_path):
     assert pgso("train", folder, *TINY, "--save", "best.safetensors").exit_code == 0
     for row in predictions(pgso, tmp_path / "out.csv", folder).values():
         chosen = {name for name in ("odd", "half") if float(row[f"p({name})"]) > 0.5}
-        assert set(filter(None, row["prediction"].split(";"))) == chosen
+        assert set(filter(None, row["prediction"].split("|"))) == chosen
 
 
 def test_an_s_per_node_does_not_carry_over_to_another_graph(pgso, tmp_path):

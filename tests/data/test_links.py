@@ -36,6 +36,20 @@ def test_links_are_split_without_leakage(task):
     assert (task.pairs[..., 0] != task.pairs[..., 1]).all()
 
 
+def test_a_held_out_link_is_in_no_relation(tmp_path):
+    rows = [
+        f"{i},{(i + k) % 20},{'knows' if k == 1 else 'likes'}\n" for i in range(20) for k in (1, 2)
+    ]
+    (tmp_path / "edges.csv").write_text("source,target,relation\n" + "".join(rows))
+    task = load_task(tmp_path, task="link", val=0.2, test=0.2)
+    n = task.num_nodes
+    held_out = keys(task.pairs[:, 0], n)
+    for graph in task.relations.graphs.values():
+        assert graph.num_edges
+        assert not keys(graph.edge_index.T, n) & held_out
+    assert keys(task.edges.union.edge_index.T, n) == keys(task.graph.edge_index.T, n)
+
+
 def test_the_parts_are_as_large_as_those_of_pyg():
     whole = load_task("karate")
     data = Data(edge_index=whole.graph.edge_index, num_nodes=34)

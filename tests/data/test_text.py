@@ -47,7 +47,7 @@ def test_a_wrong_line_is_named(tmp_path, content, place):
     [
         ("a.txt", b"", "is empty"),
         ("a.txt", b"\n\n", "is empty"),
-        ("a.txt", b"\xff\xfe\x00", "cannot be read"),
+        ("a.txt", b"1\n\xff\xfe\x00", "line 2: .* is not UTF-8 text; save"),
         ("a.csv.gz", gzip.compress(b"1,2\n" * 99)[:-9], "cannot be read"),
         ("a.csv.gz", b"no gzip", "cannot be read"),
     ],

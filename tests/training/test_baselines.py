@@ -68,8 +68,29 @@ def test_missing_targets_are_left_out():
     assert known.all()
 
 
-def test_links_have_none():
-    assert baselines(load_task("karate", task="link")) == ()
+def test_several_labels_are_found_where_they_are():
+    rng = torch.Generator().manual_seed(0)
+    task = load_task("diabetes", objective=None)
+    x = torch.randn(task.num_nodes, 3, generator=rng)
+    y = torch.stack([x[:, 0] > 0, x[:, 1] > 1], dim=1).float()
+    y[::7, 1] = torch.nan
+    several = replace(
+        task, x=x, y=y, targets=(), classes=("red", "blue"), metric="multilabel_roc_auc"
+    )
+    found = scores(several)
+    assert found["guess"] == 0.5
+    assert found["features"] > 0.97
+    assert found["graph"] < 0.7
+
+
+def test_links_are_found_by_common_neighbours_or_by_like_features():
+    communities = load_task("sbm", p=0.5, q=0.01, size=20, task="link")
+    assert scores(communities)["guess"] == 0.5
+    assert scores(communities)["graph"] > 0.8
+    blocks = torch.arange(communities.num_nodes) // 20
+    features = replace(communities, x=torch.eye(int(blocks.max()) + 1)[blocks])
+    assert scores(features)["features"] > 0.85
+    assert set(scores(load_task("karate", task="link"))) == {"guess", "graph"}
 
 
 def test_targets_that_nothing_can_be_computed_from_give_no_warnings():

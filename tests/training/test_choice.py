@@ -35,6 +35,7 @@ def test_auto_starts_from_the_fixed_operator_that_is_best_on_validation():
 def test_every_challenger_needs_the_evidence():
     spec = minesweeper(epochs=4, operator="auto", recipe="robust", evidence=0.999)
     record, fixed = fit(spec), fit(spec.but(operator="fixed"))
+    assert record.ladder is not None
     assert len(record.confidence) == 4  # two networks of the ladder, pgso and mpgso
     assert {"pgso", "mpgso"} < set(record.confidence)
     assert max(record.confidence.values()) <= 0.99975

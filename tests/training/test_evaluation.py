@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import auc, confusion_matrix, roc_curve
+from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 import pgso
-from pgso.training.evaluation import GRID, detection, evaluation_of_classes
+from pgso.training.evaluation import (
+    GRID,
+    detection,
+    evaluation_of_classes,
+    evaluation_of_labels,
+)
 
 
 def test_curves_are_those_of_scikit_learn():
@@ -34,6 +39,27 @@ def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation
     assert actual.detection is None
     other = evaluation_of_classes(logits | {"test": logits["val"]}, y, "test", ("a", "b", "c"))
     assert other.calibration.temperature == actual.calibration.temperature
+
+
+def test_labels_are_scored_one_by_one_where_they_are_known():
+    rng = np.random.default_rng(2)
+    y = {part: rng.integers(0, 2, (80, 3)).astype(float) for part in ("val", "test")}
+    y["test"][:30, 1] = np.nan
+    y["test"][:, 2] = 0  # nobody has it
+    logits = {part: 3 * (np.nan_to_num(y[part]) + rng.normal(size=(80, 3))) for part in y}
+    found = evaluation_of_labels(logits, y, "test", ("red", "blue", "none"))
+    red, blue, none = found.labels
+    assert (red.examples, blue.examples, none.positives) == (80, 50, 0)
+    assert red.roc_auc == pytest.approx(roc_auc_score(y["test"][:, 0], logits["test"][:, 0]))
+    wanted = roc_auc_score(y["test"][30:, 1], logits["test"][30:, 1])
+    assert blue.roc_auc == pytest.approx(wanted)
+    assert none.roc_auc is None
+    assert found.detection.positive == "a label, mean of 2 labels"
+    mean = (red.roc_auc + blue.roc_auc) / 2
+    assert np.trapezoid(found.detection.recall, GRID) == pytest.approx(mean, abs=0.01)
+    cells = sum(entry.size for entry in found.calibration.before)
+    assert cells == 80 + 50 + 80
+    assert found.calibration.error_after < found.calibration.error_before
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,30 @@ def test_numbers_are_explained_too_and_links_have_no_edges_to_explain(monkeypatc
     assert any("links" in note or "link models" in note for note in none.notes)
 
 
+def test_the_relation_that_tells_the_class_is_the_one_that_matters(tmp_path):
+    generator = torch.Generator().manual_seed(0)
+    lines = [f"n{i},n{(i + 2) % 60},tells\n" for i in range(60)]  # neighbours of the same class
+    ends = torch.randint(0, 60, (60, 2), generator=generator).tolist()
+    lines += [f"n{a},n{b},noise\n" for a, b in ends if a != b]
+    (tmp_path / "edges.csv").write_text("source,target,relation\n" + "".join(lines))
+    x = torch.randn(60, generator=generator) + torch.arange(60) % 2
+    (tmp_path / "features.csv").write_text(
+        "node,x\n" + "".join(f"n{i},{v:.3f}\n" for i, v in enumerate(x))
+    )
+    (tmp_path / "labels.csv").write_text(
+        "node,label\n" + "".join(f"n{i},{i % 2}\n" for i in range(60))
+    )
+    task = load_task(tmp_path)
+    model = fitted(task, conv="bank", terms=("mean@tells", "mean@noise"), epochs=60, dropout=0.0)
+    explanation = explain(model, task, {}, repeats=4)
+    first, second = explanation.relations
+    assert (first.name, second.name) == ("tells", "noise")
+    assert first.low > 0.1
+    assert second.loss < first.loss / 2
+    assert not explanation.edges
+    assert "several relations: for that, train on" in " ".join(explanation.notes)
+
+
 def test_of_many_columns_those_with_large_gradients_are_shuffled():
     generator = torch.Generator().manual_seed(1)
     n = 90

@@ -65,6 +65,8 @@ def compare(
 ) -> None:
     """Train fixed, PGSO, mPGSO and what pgso find found on the same seeds and splits.
 
+    With one layer mPGSO is PGSO, and is left out.
+
     With --recipe robust, a part of validation only judges: one decision for all seeds together.
     A stronger fixed network (residual, normed, twice as deep) is trained beside: the verdict is
     about the best fixed network, not about a weak one.
@@ -92,7 +94,12 @@ def compare(
     stronger = spec.stronger if reference else None
     if spec.judges:
         spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-    names = [n for n in OPERATORS if n != "found" or (spec.task != "link" and spec.terms is None)]
+    left_out = set()
+    if spec.task == "link" or spec.terms is not None:
+        left_out.add("found")
+    if spec.num_layers == 1:
+        left_out.add("mpgso")  # which is pgso then
+    names = [name for name in OPERATORS if name not in left_out]
     specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in names]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside

@@ -37,6 +37,8 @@ def explain(
 ) -> None:
     """Rank columns by what shuffling them costs on validation, and edges by PyG's GNNExplainer.
 
+    Of several relations, and for links, kinds of edges are ranked by what moving them costs.
+
     On the data that the model was trained on, the answer is kept in the run's record in --out and
     stands on its page.
     """
@@ -44,7 +46,7 @@ def explain(
     with console.status("loading", spinner="line") as status:
         saved = open_model(model, dataset, options, data)
 
-        from pgso.report.explanation import edges_grid, features_grid
+        from pgso.report.explanation import edges_grid, features_grid, relations_grid
         from pgso.report.run_page import write_run
         from pgso.training.explanation import explain as explain_model
 
@@ -60,7 +62,9 @@ def explain(
         said = explanation.model_dump(mode="json") | {"report": None if page is None else str(page)}
         typer.echo(json.dumps(said))
         return
-    for grid in (features_grid(explanation, saved.task.objective), edges_grid(explanation)):
+    objective = saved.task.objective
+    grids = [grid(explanation, objective) for grid in (features_grid, relations_grid)]
+    for grid in (*grids, edges_grid(explanation)):
         if grid.rows:
             console.print(grid.first(top).to_rich())
     for note in explanation.notes:

@@ -53,8 +53,9 @@ def find(
             **given,
         )
         status.update("what it must beat")
-        spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
-        record = found.record.model_copy(update={"data": data_record(spec, data)})
+        asked = {"objective": objective, "seed": seed, "head": "closed_form"}
+        spec = choices.make_spec(dataset, None, options, **asked)
+        record = found.record.model_copy(update={"data": data_record(spec, data, found.task)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / folders.shortened(f"find-{name}")

@@ -50,6 +50,7 @@ def predict(
     Classes come with the probability of each, calibrated on validation, numbers with an interval,
     and both with the true answer where it is known. The graph may be another one than the model
     was trained on, as long as its features are the same; its table is prepared as the model's was.
+    A file that is there already is kept under another name.
     """
     folders.check_destination("--to", to)
     check_format(to)
@@ -69,10 +70,10 @@ def predict(
     if rank_by is not None:
         columns, table = ranked(columns, table, rank_by)
     table = table[:top]
-    write_table(to, columns, table)
+    old = write_table(to, columns, table)
     calibration = calibration_of(header)
     if as_json:
-        said = {"file": str(to), "calibration": calibration or None}
+        said = {"file": str(to), "old_file": old and str(old), "calibration": calibration or None}
         typer.echo(json.dumps(said | {"predictions": as_dicts(columns, table)}))
         return
     console = Console(markup=False)
@@ -85,3 +86,5 @@ def predict(
             soft_wrap=True,
         )
     console.print(f"{len(table)} predictions: {to}", soft_wrap=True)
+    if old is not None:
+        console.print(f"what was in {to} before: {old}", soft_wrap=True)

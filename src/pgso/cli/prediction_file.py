@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgso.errors import InputError
-from pgso.records.store import write_atomically
+from pgso.records.store import write_beside
 
 Rows = list[list[Any]]
 
@@ -25,19 +25,22 @@ def check_format(path: Path) -> None:
         ) from None
 
 
-def write_table(path: Path, columns: Sequence[str], rows: Rows) -> None:
-    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV."""
+def write_table(path: Path, columns: Sequence[str], rows: Rows) -> Path | None:
+    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV.
+
+    Returns:
+        The new name of another table that was there; None if there was none.
+    """
     ending = path.suffix.lower()
     if ending == ".parquet":
-        write_atomically(path, _parquet(columns, rows))
-    elif ending == ".json":
-        write_atomically(path, json.dumps(as_dicts(columns, rows), ensure_ascii=False) + "\n")
-    else:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([[_written(cell) for cell in row] for row in rows])
-        write_atomically(path, text.getvalue())
+        return write_beside(path, _parquet(columns, rows))
+    if ending == ".json":
+        return write_beside(path, json.dumps(as_dicts(columns, rows), ensure_ascii=False) + "\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([[_written(cell) for cell in row] for row in rows])
+    return write_beside(path, text.getvalue())
 
 
 def as_dicts(columns: Sequence[str], rows: Rows) -> list[dict[str, Any]]:

@@ -122,7 +122,9 @@ def run(
                     )
                     advance(f"{record.spec.dataset}, {how}")
 
-                run_all(portion, store, data, engine, used, address, tell)
+                ended = run_all(portion, store, data, engine, used, address, tell)
+            for record in ended:  # also what another process has run in the meantime
+                done.setdefault(record.spec.key, record)
         specs = whole(study, size, done)
         done_records = [
             done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pgso.cli import choices
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 
 if TYPE_CHECKING:
@@ -59,10 +60,21 @@ def open_model(
     task = on_base(task, spec.base)
     unnamed = header.get("columns") is None or task.columns is None
     task = fitted(header, task)
+    objective = header.get("objective", task.metric)
+    if tuple(header["classes"]) == task.classes and OBJECTIVES[objective].answer == task.answer:
+        task = task.scored_by(objective)
     if unnamed and asked.dataset != spec.dataset:
         Console(stderr=True, markup=False).print(
             "note: columns have no names, so they are read as the columns of "
             f"{spec.dataset}, in that order",
             soft_wrap=True,
         )
-    return SavedModel(network, spec, header, task, asked.dataset == spec.dataset)
+    return SavedModel(network, spec, header, task, _is_same(asked.dataset, spec.dataset))
+
+
+def _is_same(name: str, other: str) -> bool:
+    """Whether two words for data are the same name, or two ways to the same folder."""
+    if name == other:
+        return True
+    paths = [Path(word).expanduser() for word in (name, other)]
+    return all(path.exists() for path in paths) and paths[0].samefile(paths[1])

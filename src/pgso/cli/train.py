@@ -15,6 +15,7 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
+from pgso.records.store import free_name
 
 
 @command(
@@ -92,6 +93,7 @@ def train(
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     store, console = Store(out), Console(stderr=as_json, quiet=not first, markup=False)
     record = store.get(spec)
+    old: Path | None = None  # where weights of that name go
     wants_more = save is not None or tensorboard is not None  # than the record holds
     if record is None or record.status == "failed" or wants_more:
         if first:
@@ -127,6 +129,7 @@ def train(
                 for watcher in watchers:
                     watcher(session)
 
+            old = None if save is None else free_name(save)
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
             record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint, device=place)
         if first:
@@ -161,4 +164,6 @@ def train(
     if save is not None:
         nothing = "none, because no epoch was completed"
         console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)
+        if old is not None and old.exists():
+            console.print(f"what was in {save} before: {old}", soft_wrap=True)
     raise typer.Exit(int(record.status != "done"))

@@ -108,8 +108,12 @@ def homophily(graph: Graph, y: Tensor, labelled: Tensor, num_classes: int) -> fl
 
 def is_identity(task: Task) -> bool:
     """Whether a column is a node's own: what was not trained on has only zeros."""
-    x = task.x
-    if task.kind == "graph" or x.shape[0] != x.shape[1]:
+    return task.kind != "graph" and is_diagonal(task.x)
+
+
+def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
+    """Whether x is square with one entry in every row, its own."""
+    if x.shape[0] != x.shape[1]:
         return False
     x = x.to_sparse_csr() if x.layout == torch.strided else x
     n = len(x)

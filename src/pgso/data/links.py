@@ -56,7 +56,10 @@ def link_task(
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
     if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
-        raise InputError(f"{name} has {len(links)} links, too few to take some of them out")
+        raise InputError(
+            f"{name} has {len(links)} links, too few to take {val:.0%} and {test:.0%} of them out; "
+            "give more edges, or larger parts with --option val=0.2 --option test=0.2"
+        )
     held_out = edges[:, links[: num_val + num_test]]
     if undirected:  # either end may be the one that is asked about
         turned = rng.random(held_out.shape[1]) < 0.5
@@ -73,12 +76,15 @@ def link_task(
         gone = np.concatenate([gone, _keys(held_out[::-1], n)])
     stays = ~np.isin(_keys(edges, n), gone)
     nothing = np.zeros(0, dtype=np.int64)
-    weight = arrays.edge_weight
+    weight, relations = arrays.edge_weight, arrays.relations
+    if relations is not None:  # a held-out link is in none of them
+        relations = {kind: _without(gone, *part, n) for kind, part in relations.items()}
     task = Task.of(
         name,
         arrays.replace(
             edge_index=edges[:, stays],
             edge_weight=None if weight is None else weight[stays],
+            relations=relations,
             y=np.full(n, -1), classes=(), targets=(), metric="accuracy",
             split=(nothing, nothing, nothing),
         ),
@@ -156,6 +162,11 @@ class NonLinks:
         )
         is_link: Array = is_listed | (source == target)
         return is_link
+
+
+def _without(gone: Array, edges: Array, weight: Array | None, n: int) -> tuple[Array, Array | None]:
+    stays = ~np.isin(_keys(edges.astype(np.int64), n), gone)
+    return edges[:, stays], None if weight is None else weight[stays]
 
 
 def _keys(edges: Array, n: int) -> Array:

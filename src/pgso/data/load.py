@@ -18,11 +18,14 @@ from pgso.data.own.npz import load_npz
 from pgso.data.own.preparation import Preparation
 from pgso.data.own.smiles import load_smiles
 from pgso.data.places import data_root
+from pgso.data.recent import RecentTasks
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.records import RunSpec
+from pgso.records.fingerprint import fingerprint
 
+_RECENT = RecentTasks()
 OWN: dict[str, Callable[..., Arrays]] = {".npz": load_npz, ".csv": load_smiles}
 
 
@@ -83,11 +86,22 @@ def load_task(
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
-    """The data of a spec."""
+    """The data of a spec. A user's own are held for the next run, unless the files change."""
     options: dict[str, Any] = dict(spec.data_options)
-    return load_task(
-        spec.dataset, root, spec.seed, task=spec.task, objective=spec.objective, **options
+    load = partial(
+        load_task,
+        spec.dataset,
+        root,
+        spec.seed,
+        task=spec.task,
+        objective=spec.objective,
+        **options,
     )
+    state = None if spec.dataset in DATASETS else fingerprint(spec.dataset)
+    if state is None:
+        return load()
+    facts = (spec.dataset, state, spec.seed, spec.task, spec.objective, tuple(options.items()))
+    return _RECENT.get(facts, load)
 
 
 def _find(name: str, root: Path) -> Dataset:

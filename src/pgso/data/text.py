@@ -57,10 +57,26 @@ def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
                 yield line.removesuffix("\n")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputError(_not_text(path, encoding)) from None
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
     if not some:
         raise InputError(f"{path} is empty; fetch or write it again")
+
+
+def _not_text(path: Path, encoding: str) -> str:
+    """The first line that is not written in the encoding, as a sentence."""
+    where = ""
+    if path.suffix != ".gz":
+        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError as error:
+                where = f", line {number}: {line[: error.start + 1][-20:]!r}"
+                break
+    name = "UTF-8" if encoding == "utf-8-sig" else encoding
+    return f"{path}{where} is not {name} text; save the file as {name}, or fetch it again"
 
 
 def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:

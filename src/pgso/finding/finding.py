@@ -36,9 +36,11 @@ class Finding:
 
     Attributes:
         record: Everything there is to know, as data: ``record.write(path)`` saves it as JSON.
+        task: The data that were searched; None: they came as arrays.
     """
 
     record: FindingRecord
+    task: Task | None
     _ladder: Ladder
     _best: Fitted
 
@@ -138,10 +140,13 @@ def find(
     start = perf_counter()
     if is_collection(data):
         data = Task.from_data(data, seed)
+    task = None
     if isinstance(data, Task):
-        problem = Problem.of(data.scored_by(objective))
+        task = data.scored_by(objective)
     elif isinstance(data, str | os.PathLike) and x is None and y is None:
-        problem = Problem.of(load_task(data, root, seed, objective=objective, **options))
+        task = load_task(data, root, seed, objective=objective, **options)
+    if task is not None:
+        problem = Problem.of(task)
     else:
         if options:
             raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
@@ -157,14 +162,16 @@ def find(
         "data_options": options,
     }
     record = _record(ladder, best, wanted, start)
-    return Finding(record, ladder, best)
+    return Finding(record, task, ladder, best)
 
 
 def check_problem(problem: Problem) -> None:
     """Refuse labels that nothing can be learned from."""
     labels = problem.y[problem.train]
     if len(labels) < 3:
-        raise InputError(f"find needs three training labels or more, got {len(labels)}")
+        raise InputError(
+            f"find needs three training labels or more, got {len(labels)}; give train more of them"
+        )
     if problem.classes and len(labels.unique()) < 2:
         raise InputError(
             f"all {len(labels)} training labels of {problem.name} are of one class; "

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.data import Task
+from pgso.data.description import is_diagonal
 from pgso.errors import InputError
 from pgso.finding.scaling import Preparation
 from pgso.graph import Graph, Relations
@@ -45,6 +46,7 @@ class Problem:
     classes: tuple[str, ...]  # empty: regression
     nodes_per_graph: Tensor
     num_features: int  # before x was prepared
+    has_features: bool = True  # False: a column is a node's own, as where x was left out
     preparation: Preparation | None = None  # what was done to the features of nodes
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] = ()  # the names of the numbers
@@ -83,6 +85,7 @@ class Problem:
     def prepared(cls, *, x: Tensor, **fields: Any) -> "Problem":
         """The same fields, of which x is as it was given."""
         fields.setdefault("num_features", x.size(1))
+        fields["has_features"] = fields["kind"] == "graph" or not is_diagonal(x)
         preparation = None
         if fields["kind"] == "graph":
             x = (x if x.layout == torch.strided else x.to_dense()).float()

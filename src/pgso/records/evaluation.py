@@ -37,7 +37,10 @@ class Calibration(BaseModel):
 
 
 class Detection(BaseModel):
-    """One class against the other: curves on equal grids, so that seeds can be averaged."""
+    """One class against the other, or the mean over labels, each against its absence.
+
+    Curves are on equal grids, so that seeds can be averaged.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,6 +48,18 @@ class Detection(BaseModel):
     share: float  # of it among the examples
     recall: Curve  # at false positive rates 0, 0.02, ..., 1 (ROC)
     precision: Curve  # at recalls 0, 0.02, ..., 1
+
+
+class LabelScore(BaseModel):
+    """One of several labels: how frequent it is, and how well it is told from its absence."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    positives: int
+    examples: int  # of which it is known
+    roc_auc: float | None  # None where all or none have it
+    average_precision: float | None
 
 
 class Scatter(BaseModel):
@@ -67,4 +82,5 @@ class Evaluation(BaseModel):
     confusion: Confusion | None = None
     calibration: Calibration | None = None
     detection: Detection | None = None
+    labels: tuple[LabelScore, ...] = ()  # of several labels each
     scatter: tuple[Scatter, ...] = ()

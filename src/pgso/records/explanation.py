@@ -35,6 +35,7 @@ class Explanation(BaseModel):
     repeats: int  # shuffles of every column
     features: tuple[FeatureImportance, ...] = ()  # the most important first
     left_out: int = 0  # columns that were not shuffled, since their gradients are small
+    relations: tuple[FeatureImportance, ...] = ()  # kinds of edges, moved to other nodes
     items: str = ""  # whose predictions the edges are for
     fits: int = 0  # of the edges' mask
     edges: tuple[EdgeImportance, ...] = ()

@@ -154,6 +154,11 @@ class RunSpec(BaseModel):
         return self.operator != "fixed" and self.evidence is not None
 
     @property
+    def climbs(self) -> bool:
+        """Whether the ladder of pgso.find proposes networks to it."""
+        return self.operator == "found" or (self.operator == "auto" and self.candidates > 0)
+
+    @property
     def needed_evidence(self) -> float | None:
         """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
         if self.evidence is None:
@@ -208,6 +213,8 @@ def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
     dataset = choices.get("dataset")
     filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
     filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("head") == "closed_form":  # pgso.find asks about directions itself
+        filled.pop("data_options", None)
     if choices.get("recipe") == "strong" and isinstance(dataset, str):
         filled |= strong(dataset, filled)
     if choices.get("operator") == "auto" and not choices.get("presets"):

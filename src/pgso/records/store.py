@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 from pgso.errors import InputError
@@ -49,6 +50,40 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             raise
     except OSError as error:  # "No space left on device" does not say where
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def write_beside(path: Path, content: str | bytes) -> Path | None:
+    """Write a file as :func:`write_atomically` does, and lose nothing that was there.
+
+    Returns:
+        The new name of another file that had this one; None if there was none, or the same.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "table.csv"
+        >>> write_beside(path, "1"), write_beside(path, "1")
+        (None, None)
+        >>> write_beside(path, "2").name, path.read_text()
+        ('table-1.csv', '2')
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path = path.resolve() if path.is_symlink() else path
+    old = None
+    if path.is_file() and path.read_bytes() != data:
+        old = free_name(path)
+        try:
+            path.rename(old)
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be kept as {old} ({error.strerror}); choose another name"
+            ) from None
+    write_atomically(path, data)
+    return old
+
+
+def free_name(path: Path) -> Path:
+    """``table-1.csv``, or the next number that is free."""
+    numbered = (path.with_stem(f"{path.stem}-{k}") for k in count(1))
+    return next(name for name in numbered if not name.exists())
 
 
 def remove_leftovers(folder: Path) -> None:

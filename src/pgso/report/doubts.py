@@ -66,7 +66,9 @@ def _not_better(
     best: float, data: Sequence[DataRecord], objective: Objective, who: str, remedy: str = ""
 ) -> Iterator[str]:
     """The simplest baseline that is as good as the best model, in words."""
-    scores = {entry.name: entry.test for entry in mean_baselines(data)}
+    rivals = mean_baselines(data)
+    scores = {entry.name: entry.test for entry in rivals}
+    labels = {entry.name: entry.label for entry in rivals}
 
     def is_as_good(name: str) -> bool:
         score = scores.get(name)
@@ -83,7 +85,8 @@ def _not_better(
         advice = f"; try {remedy}" if remedy else ""
         yield f"a model without the graph does as well or better ({written(FEATURES)}){advice}"
     elif is_as_good(GRAPH):
-        yield f"neighbours' labels without features do as well or better ({written(GRAPH)})"
+        what = labels[GRAPH].removesuffix(", no features")
+        yield f"{what} without features do as well or better ({written(GRAPH)})"
 
 
 def _of_divergence(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
@@ -109,12 +112,13 @@ def _of_training(records: Sequence[RunRecord]) -> Iterator[str]:
 
 def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
     for record in data[:1]:
-        if record.answer != "class" or not record.classes:
+        if not record.classes:
             return
         rare = min(record.classes, key=lambda entry: entry.train)
         if rare.train < FEW:
             plural = "" if rare.train == 1 else "s"
+            noun = "class" if record.answer == "class" else "label"
             yield (
-                f"the class {rare.name!r} has {rare.train} training example{plural}: its scores "
+                f"the {noun} {rare.name!r} has {rare.train} training example{plural}: its scores "
                 "are mostly luck"
             )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pgso.records import RunRecord
-from pgso.records.evaluation import Bin, Calibration, Confusion, Detection
+from pgso.records.evaluation import Bin, Calibration, Confusion, Detection, LabelScore
 from pgso.report.grid import Grid
 from pgso.report.labels import LABELS
 from pgso.report.series import by_operator
@@ -69,6 +69,41 @@ def confusion_grids(records: Sequence[RunRecord]) -> dict[str, Grid]:
         if tables:
             grids[name] = _confusion_grid(name, tables)
     return grids
+
+
+def labels_grid(records: Sequence[RunRecord]) -> Grid:
+    """Of several labels: how frequent each is, and its scores by operator, means over the seeds."""
+    groups = {
+        name: [run.evaluation.labels for run in runs if run.evaluation and run.evaluation.labels]
+        for name, runs in by_operator(records, LABELS).items()
+    }
+    groups = {name: tables for name, tables in groups.items() if tables}
+    tables = next(iter(groups.values()), [])
+    rows = []
+    for k, first in enumerate(tables[0] if tables else ()):
+        having, known = (
+            sum(getattr(table[k], field) for table in tables) for field in ("positives", "examples")
+        )
+        cells = [first.label, f"{100 * having / max(known, 1):.1f}"]
+        for group in groups.values():
+            scores = [table[k] for table in group]
+            cells += [_mean_score(scores, field) for field in ("roc_auc", "average_precision")]
+        rows.append(tuple(cells))
+    names = [f"{LABELS[name]}, {score}" for name in groups for score in ("ROC-AUC", "AP")]
+    return Grid(
+        title="Label by label",
+        header=("label", "share, %", *names),
+        rows=tuple(rows),
+        caption=(
+            "In per cent. Guessing has a ROC-AUC of 50 and an average precision (AP) as large as "
+            "the label's share. A dash: all of the examples have the label, or none."
+        ),
+    )
+
+
+def _mean_score(scores: Sequence[LabelScore], field: str) -> str:
+    values = [value for score in scores if (value := getattr(score, field)) is not None]
+    return f"{100 * float(np.mean(values)):.1f}" if values else "–"
 
 
 def calibration_grid(records: Sequence[RunRecord]) -> Grid:

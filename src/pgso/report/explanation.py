@@ -1,9 +1,10 @@
 """What matters, in tables."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pgso.objectives import Objective
-from pgso.records.explanation import Explanation
+from pgso.records.explanation import Explanation, FeatureImportance
 from pgso.report.grid import Grid
 from pgso.report.labels import plain, signed
 
@@ -21,14 +22,6 @@ class Bar(NamedTuple):
 
 def features_grid(explanation: Explanation, objective: Objective) -> Grid:
     """A row a column: what shuffling it costs on validation."""
-    largest = max((abs(entry.loss) for entry in explanation.features), default=0.0)
-    digits = objective.digits(objective.shown(largest)) + 1
-    rows = []
-    for entry in explanation.features:
-        loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
-        bounds = f"{plain(low, digits)} to {plain(high, digits)}"
-        surely = "yes" if entry.low > 0 else "no" if entry.high <= 0 else "unsure"
-        rows.append((entry.name, signed(loss, digits), bounds, surely))
     of = (
         f" (score: {objective.written(explanation.score)})" if explanation.score is not None else ""
     )
@@ -37,7 +30,7 @@ def features_grid(explanation: Explanation, objective: Objective) -> Grid:
     return Grid(
         title="Which columns matter",
         header=("column", "costs", "95 % interval", "matters"),
-        rows=tuple(rows),
+        rows=_rows(explanation.features, objective),
         caption=(
             f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
             f"{unit}: mean of {explanation.repeats} shuffles and the interval over them. "
@@ -45,6 +38,34 @@ def features_grid(explanation: Explanation, objective: Objective) -> Grid:
             + (left if explanation.left_out else "")
         ),
     )
+
+
+def relations_grid(explanation: Explanation, objective: Objective) -> Grid:
+    """A row a kind of edges: what moving them to other nodes costs on validation."""
+    unit = objective.unit if objective.unit == "points" else objective.label
+    return Grid(
+        title="Which kinds of edges matter",
+        header=("edges", "costs", "95 % interval", "matters"),
+        rows=_rows(explanation.relations, objective),
+        caption=(
+            "How much worse validation gets when edges of this kind connect other nodes, in "
+            f"{unit}: mean of {explanation.repeats} draws and the interval over them."
+        ),
+    )
+
+
+def _rows(
+    importances: Sequence[FeatureImportance], objective: Objective
+) -> tuple[tuple[str, ...], ...]:
+    largest = max((abs(entry.loss) for entry in importances), default=0.0)
+    digits = objective.digits(objective.shown(largest)) + 1
+    rows = []
+    for entry in importances:
+        loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
+        bounds = f"{plain(low, digits)} to {plain(high, digits)}"
+        surely = "yes" if entry.low > 0 else "no" if entry.high <= 0 else "unsure"
+        rows.append((entry.name, signed(loss, digits), bounds, surely))
+    return tuple(rows)
 
 
 def edges_grid(explanation: Explanation) -> Grid:

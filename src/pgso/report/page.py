@@ -18,8 +18,18 @@ from pgso.report.comparison import STRONGER, Comparison, compare
 from pgso.report.curve_tables import curve_grids, trajectory_grids
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
-from pgso.report.evaluation import calibration_grid, confusion_grids, positive_class
-from pgso.report.explanation import edges_grid, feature_bars, features_grid
+from pgso.report.evaluation import (
+    calibration_grid,
+    confusion_grids,
+    labels_grid,
+    positive_class,
+)
+from pgso.report.explanation import (
+    edges_grid,
+    feature_bars,
+    features_grid,
+    relations_grid,
+)
 from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
 from pgso.report.provenance import chosen_epochs_grid, provenance_grids, python_code
@@ -176,6 +186,7 @@ def render_page(
         ],
         differences=differences_grid(comparison),
         confusions=confusions,
+        labels=labels_grid(records),
         calibration=calibration_grid(records),
         evaluated=parts[evaluated[0].part] if evaluated else "",
         positive=positive_class(records),
@@ -205,6 +216,7 @@ def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
             "name": f"{LABELS[run.spec.operator]}, seed {run.spec.seed}",
             "features": features_grid(run.explanation, run.objective),
             "bars": feature_bars(run.explanation, run.objective),
+            "relations": relations_grid(run.explanation, run.objective),
             "edges": edges_grid(run.explanation),
             "notes": run.explanation.notes,
         }

@@ -11,6 +11,7 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.records.data import BaselineRecord
+from pgso.training.link_baselines import link_baselines
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
@@ -20,26 +21,27 @@ GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:
-    """Those that a task has. Links and several labels each have none so far.
+    """Those that a task has.
 
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
-    the training labels; of a graph task, regression on the numbers of nodes and edges.
+    the training labels; of a graph task, regression on the numbers of nodes and edges. Links have
+    others: :func:`pgso.training.link_baselines.link_baselines`.
     """
-    if task.answer not in ("class", "value"):
-        return ()
+    if task.answer == "link":
+        return tuple(link_baselines(task))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # strange targets have strange baselines
         return tuple(_scored(task))
 
 
 def _scored(task: Task) -> Iterator[BaselineRecord]:
-    is_class = task.answer == "class"
-    yield _baseline(task, GUESS, "most frequent class" if is_class else "mean", _guess(task))
+    guess = {"class": "most frequent class", "labels": "how frequent each label is"}
+    yield _baseline(task, GUESS, guess.get(task.answer, "mean"), _guess(task))
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
     if x is not None and work <= MOST_WORK:
-        name = "logistic regression" if is_class else "ridge regression"
+        name = "ridge regression" if task.answer == "value" else "logistic regression"
         yield _baseline(task, FEATURES, f"{name}, no graph", _regression(task, x))
     if task.kind == "graph":
         nodes = task.nodes_per_graph.numpy()
@@ -59,8 +61,8 @@ def _baseline(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
     return BaselineRecord(name=name, label=label, val=val, test=test)
 
 
-def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; numbers: as they are
-    if task.answer == "value":
+def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
+    if task.answer != "class":
         return task.y.double().numpy()
     known = np.zeros((len(task.y), task.num_classes))
     known[task.train.numpy(), task.y[task.train].numpy()] = 1
@@ -100,7 +102,7 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     train, y = task.train.numpy(), task.y.numpy()
     scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[train])
     scaled = scaler.transform(x)
-    fit = _logistic if task.answer == "class" else _ridge
+    fit = {"class": _logistic, "labels": _logistic_by_label, "value": _ridge}[task.answer]
     tried = [fit(scaled, y, train, penalty, task.num_outputs) for penalty in PENALTIES]
     val = task.val.numpy()
 
@@ -125,6 +127,17 @@ def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> A
         model = LogisticRegression(C=1 / penalty, max_iter=200).fit(x[train], y[train])
     with np.errstate(divide="ignore"):  # a probability of 0
         out[:, model.classes_] = model.predict_log_proba(x).clip(min=-1e3)
+    return out
+
+
+def _logistic_by_label(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
+    out = np.zeros((x.shape[0], outputs))
+    for column in range(outputs):
+        known = train[np.isfinite(y[train, column])]
+        if len(known):
+            has_it = np.nan_to_num(y[:, column]).astype(np.int64)
+            classes = _logistic(x, has_it, known, penalty, 2)
+            out[:, column] = classes[:, 1] - classes[:, 0]
     return out
 
 

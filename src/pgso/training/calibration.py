@@ -51,12 +51,37 @@ def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, clas
 
 def bins_of(p: Array, y: Array) -> tuple[Bin, ...]:
     """Ten bins of equal width by the confidence in the most probable class."""
-    confidence, right = p.max(axis=1), p.argmax(axis=1) == y
+    return _binned(p.max(axis=1), p.argmax(axis=1) == y)
+
+
+def _binned(confidence: Array, right: Array) -> tuple[Bin, ...]:
     bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
     return tuple(
         Bin(int(inside.sum()), float(confidence[inside].sum()), int(right[inside].sum()))
         for inside in (bin_of == k for k in range(BINS))
     )
+
+
+def bins_of_labels(p: Array, y: Array) -> tuple[Bin, ...]:
+    """Ten bins of equal width by the probability of a label; right are those that have it.
+
+    Example:
+        >>> bins_of_labels(np.array([0.15, 0.12]), np.array([0, 1]))[1]
+        Bin(size=2, confidence=0.27, right=1)
+    """
+    return _binned(p, y == 1)
+
+
+def as_two_classes(logits: Array, y: Array) -> tuple[Array, Array]:  # (k, 2), (k,)
+    """The known cells of several labels as examples of two classes: without the label, with it.
+
+    Args:
+        logits: (n, labels), of the label.
+        y: (n, labels) 0, 1 or NaN where it is unknown.
+    """
+    is_known = np.isfinite(y)
+    z = logits[is_known]
+    return np.stack([np.zeros_like(z), z], axis=1), y[is_known].astype(np.int64)
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:

@@ -19,7 +19,7 @@ from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 from pgso.records.numerics import NUMERICS, UNSAID
-from pgso.records.store import write_atomically
+from pgso.records.store import write_atomically, write_beside
 from pgso.training.evaluation import evaluate
 from pgso.training.residuals import residual_quantiles
 from pgso.training.session import Session, assign, tensors_of
@@ -105,7 +105,7 @@ def save_model(path: Path, session: Session) -> None:
         "residuals": residual_quantiles(session),
         "calibration": _calibration(session),
     }
-    _write(path, session.best_weights, header)
+    write_beside(path, _packed(session.best_weights, header))
 
 
 def _calibration(session: Session) -> dict[str, float] | None:
@@ -212,8 +212,12 @@ def _count(value: Any) -> int:
 
 
 def _write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    write_atomically(path, _packed(tensors, header))
+
+
+def _packed(tensors: dict[str, Tensor], header: dict[str, Any]) -> bytes:
     whole = {name: value.detach().contiguous() for name, value in tensors.items()}
-    write_atomically(path, save(whole, metadata={"pgso": json.dumps(header)}))
+    return save(whole, metadata={"pgso": json.dumps(header)})
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -22,9 +22,15 @@ SHOWN = 50  # edges
 def why_not(model: GNN | LinkModel, task: Task) -> str | None:
     """Why edges cannot be explained here; None if they can."""
     if isinstance(model, LinkModel) or task.kind == "link":
-        return "edges of link models are not explained: edges are what they predict"
+        return (
+            "single edges of link models are not explained, since edges are what they predict: "
+            "pgso predict ranks new ones"
+        )
     if task.relations is not None:
-        return "edges of several relations are not explained"
+        return (
+            "single edges are not explained where there are several relations: for that, train on "
+            "an edges.csv without the column relation (or features.csv without type)"
+        )
     if task.num_edges > MOST_EDGES:
         return f"{task.num_edges:,} edges are too many to explain; up to {MOST_EDGES:,} are"
     return None

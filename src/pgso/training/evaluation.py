@@ -3,8 +3,23 @@
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.records.evaluation import Calibration, Confusion, Detection, Evaluation, Scatter
-from pgso.training.calibration import bins_of, calibration_error, fit_temperature, probabilities
+from pgso.objectives.ranking import average_precision, roc_auc
+from pgso.records.evaluation import (
+    Calibration,
+    Confusion,
+    Detection,
+    Evaluation,
+    LabelScore,
+    Scatter,
+)
+from pgso.training.calibration import (
+    as_two_classes,
+    bins_of,
+    bins_of_labels,
+    calibration_error,
+    fit_temperature,
+    probabilities,
+)
 from pgso.training.session import Session, assign
 
 MOST_CLASSES = 50  # of a confusion matrix
@@ -15,8 +30,7 @@ GRID = np.linspace(0, 1, 51)  # of ROC and precision-recall curves
 def evaluate(session: Session) -> Evaluation | None:
     """Counts and curves of the test set, or of validation where there is no test set.
 
-    The model has the weights of its best epoch afterwards. None without such an epoch, and for
-    several labels each.
+    The model has the weights of its best epoch afterwards. None without such an epoch.
     """
     if not session.best_weights:
         return None
@@ -39,7 +53,62 @@ def evaluate(session: Session) -> Evaluation | None:
         is_link[:, 0] = True
         curves = detection(rows.ravel(), is_link.ravel(), "link")
         return Evaluation(part=part, examples=len(rows), detection=curves)
-    return None
+    return evaluation_of_labels(outputs, answers, part, task.classes)
+
+
+def evaluation_of_labels(
+    outputs: dict[str, Array], answers: dict[str, Array], part: str, labels: tuple[str, ...]
+) -> Evaluation:
+    """Scores of each label, curves averaged over labels, and calibration of all cells together.
+
+    Args:
+        outputs: Logits (n, labels) of ``val`` and of the part.
+        answers: 0, 1 or NaN (n, labels) likewise.
+        part: Which part is counted; the temperature comes from ``val`` in any case.
+        labels: Their names.
+    """
+    logits, y = outputs[part], answers[part]
+    curves, scores = [], []
+    for c, name in enumerate(labels):
+        is_known = np.isfinite(y[:, c])
+        z, has_it = logits[is_known, c], y[is_known, c] == 1
+        scores.append(
+            LabelScore(
+                label=name,
+                positives=int(has_it.sum()),
+                examples=len(z),
+                roc_auc=roc_auc(z, has_it),
+                average_precision=average_precision(z, has_it),
+            )
+        )
+        curves.append(detection(z, has_it, name))
+    temperature = fit_temperature(*as_two_classes(outputs["val"], answers["val"]))
+    cells, has = as_two_classes(logits, y)
+    before, after = (bins_of_labels(probabilities(cells, T)[:, 1], has) for T in (1.0, temperature))
+    return Evaluation(
+        part=part,
+        examples=len(y),
+        calibration=Calibration(
+            temperature=temperature,
+            error_before=calibration_error(before),
+            error_after=calibration_error(after),
+            before=before,
+            after=after,
+        ),
+        detection=_averaged([curve for curve in curves if curve is not None]),
+        labels=tuple(scores[:MOST_CLASSES]),
+    )
+
+
+def _averaged(curves: list[Detection]) -> Detection | None:
+    if not curves:
+        return None
+    means = {
+        name: tuple(np.mean([getattr(curve, name) for curve in curves], axis=0).round(5).tolist())
+        for name in ("recall", "precision")
+    }
+    share = float(np.mean([curve.share for curve in curves]))
+    return Detection(positive=f"a label, mean of {len(curves)} labels", share=share, **means)
 
 
 def evaluation_of_classes(

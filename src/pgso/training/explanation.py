@@ -13,6 +13,7 @@ from pgso.models.links import LinkModel
 from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
 from pgso.training.edge_importance import FITS, MOST_ITEMS, edge_importance, why_not
 from pgso.training.feature_importance import REPEATS, feature_importance
+from pgso.training.relation_importance import relation_importance
 
 
 def explain(
@@ -22,7 +23,7 @@ def explain(
     items: Sequence[str] = (),
     repeats: int = REPEATS,
 ) -> Explanation:
-    """Importance of columns on validation, and of edges for some predictions.
+    """Importance of columns and of relations on validation, and of edges for some predictions.
 
     Args:
         model: A trained network.
@@ -35,12 +36,24 @@ def explain(
     score: float | None = None
     features: tuple[FeatureImportance, ...] = ()
     left_out = 0
+    score_is_known = False
+    if not len(task.val):
+        notes.append("features are judged on validation labels, and there are none")
+    elif tuple(header.get("classes", task.classes)) != task.classes:
+        known = ", ".join(header["classes"][:5]) or "numbers"
+        notes.append(
+            f"features are judged on labels that the model knows ({known}), and those of "
+            f"{task.name} are others"
+        )
+    else:
+        score_is_known = True
     if is_identity(task):
         notes.append("there are no features to shuffle: every node has a column of its own")
-    elif not len(task.val):
-        notes.append("features are judged on validation labels, and there are none")
-    else:
+    elif score_is_known:
         score, features, left_out = feature_importance(model, task, header, repeats)
+    kinds: tuple[FeatureImportance, ...] = ()
+    if task.kind != "graph" and score_is_known and (task.relations or task.kind == "link"):
+        kinds = relation_importance(model, task, header, repeats)
     edges: tuple[EdgeImportance, ...] = ()
     fits, what = 0, ""
     problem = why_not(model, task)
@@ -59,6 +72,7 @@ def explain(
         repeats=repeats,
         features=features,
         left_out=left_out,
+        relations=kinds,
         items=what,
         fits=fits,
         edges=edges,

@@ -24,6 +24,7 @@ from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.records.judged import Judged
+from pgso.records.numerics import LADDER
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
@@ -167,6 +168,7 @@ def _fit(
         "chosen": session.spec.operator,
         "rung": None if candidate is None else candidate.rung,
         "network": {} if candidate is None else candidate.changes,
+        "ladder": LADDER if spec.climbs else None,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
@@ -276,7 +278,10 @@ def check_task(spec: RunSpec, task: Task) -> None:
     if isinstance(spec.preset, tuple) and not max(map(abs, spec.preset)) < LARGEST_START:
         raise InputError(f"S must start below {LARGEST_START:g} to fit into 32 bits: {spec.preset}")
     if task.train.numel() == 0 or task.val.numel() == 0:
-        raise InputError(f"{task.name} needs labelled training and validation examples")
+        raise InputError(
+            f"{task.name} needs labelled training and validation examples, and has "
+            f"{task.train.numel()} and {task.val.numel()}; label more, or check splits.csv"
+        )
     if spec.sample and CONVS[spec.conv].many_hops:
         raise InputError(
             f"a layer of conv {spec.conv} reaches many hops far: leave out sample, and train it on "

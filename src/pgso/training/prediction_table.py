@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.data.links import NonLinks
+from pgso.data.own.answers import SEVERAL
 from pgso.errors import InputError
 from pgso.models.links import LinkModel
 from pgso.objectives import OBJECTIVES
@@ -31,9 +32,9 @@ def prediction_table(
     is the one that the model was trained on, ``split`` says who was trained on.
 
     Classes: the most probable one, how probable it is, and the probability of every class,
-    calibrated by the temperature that was fitted on validation. Labels:
-    those above one half, and the probability of each. Numbers: the prediction and an interval that
-    90 % of the validation targets lie in.
+    calibrated by the temperature that was fitted on validation. Labels: those above one half, as
+    ``red|blue``, and the probability of each, calibrated likewise. Numbers: the
+    prediction and an interval that 90 % of the validation targets lie in.
     """
     columns, rows = _said(header, out, task.ids or range(len(out)))
     known_columns, known = _known(task, trained_here)
@@ -48,9 +49,9 @@ def _said(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[l
         return _numbers(header, out, ids)
     names = list(header["classes"])
     columns = [f"p({name})" for name in names]
-    if answer == "labels":
-        return ["id", "prediction", *columns], _labels(names, out.sigmoid(), ids)
     temperature = calibration_of(header).get("temperature", 1.0)
+    if answer == "labels":
+        return ["id", "prediction", *columns], _labels(names, (out / temperature).sigmoid(), ids)
     probabilities = (out / temperature).softmax(dim=1)
     return ["id", "prediction", "probability", *columns], _classes(names, probabilities, ids)
 
@@ -74,7 +75,8 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
         chosen = (task.y == 1).tolist()
         names = [[n for n, yes in zip(task.classes, row, strict=True) if yes] for row in chosen]
         columns.append("label")
-        cells.append([";".join(row) for row in names])
+        known = task.y.isfinite().any(dim=1).tolist()
+        cells.append([_joined(row) if yes else "" for row, yes in zip(names, known, strict=True)])
     elif task.classes:
         columns.append("label")
         cells.append(["" if c < 0 else task.classes[c] for c in task.y.tolist()])
@@ -97,7 +99,12 @@ def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) ->
 def _labels(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
     for name, row in zip(ids, probabilities.tolist(), strict=True):
         chosen = [label for label, p in zip(names, row, strict=True) if p > 0.5]
-        yield [name, ";".join(chosen), *row]
+        yield [name, _joined(chosen), *row]
+
+
+def _joined(labels: Sequence[str]) -> str:
+    """As labels.csv has them, where a bar alone says that there are none."""
+    return SEVERAL.join(labels) or SEVERAL
 
 
 def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:

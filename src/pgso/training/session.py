@@ -68,6 +68,7 @@ class Session:
         )
         self._limit_radius()
         self._curves = Curves(task.graph)
+        self._tensors = tensors_of(self.model)  # to walk through a model takes as long as a copy
         self.best = Best()
 
     @property
@@ -116,7 +117,7 @@ class Session:
         self.record(loss, out)
         merit = self.selection.merit(out, self._curves.last("val"), val_loss)
         if merit > self.best.merit:
-            weights = {k: value.detach().clone() for k, value in tensors_of(self.model).items()}
+            weights = {name: value.detach().clone() for name, value in self._tensors.items()}
             self.best = Best(merit, self.epoch - 1, weights)
 
     def _train(self) -> float:

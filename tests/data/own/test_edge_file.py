@@ -37,6 +37,20 @@ def test_columns_come_in_any_order_of_names_that_are_known(tmp_path):
     assert edges.weight.tolist() == [2, 3]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["weight,target,source\n2,b,a\n3,a,b\n", ",source,target,weight\n0,a,b,2\n1,b,a,3\n"],
+    ids=["other order", "index of pandas"],
+)
+def test_ends_are_found_by_their_names(tmp_path, text):
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    edges = read_edges(path).edges
+    assert edges.names == ("a", "b")
+    assert edges.ends.tolist() == [[0, 1], [1, 0]]
+    assert edges.weight.tolist() == [2, 3]
+
+
 def test_of_several_numbers_an_edge_may_choose_its_weight(tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text("source,target,age,amount\na,b,1,2\n")
@@ -53,7 +67,9 @@ def test_of_several_numbers_an_edge_may_choose_its_weight(tmp_path):
         ("source,target\na,b\n,c\n", "line 3: column 'source': expected the name of a node"),
         ("a,b,1\nb,c,x\n", "line 2: column 'weight': expected a finite number, got 'x'"),
         ("source,target,cost\nb,c,inf\n", "line 2: column 'cost': expected a finite number"),
-        ("source,target,relation\na,b,\n", "line 2: a relation cannot be called ''"),
+        ("source,target,weight\na,b,1e300\n", "'weight': expected a number up to .*, got '1e300'"),
+        ("source|target\na|b\n", r"line 1: .* got 1 \('source\|target'\).* semicolons or tabs"),
+        ("source,target,relation\na,b,\n", "line 2: column 'relation': a relation cannot be"),
         ("graph,source,target\n,a,b\n", "line 2: column 'graph': expected the name of a graph"),
         ("a,b\nb\n", "line 2: expected 2 cells, got 1"),
         ("a\nb\n", "line 1: expected 2 or 3 cells, got 1"),

@@ -124,17 +124,20 @@ def test_two_classes_may_be_scored_by_roc_auc(write):
         ({"edges": "ann,bob,1\nbob,cid,nan\n"}, "'weight': expected a finite number, got 'nan'"),
         ({"labels": LABELS + "ann,blue\n"}, "line 8: node 'ann' was labelled in line 2 already"),
         ({"labels": LABELS.replace("blue", "red")}, "needs two classes or more, got 1"),
-        ({"labels": LABELS + "gil,red,1\n"}, r"labels\.csv, line 8: expected 1 or 2 cells, got 3"),
+        ({"labels": LABELS + "gil,red,1\n"}, r"labels\.csv, line 8: expected 2 cells, got 3"),
         (
             {"splits": SPLITS + "gil,test\n"},
             r"splits\.csv, line 8: column 1: 'gil' is in no other file",
         ),
-        ({"splits": SPLITS.replace("valid", "dev")}, "line 5: a part of the split.*got 'dev'"),
+        (
+            {"splits": SPLITS.replace("valid", "dev")},
+            "line 5: column 2: a part of the split.*got 'dev'",
+        ),
         (
             {"splits": SPLITS, "labels": LABELS.replace("ann,red", "ann,")},
             r"splits\.csv, line 2: 'ann' has no label",
         ),
-        ({"splits": "node,split\nann,test\n"}, "the training set is empty"),
+        ({"splits": "node,split\nann,test\n"}, "gives the part train to none; give it to some"),
         ({"features": "node,a\nann,1\nann,2\n"}, r"features\.csv, line 3: .* described twice"),
         ({"features": "node,a\nann,1\n"}, "has no row for node 'bob'"),
         ({"features": "a\n1\n2\n"}, "has 2 rows, but labels.csv names 6 nodes"),
@@ -322,7 +325,7 @@ def test_without_a_relation_column_there_are_none(tmp_path):
 @pytest.mark.parametrize("name", ["in", "out", "self", ""])
 def test_a_relation_that_is_a_word_of_terms_is_refused(tmp_path, name):
     edges = f"source,target,relation\na,b,{name}\nb,c,likes\nc,d,likes\n"
-    with pytest.raises(InputError, match="line 2: a relation cannot be called"):
+    with pytest.raises(InputError, match="line 2: column 'relation': a relation cannot be called"):
         load_task(write_kinds(tmp_path / "kinds", edges))
 
 

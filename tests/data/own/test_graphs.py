@@ -31,7 +31,7 @@ def test_the_ways_to_write_an_edge_list_read_alike(tmp_path, text):
         (b"0,-1\n", "whole numbers from 0 on"),
         (b"0,1e300\n", "whole numbers from 0 on"),
         (b"0,1\n0,nan\n", "whole numbers from 0 on"),
-        (b"\xff\xfe0,1\n", "cannot be read"),
+        (b"\xff\xfe0,1\n", "line 1: .* is not UTF-8 text"),
         (b"", "is empty"),
         (b"# nothing\n", "no lines but comments"),
         (b"0,1\n1,300000000\n", "would have 300000001 nodes"),

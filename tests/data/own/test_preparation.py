@@ -139,7 +139,9 @@ def test_columns_json_overrules(write):
         "income": "category", "city": "category", "since": "leave out", "newsletter": "boolean",
         "email": "leave out",
     }  # fmt: skip
-    with pytest.raises(InputError, match=r"features\.csv has no column 'town'; it has income"):
+    with pytest.raises(
+        InputError, match=r"features\.csv has no column 'town' of features; it has income"
+    ):
         load_task(write(table(), town="category"))
     with pytest.raises(InputError, match=r"a column is one of number, as is, .* got 'words'"):
         load_task(write(table(), city="words"))
@@ -199,3 +201,46 @@ def test_a_bag_of_words_stays_as_it_is(write):
     words = {f"w{c}": [str(int(v)) for v in rng.random(N) < 0.05] for c in range(80)}
     task = load_task(write({"customer": table()["customer"], **words}))
     assert set(task.x.to_dense().unique().tolist()) == {0.0, 1.0}
+
+
+def test_numbers_with_units_are_refused_rather_than_taken_for_names(write):
+    columns = table(income=[f"{i + 1},{i + 100} €" for i in range(N)])
+    with pytest.raises(InputError, match=r"line 2: column 'income': .* got '1,100 €'; .*1200\.5"):
+        load_task(write(columns))
+    task = load_task(write(columns, income="leave out"))
+    assert "income" not in task.columns
+
+
+def test_ids_alone_are_no_features(write):
+    columns = table(customer_id=[str(7000 + i) for i in range(N)])
+    columns = {name: columns[name] for name in ("customer", "customer_id")}
+    with pytest.raises(InputError, match="every column is left out"):
+        load_task(write(columns))
+
+
+def test_an_index_of_pandas_names_the_nodes(write):
+    columns = table()
+    folder = write(columns)
+    plain = load_task(folder)
+    path = folder / "features.csv"
+    path.write_text(path.read_text().replace('"customer"', '""', 1))
+    indexed = load_task(folder)
+    assert indexed.columns == plain.columns
+    assert indexed.x.tolist() == plain.x.tolist()
+
+
+def test_names_that_differ_are_shown(write):
+    columns = table()
+    folder = write(columns)
+    path = folder / "features.csv"
+    path.write_text(path.read_text().replace('"c7"', '"C7"'))
+    with pytest.raises(InputError, match=r"no row for node 'c7' of labels\.csv, and names 'C7'"):
+        load_task(folder)
+
+
+def test_a_quotation_mark_that_is_not_closed_is_named_by_its_line(write):
+    folder = write(table())
+    path = folder / "features.csv"
+    path.write_text(path.read_text().replace('"c7"', '"c7'))
+    with pytest.raises(InputError, match=r"features\.csv, line 9: its quotation marks do not fit"):
+        load_task(folder)

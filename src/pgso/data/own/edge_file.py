@@ -12,11 +12,11 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.edge_lists import TwoWeightsError, merged
-from pgso.data.own.table import Row, is_number, read_columns, read_rows
+from pgso.data.own.table import LARGEST, SEPARATED, Row, is_number, read_columns, read_rows
 from pgso.data.processed import Named, cached
 from pgso.errors import InputError
 
-SOURCE = ("source", "src", "from")
+SOURCE, TARGET = ("source", "src", "from"), ("target", "dst", "to")
 GRAPH, RELATION = "graph", "relation"  # columns that are found by their names
 RESERVED = ("in", "out", "self")  # words of terms
 LARGE = 2**20  # bytes of a file of which a processed copy is kept
@@ -125,8 +125,9 @@ class EdgeTable(NamedTuple):
 def read_edges(path: Path, weight: str | None = None) -> EdgeTable:
     """Read edges.csv: source, target and, if there are more columns, weight, relation and graph.
 
-    Columns called ``relation`` and ``graph`` may stand anywhere. A processed copy of a large file
-    is kept, so that the runs of a command do not parse it again.
+    Columns called ``relation`` and ``graph``, or ``source`` and ``target``, may stand anywhere. A
+    first column without a name is left out: pandas writes the numbers of rows there. Of a
+    large file a processed copy is kept, so that the runs of a command do not parse it again.
 
     Args:
         path: The file.
@@ -134,7 +135,7 @@ def read_edges(path: Path, weight: str | None = None) -> EdgeTable:
     """
     if not path.is_file() or path.stat().st_size < LARGE:
         return _parse(path, weight)
-    name = f"edges-{weight or 'weight'}"
+    name = f"own-edges-{weight or 'weight'}"
     plain = "".join(letter if letter.isalnum() else "-" for letter in name)[:40]
     return _unpacked(path, cached(plain, [path], lambda: _packed(_parse(path, weight))))
 
@@ -145,6 +146,11 @@ def _parse(path: Path, weight: str | None) -> EdgeTable:
     named = {name: cells.index(name) for name in (GRAPH, RELATION) if name in cells}
     is_header = bool(named) or cells[0] in SOURCE or weight is not None
     left = [c for c in range(len(cells)) if c not in named.values()]
+    if not cells[0] and len(left) > 2 and not any(map(is_number, cells)):
+        is_header, left = True, left[1:]  # a column without a name, as pandas writes its index
+    ends = [c for words in (SOURCE, TARGET) for c in left if cells[c] in words]
+    if len(ends) == 2:
+        is_header, left = True, [*ends, *(c for c in left if c not in ends)]
     if weight is not None:
         if weight not in first.cells:
             listed = ", ".join(first.cells)
@@ -185,8 +191,8 @@ def _fast(
     weight = None
     if len(left) == 3:
         weight = np.fromiter(map(float, columns[left[2]]), np.float64, count)
-        if not np.isfinite(weight).all():
-            raise ValueError("a weight that is not finite")
+        if not (np.abs(weight) <= LARGEST).all():
+            raise ValueError("a weight that is no number, or too large")
     kinds, relations = None, {}
     if RELATION in named:
         cells = columns[named[RELATION]]
@@ -208,7 +214,9 @@ def _slow(path: Path, header: list[str], left: list[int], named: dict[str, int])
             row.number(left[2], header[left[2]])  # refuses what is no finite number
         if RELATION in named and row.cells[named[RELATION]] in ("", *RESERVED):
             name = row.cells[named[RELATION]]
-            raise row.error(f"a relation cannot be called {name!r}; choose another word")
+            raise row.error(
+                f"column {RELATION!r}: a relation cannot be called {name!r}; choose another word"
+            )
         if GRAPH in named and not row.cells[named[GRAPH]]:
             raise row.cell_error(named[GRAPH], GRAPH, "the name of a graph", "or remove the line")
     columns = [list(column) for column in zip(*(row.cells for row in rows), strict=True)]
@@ -219,8 +227,8 @@ def _wrong_width(first: Row) -> InputError:
     count = len(first.cells)
     if count < 2:
         return first.error(
-            f"expected 2 or 3 cells, got {count}; an edge is source,target or "
-            "source,target,weight, separated by commas"
+            f"expected 2 or 3 cells, got {count} ({','.join(first.cells)[:60]!r}); an edge is "
+            f"source,target or source,target,weight; {SEPARATED}"
         )
     return first.error(
         f"expected 2 or 3 cells, got {count} ({','.join(first.cells)[:60]!r}): an edge has one "

@@ -47,7 +47,10 @@ def read_array(path: Path, nodes: dict[str, int]) -> Array:  # (n, F)
         # Copy-on-write, for torch wants writable memory.
         x = np.load(path, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is no readable array of numbers ({error})") from None
+        reason = "it holds Python objects" if "pickle" in str(error) else str(error)[:100]
+        raise InputError(
+            f"{path} is no readable array of numbers ({reason}); write it with numpy.save"
+        ) from None
     if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
     if not nodes:
@@ -68,11 +71,12 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
         ends: The nodes that edges name.
     """
     rows = read_rows(path)
-    check_widths(rows, len(rows[0].cells))
+    width = len(rows[0].cells)
+    check_widths(rows, width)
     has_header = _has_header(rows)
     header, body = (rows[0].cells, rows[1:]) if has_header else (None, rows)
     key = _key(header, body, nodes or dict.fromkeys(ends, 0))
-    names = header or [f"column {c + 1}" for c in range(len(rows[0].cells))]
+    names = [name or f"column {c + 1}" for c, name in enumerate(header or [""] * width)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise rows[0].error(f"two columns are called {twice!r}; give each a name of its own")
@@ -96,7 +100,14 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
         described[node] = Row(path, row.line, row.cells[:key] + row.cells[key + 1 :])
     for name, node in nodes.items():
         if node not in described:
-            raise InputError(f"{path} has no row for node {name!r} of labels.csv; add one")
+            others = next((row for row in body if row.cells[key] not in ends), None)
+            like = (
+                "" if others is None else f", and names {others.cells[key]!r}, which edges do not"
+            )
+            raise InputError(
+                f"{path} has no row for node {name!r} of labels.csv{like}; add one, or write names "
+                "alike in all files"
+            )
     ordered = [described[node] for node in range(len(nodes))]
     return FeatureTable(path, (*names[:key], *names[key + 1 :]), ordered, has_header)
 
@@ -105,7 +116,7 @@ def _has_header(rows: list[Row]) -> bool:
     first = rows[0]
     if first.cells[0].lower() in NODE:
         return True
-    if any(is_number(cell) or not cell for cell in first.cells):
+    if any(is_number(cell) for cell in first.cells) or not any(first.cells[1:] or first.cells):
         return False
     body = rows[1:]
     if any(is_number(row.cells[c]) for row in body[:20] for c in range(len(first.cells))):
@@ -114,7 +125,7 @@ def _has_header(rows: list[Row]) -> bool:
 
 
 def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> int | None:
-    """The column that names the nodes: called ``node`` or ``id``, or one that names all of them."""
+    """The column that names the nodes: called ``node`` or ``id``, or one that names them."""
     if header is not None and header[0].lower() in NODE:
         return 0
     if not nodes or not body:
@@ -125,6 +136,10 @@ def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> i
     for c, name in enumerate(header or [""]):
         if c == 0 or ID.search(name):
             cells = [row.cells[c] for row in body]
-            if len(set(cells)) == len(cells) and set(nodes) <= set(cells):
+            named = set(cells) & set(nodes)
+            if len(set(cells)) == len(cells) and len(named) == len(nodes):
+                return c
+            # Words that name most nodes are names, some of which are wrong. Numbers may be chance.
+            if 2 * len(named) > len(nodes) and not all(map(is_number, named)):
                 return c
     return None

@@ -10,14 +10,18 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.own.preparation import DATES, KINDS, NO, YES, Column, Preparation, days_of
-from pgso.data.own.table import Row, is_number
+from pgso.data.own.table import Row, is_number, numbers_of
 from pgso.errors import InputError
 
+_FORM = 'write it as {"column": "kind"}'
 TYPE = "type"  # the column that says what a node is
 MOST_CATEGORIES = 50  # that get a column of their own, the most frequent ones first
 FEWEST_ROWS = 20  # below which no column looks like an id
 MOSTLY = 0.9  # of the cells: a column of numbers with a typing error, or an id
 WIDE, SPARSE = 64, 0.1  # more columns, and fewer cells that are not 0: a bag of words
+AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
+    r"[€$£¥]?\s?[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(%|€|\$|£|¥|[A-Z]{3})?"
+)
 ID = re.compile(r"(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$)|[a-z](Id|ID)$", re.IGNORECASE)
 
 
@@ -46,7 +50,8 @@ def fit_preparation(
         _fitted(name, kind, rows, c, everyone if name == TYPE else train, name in kinds)
         for c, (name, kind) in enumerate(zip(names, found, strict=True))
     ]
-    if not kinds and set(found) == {"number"} and not any(c.outputs for c in columns):
+    same = all(len({row.cells[c] for row in rows}) == 1 for c in range(len(names)))
+    if not kinds and set(found) == {"number"} and same:
         # The same number everywhere: networks on degrees alone are given that.
         columns = [Column(name=c.name, kind="as is", reason=c.reason) for c in columns]
     return Preparation(columns=tuple(columns))
@@ -62,13 +67,15 @@ def read_kinds(path: Path, names: Sequence[str]) -> dict[str, str]:
     try:
         kinds = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not readable as JSON ({str(error)[:100]})") from None
+        raise InputError(f"{path} is not readable as JSON ({str(error)[:100]}); {_FORM}") from None
     if not isinstance(kinds, dict):
-        raise InputError(f'{path} must be of the form {{"column": "kind"}}')
+        raise InputError(f"{path} holds no object; {_FORM}")
     for name, kind in kinds.items():
         if name not in names:
             listed = ", ".join(names[:20])
-            raise InputError(f"{path}: features.csv has no column {name!r}; it has {listed}")
+            raise InputError(
+                f"{path}: features.csv has no column {name!r} of features; it has {listed}"
+            )
         if kind not in KINDS:
             raise InputError(
                 f"{path}: a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
@@ -84,8 +91,10 @@ def _kind_of(name: str, rows: Sequence[Row], c: int) -> str:
         return "leave out"
     if len(distinct) == 2 and any(distinct <= set(pair) for pair in zip(YES, NO, strict=True)):
         return "boolean"
+    if numbers_of(cells, np.zeros(len(cells), dtype=bool), 0.0) is not None:
+        return "number"
     wrong = next((row for row in present if not is_number(row.cells[c])), None)
-    if wrong is None:
+    if wrong is None:  # but a cell is too large, which is refused later
         return "number"
     if _date_format(cells) is not None:
         return "date"
@@ -114,6 +123,8 @@ def _fitted(
     if not present:
         return _left_out(name, "its cells are empty in every training row")
     looks = None if chosen else _id_like(name, kind, everywhere)
+    if looks is not None and kind == "category":
+        _check_no_amounts(name, rows, c)
     if looks is not None:
         return _left_out(name, f"{looks} looks like an id; overrule it in columns.json")
     has_missing = len(present) < len(learned)
@@ -170,6 +181,21 @@ def _id_like(name: str, kind: str, cells: Sequence[str]) -> str | None:
         return f"{distinct:,} distinct values in {len(cells):,} rows"
     whole = kind == "number" and ID.search(name) and all(float(cell) % 1 == 0 for cell in cells)
     return f"{distinct:,} distinct whole numbers" if many and whole else None
+
+
+def _check_no_amounts(name: str, rows: Sequence[Row], c: int) -> None:
+    """Refuse numbers with units or separators, which would be taken for names."""
+    present = [row for row in rows if not row.is_missing(c)]
+    amounts = [row for row in present if AMOUNT.fullmatch(row.cells[c])]
+    wrong = next((row for row in amounts if not is_number(row.cells[c])), None)
+    if wrong is not None and len(amounts) >= MOSTLY * len(present):
+        raise wrong.cell_error(
+            c,
+            name,
+            "a number",
+            "without unit and with a point, such as 1200.5, in the whole column; or say "
+            f'{{"{name}": "leave out"}} in columns.json',
+        )
 
 
 def _left_out(name: str, reason: str) -> Column:

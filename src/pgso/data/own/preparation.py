@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from pgso.data.arrays import Array
-from pgso.data.own.table import Row
+from pgso.data.own.table import Row, numbers_of
 from pgso.errors import InputError
 
 Kind = Literal["number", "as is", "boolean", "category", "date", "leave out"]
@@ -88,12 +88,8 @@ class Column(BaseModel):
         if self.kind == "category":
             found = self._one_hot([row.cells[place] for row in rows], missing)
         else:
-            known = [
-                self.fill if absent else self._number(row, place)
-                for row, absent in zip(rows, missing, strict=True)
-            ]
             scaled = self.kind in ("number", "date")
-            plain = np.array(known, dtype=float)
+            plain = self._numbers(rows, place, missing)
             found = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
         return np.hstack([found, missing[:, None]]) if self.has_missing else found
 
@@ -105,6 +101,20 @@ class Column(BaseModel):
         table[np.arange(len(cells)), codes] = 1
         table[missing] = 0
         return table if self.has_others else table[:, :width]
+
+    def _numbers(self, rows: Sequence[Row], place: int, missing: Array) -> Array:  # (rows,)
+        if self.kind in ("number", "as is"):
+            cells = [row.cells[place] for row in rows]
+            values = numbers_of(cells, missing, self.fill)
+            if values is not None:
+                return values
+        return np.array(
+            [
+                self.fill if absent else self._number(row, place)
+                for row, absent in zip(rows, missing, strict=True)
+            ],
+            dtype=float,
+        )
 
     def _number(self, row: Row, place: int) -> float:
         cell = row.cells[place]

@@ -15,11 +15,13 @@ from pgso.data.own.files import read_parquet
 from pgso.data.text import read_lines
 from pgso.errors import InputError
 
-MISSING = ("", "nan", "na", "n/a", "none", "null", "?", "-")  # what stands for no answer
+MISSING = frozenset(("", "nan", "na", "n/a", "none", "null", "?", "-"))  # stands for no answer
+LONGEST_MISSING = max(map(len, MISSING))
 DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
+SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all lines"
 
 
 class Row(NamedTuple):
@@ -43,7 +45,8 @@ class Row(NamedTuple):
 
     def is_missing(self, column: int) -> bool:
         """Whether a cell says nothing."""
-        return self.cells[column].lower() in MISSING
+        cell = self.cells[column]
+        return len(cell) <= LONGEST_MISSING and cell.lower() in MISSING
 
     def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
@@ -129,16 +132,20 @@ def read_rows(path: Path) -> list[Row]:
     first = next(line for line in lines if line)
     separator = max(",\t;", key=lambda mark: _num_cells(first, mark))
     reader = csv.reader(lines, strict=True, delimiter=separator)
-    rows = []
+    rows, begins = [], 1
     try:
         for cells in reader:
+            begins = reader.line_num + 1
             if any(cell.strip() for cell in cells):
                 stripped = [cell.strip() for cell in cells]
                 if separator == ";":
                     stripped = [DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in stripped]
                 rows.append(Row(path, reader.line_num, stripped))
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+        raise InputError(
+            f"{path}, line {begins}: its quotation marks do not fit ({error}); put whole cells "
+            'between two of them, and write "" for one within a cell'
+        ) from None
     if not rows:
         raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
@@ -152,6 +159,22 @@ def is_number(cell: str) -> bool:
         return False
 
 
+def numbers_of(cells: Sequence[str], missing: Array, fill: float) -> Array | None:
+    """Cells as numbers, many at once; None if one is no finite number, or too large.
+
+    Example:
+        >>> numbers_of(["1", "", "2.5"], [False, True, False], 0.0)
+        array([1. , 0. , 2.5])
+    """
+    try:
+        values = np.array(
+            [fill if absent else float(cell) for cell, absent in zip(cells, missing, strict=True)]
+        )
+    except ValueError:
+        return None
+    return values if (np.abs(values) <= LARGEST).all() else None
+
+
 def _num_cells(line: str, separator: str) -> int:
     try:
         return len(next(csv.reader([line], delimiter=separator)))
@@ -161,19 +184,14 @@ def _num_cells(line: str, separator: str) -> int:
 
 def check_widths(rows: Sequence[Row], *widths: int) -> None:
     """Refuse lines whose number of cells is not allowed, or not that of the first line."""
-    allowed = " or ".join(str(width) for width in widths)
+    allowed = f"{' or '.join(str(width) for width in widths)} cells"
     for row in rows:
-        if len(row.cells) not in widths:
-            shown = ",".join(row.cells)[:60]
-            raise row.error(
-                f"expected {allowed} cells, got {len(row.cells)} ({shown!r}); separate them by "
-                "commas"
-            )
-        if len(row.cells) != len(rows[0].cells):
-            raise row.error(
-                f"expected {len(rows[0].cells)} cells as in line {rows[0].line}, "
-                f"got {len(row.cells)}"
-            )
+        if len(row.cells) in widths and len(row.cells) == len(rows[0].cells):
+            continue
+        if len(row.cells) in widths:
+            allowed = f"{len(rows[0].cells)} cells as in line {rows[0].line}"
+        shown = ",".join(row.cells)[:60]
+        raise row.error(f"expected {allowed}, got {len(row.cells)} ({shown!r}); {SEPARATED}")
 
 
 def encode_labels(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
@@ -200,5 +218,7 @@ def part_of(row: Row, column: int) -> int:
     if name in ("", "none"):
         return -1
     if name not in PARTS:
-        raise row.error(f"a part of the split is called train, val or test; got {name!r}")
+        raise row.error(
+            f"column {column + 1}: a part of the split is called train, val or test; got {name!r}"
+        )
     return PARTS[name]

@@ -60,7 +60,9 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     lines: dict[str, int] = {}
     for name, row in zip(nodes, body, strict=True):
         if name in lines:
-            raise row.error(f"node {name!r} was described in line {lines[name]} already")
+            raise row.error(
+                f"node {name!r} was described in line {lines[name]} already; remove one of them"
+            )
         lines[name] = row.line
     y = np.array(
         [[row.optional_number(first + c, name) for c, name in enumerate(names)] for row in body]
@@ -70,7 +72,13 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
             raise InputError(f"{path} has no column {target!r}; it has {', '.join(names)}")
         y, names = y[:, [names.index(target)]], (target,)
     if not np.isfinite(y).any():
-        raise InputError(f"{path} holds no number to learn from")
+        raise InputError(f"{path} holds no number to learn from; write some")
+    if all(len(np.unique(column[np.isfinite(column)])) < 2 for column in y.T):
+        listed = ", ".join(map(repr, names))
+        raise InputError(
+            f"{path}: column {listed} holds the same number everywhere, so that there is nothing "
+            "to learn; check the file"
+        )
     return Targets(nodes, names, y)
 
 

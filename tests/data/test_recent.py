@@ -1,0 +1,48 @@
+"""Own files are read once for the runs that share them, and again when they change."""
+
+import pytest
+
+from pgso import RunSpec, load_task
+from pgso.data.load import task_of
+from pgso.data.own import folder as folder_module
+from pgso.data.recent import RecentTasks
+
+
+def write(path, labels="abab"):
+    path.mkdir(exist_ok=True)
+    (path / "edges.csv").write_text("source,target\n0,1\n1,2\n2,3\n")
+    rows = "".join(f"{i},{label}\n" for i, label in enumerate(labels * 5))
+    (path / "labels.csv").write_text("node,label\n" + rows)
+    return path
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often edges.csv was read."""
+    counted, read = [], folder_module.read_edges
+    monkeypatch.setattr(folder_module, "read_edges", lambda *args: counted.append(1) or read(*args))
+    return counted
+
+
+def test_runs_share_the_data_of_their_seed_until_a_file_changes(tmp_path, reads):
+    spec = RunSpec(dataset=str(write(tmp_path / "friends")))
+    tasks = [task_of(spec.but(operator=name)) for name in ("fixed", "pgso", "mpgso")]
+    assert tasks[0] is tasks[1] is tasks[2]
+    assert len(reads) == 1
+    assert task_of(spec.but(seed=1)) is not tasks[0]
+    assert task_of(spec.but(objective="macro_f1")).metric == "macro_f1"
+    assert len(reads) == 3
+    write(tmp_path / "friends", "aaab")
+    assert task_of(spec).y.tolist() == [0, 0, 0, 1] * 5
+
+
+def test_what_does_not_fit_is_let_go(tmp_path):
+    recent = RecentTasks(most_bytes=0)
+    loads = []
+
+    def load():
+        loads.append(1)
+        return load_task("karate")
+
+    assert recent.get("karate", load).name == recent.get("karate", load).name == "karate"
+    assert len(loads) == 2
