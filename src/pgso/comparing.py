@@ -101,7 +101,7 @@ def compare(
 def _records(
     data: Any, model: nn.Module | None, seeds: int, root: Any, choices: dict[str, Any]
 ) -> Iterator[RunRecord]:
-    """The runs of all seeds. Those of our networks are trained in lockstep where they can be."""
+    """The runs of all seeds. Runs of our networks are trained in lockstep where they can be."""
     memory, waiting = memory_limit(), []
     for seed in range(seeds):
         task, named = _task(data, seed, root, choices)

@@ -2,7 +2,7 @@ r"""Is another rung really better? One test for all challengers together.
 
 Every judged label i gives one paired difference d_ij: the incumbent's loss minus challenger j's.
 Its t-value is t_j = mean(d_j) / (sd(d_j) / √n). The largest of many t-values is large by chance, so
-it is compared with the largest of as many t-values under chance, not with that of one test:
+it is compared with the largest of as many t-values under chance, not with the t-value of one test:
 
 .. math::
     t_j^* = \sum_i g_i \, (d_{ij} - \bar d_j) / (\sqrt{n} \, s_j), \qquad g_i \sim N(0, 1)

@@ -189,9 +189,9 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     guess = score_of_guessing(problem)
     rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
-    kept, reference = by_name[best.rung.name], by_name[GCN]
+    best_rung, reference = by_name[best.rung.name], by_name[GCN]
     signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
-    gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
+    gains = [rung.points for rung in rungs if rung.points is not None and rung is not best_rung]
     statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
     return FindingRecord(
@@ -203,24 +203,24 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         rungs=rungs,
         same_as=ladder.same_as,
         steps=tuple(ladder.steps),
-        best=kept.name,
+        best=best_rung.name,
         reference=reference.name,
         signal=signal,
         verdict=with_signal(
-            verdict_of(kept, reference, rungs, problem.objective, statistics),
+            verdict_of(best_rung, reference, rungs, problem.objective, statistics),
             signal,
             problem,
-            kept.name,
+            best_rung.name,
         ),
         guess=guess,
         headroom=max(gains, default=None),
         judges=len(best.losses),
-        spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
-        code=code_of(kept, problem),
-        command=command_of(kept, is_directed, wanted),
+        spec=spec_of(best_rung, is_directed, wanted).model_dump(mode="json"),
+        code=code_of(best_rung, problem),
+        command=command_of(best_rung, is_directed, wanted),
         predictions=some_predictions(problem, ladder.predict(best)),
         targets=problem.columns,
-        spectrum=spectrum_of(problem, kept.S),
+        spectrum=spectrum_of(problem, best_rung.S),
         versions={"pgso": pgso.__version__, "torch": torch.__version__},
         seconds=perf_counter() - start,
     )
@@ -233,10 +233,10 @@ def rung_record(
     longest = max((word.letters for word in fitted.words), key=len)
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = fitted.evidence
-    score, kept = fitted.pooled(problem), best.pooled(problem)
+    score, best_score = fitted.pooled(problem), best.pooled(problem)
 
     def merit(value: float) -> float:
-        """A score below that of guessing is worth as much as guessing."""
+        """A score below the score of guessing counts as much as guessing."""
         return max(map(problem.objective.merit, (value, guess)))
 
     return RungRecord(
@@ -254,7 +254,7 @@ def rung_record(
         loo=fitted.loo,
         val=fitted.val,
         test=fitted.test,
-        points=None if score is None or kept is None else merit(score) - merit(kept),
+        points=None if score is None or best_score is None else merit(score) - merit(best_score),
         gain=None if evidence is None else evidence.gain,
         interval=None if evidence is None else evidence.interval,
         p=None if evidence is None else evidence.p,

@@ -95,10 +95,10 @@ class Problem:
             preparation = Preparation.of(x, COMPONENTS if is_large else None)
             ready = preparation(x)
         if not fields["classes"]:
-            known = fields["y"].isfinite()
-            fields["train"] = fields["train"][known[fields["train"]].all(dim=1)]
+            has_number = fields["y"].isfinite()
+            fields["train"] = fields["train"][has_number[fields["train"]].all(dim=1)]
             for part in ("val", "test"):
-                fields[part] = fields[part][known[fields[part]].any(dim=1)]
+                fields[part] = fields[part][has_number[fields[part]].any(dim=1)]
         return cls(x=ready, preparation=preparation, **fields)
 
     @property
@@ -125,8 +125,8 @@ class Problem:
         if not getattr(self.objective, "is_balanced", False):
             return None
         weight = torch.ones(len(self.classes), dtype=torch.float64)
-        found = self.objective.class_weight(self.y[self.train]).double()
-        weight[: len(found)] = found.where(found > 0, torch.ones_like(found))
+        weights = self.objective.class_weight(self.y[self.train]).double()
+        weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
         return weight
 
     @cached_property

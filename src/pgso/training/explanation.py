@@ -40,10 +40,10 @@ def explain(
     if not len(task.val):
         notes.append("features are judged on validation labels, and there are none")
     elif tuple(header.get("classes", task.classes)) != task.classes:
-        known = ", ".join(header["classes"][:5]) or "numbers"
+        classes = ", ".join(header["classes"][:5]) or "numbers"
         notes.append(
-            f"features are judged on labels that the model knows ({known}), and those of "
-            f"{task.name} are others"
+            f"features are judged on labels that the model knows ({classes}), and "
+            f"{task.name} has other labels"
         )
     else:
         score_is_known = True

@@ -99,7 +99,7 @@ def _step(pieces: Sequence[Piece], group: dict[str, Any]) -> None:
 
 
 def _gradients(pieces: Sequence[Piece]) -> list[Tensor]:
-    """The gradient of each piece: that of its parameter, or a part of it."""
+    """The gradient of each piece: the gradient of its parameter, or a part of it."""
     parts: dict[Tensor, Sequence[Tensor]] = {}
     gradients = []
     for piece in pieces:
