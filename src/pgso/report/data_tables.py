@@ -7,6 +7,7 @@ from pgso.report.grid import Grid
 from pgso.report.labels import plain
 
 MOST_CLASSES = 30  # that are listed one by one
+MOST_KINDS = 10  # of edges
 
 
 def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
@@ -36,6 +37,10 @@ def graph_grid(data: DataRecord) -> Grid:
         ("components", components),
         ("features", f"{data.num_features:,}: {data.features}"),
     ]
+    if data.relations:
+        kinds = [f"{name} {count:,}" for name, count in data.relations.items()]
+        more = f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else ""
+        rows.insert(2, ("kinds of edges", ", ".join(kinds[:MOST_KINDS]) + more))
     if data.adjusted_homophily is not None:
         rows.append(("adjusted homophily", _homophily(data.adjusted_homophily)))
     if data.num_graphs > 1:
