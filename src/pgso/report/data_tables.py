@@ -16,7 +16,7 @@ def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
         return []
     first = data[0]
     grids = [graph_grid(first), labels_grid(data), _classes(first), _targets(first)]
-    return [grid for grid in [*grids, _columns(first)] if grid.rows]
+    return [grid for grid in [*grids, columns_grid(first)] if grid.rows]
 
 
 def graph_grid(data: DataRecord) -> Grid:
@@ -98,7 +98,8 @@ def _targets(data: DataRecord) -> Grid:
     return Grid("Targets", ("", "known", "least", "mean", "most"), rows)
 
 
-def _columns(data: DataRecord) -> Grid:
+def columns_grid(data: DataRecord) -> Grid:
+    """What became of each column of a user's table."""
     rows = tuple(
         (c.name, c.kind, f"{c.missing:,}" if c.missing else "", c.became) for c in data.columns
     )
