@@ -40,6 +40,11 @@ def test_a_users_folder_is_searched_too(pgso, tmp_path):
     shown = pgso("find", folder, "--json")
     assert shown.exit_code == 0, shown.output
     assert json.loads(shown.stdout)["graph"]["num_nodes"] == 30
+    rows = "".join(f"{i},{i % 7},{'Nice' if i % 3 else 'Lyon'}\n" for i in range(30))
+    (folder / "features.csv").write_text("node,age,city\n" + rows)
+    text = pgso("find", folder).stdout
+    assert "standardised (mean" in text
+    assert "2 columns of 0 and 1" in text
 
 
 def test_bad_input_is_one_sentence(pgso, tmp_path):
