@@ -3,8 +3,8 @@
 Graphs are generated whose truth is known: labels follow nothing, the features alone, or GCN's own
 operator. A climb beyond the truth is counted, and whether the climber was right after all: with few
 labels another operator than the one that made the labels may predict better. Wrong is a climb to
-a rung whose score on the (large) test set is not higher. Stopped, it goes on where it was; counts of
-another revision of the ladder are dropped.
+a rung whose score on the (large) test set is not higher. A run that was stopped is resumed;
+counts of another revision of the ladder are dropped.
 """
 
 import json

@@ -2,6 +2,7 @@
 
 import json
 
+from pgso.data import Task
 from pgso.records.finding import read_finding
 
 
@@ -39,6 +40,11 @@ def test_a_users_folder_is_searched_too(pgso, tmp_path):
     shown = pgso("find", folder, "--json")
     assert shown.exit_code == 0, shown.output
     assert json.loads(shown.stdout)["graph"]["num_nodes"] == 30
+    rows = "".join(f"{i},{i % 7},{'Nice' if i % 3 else 'Lyon'}\n" for i in range(30))
+    (folder / "features.csv").write_text("node,age,city\n" + rows)
+    text = pgso("find", folder).stdout
+    assert "standardised (mean" in text
+    assert "2 columns of 0 and 1" in text
 
 
 def test_bad_input_is_one_sentence(pgso, tmp_path):
@@ -59,3 +65,15 @@ def test_options_have_folders_of_their_own(pgso, tmp_path):
         assert shown.exit_code == 0, shown.output
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert names == [f"find-customers-0-signal-{s}-size-300" for s in ("graph", "neither")]
+
+
+def test_data_are_loaded_once(pgso, monkeypatch):
+    loaded, of = [], Task.of
+
+    def counted(name, arrays):
+        loaded.append(name)
+        return of(name, arrays)
+
+    monkeypatch.setattr(Task, "of", counted)
+    assert pgso("find", "karate").exit_code == 0
+    assert loaded == ["karate"]

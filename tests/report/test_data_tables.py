@@ -17,6 +17,10 @@ def test_the_graph_is_counted_in_words():
     assert graph["degree: least, median, mean, most"] == ("0, 3.5, 4, 12",)
     assert graph["components"] == ("3 (the largest has 98 % of the nodes)",)
     assert graph["adjusted homophily"] == ("0.42 (like links to like)",)
+    kinds = {f"kind{k}": 9 - k for k in range(12)}
+    listed = cells(make_data(relations=kinds), "The graph")["kinds of edges"][0]
+    assert listed.startswith("kind0 9, kind1 8, ")
+    assert listed.endswith("kind9 0 and 2 more")
     directed = cells(make_data(is_directed=True, is_weighted=True, num_edges=399), "The graph")
     assert directed["edges"] == ("399, directed, weighted",)
 

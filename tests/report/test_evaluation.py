@@ -2,8 +2,16 @@
 
 import pytest
 
-from pgso.records.evaluation import Bin, Calibration, Confusion, Detection, Evaluation, Scatter
-from pgso.report.evaluation import calibration_grid, confusion_grids, evaluation_plots
+from pgso.records.evaluation import (
+    Bin,
+    Calibration,
+    Confusion,
+    Detection,
+    Evaluation,
+    LabelScore,
+    Scatter,
+)
+from pgso.report.evaluation import calibration_grid, confusion_grids, evaluation_plots, labels_grid
 from tests.report.records import make_record
 
 
@@ -44,8 +52,27 @@ def test_the_calibration_error_stands_before_and_after():
     assert calibration_grid(RUNS).rows == (("PGSO", "20.0", "2.00", "10.0"),)
 
 
+def test_labels_have_a_row_each_and_scores_of_every_operator():
+    def scored(operator, seed, auc):
+        rare = LabelScore(
+            label="<i>", positives=0, examples=9, roc_auc=None, average_precision=None
+        )
+        red = LabelScore(label="red", positives=3, examples=10, roc_auc=auc, average_precision=0.5)
+        evaluation = Evaluation(part="test", examples=10, labels=(red, rare))
+        return make_record(operator, seed, 0.5, evaluation=evaluation)
+
+    grid = labels_grid([scored("fixed", 0, 0.6), scored("pgso", 0, 0.7), scored("pgso", 1, 0.9)])
+    assert grid.header == ("label", "share, %", "fixed, ROC-AUC", "fixed, AP", "PGSO, ROC-AUC",
+                           "PGSO, AP")  # fmt: skip
+    assert grid.rows == (
+        ("red", "30.0", "60.0", "50.0", "80.0", "50.0"),
+        ("<i>", "0.0", "–", "–", "–", "–"),
+    )
+
+
 def test_runs_without_an_evaluation_have_no_tables():
     bare = [make_record("pgso", 0, 0.5)]
+    assert labels_grid(bare).rows == ()
     assert confusion_grids(bare) == {}
     assert calibration_grid(bare).rows == ()
     assert evaluation_plots(bare)["roc"] == {}

@@ -58,6 +58,9 @@ def test_everything_in_the_folder_is_listed_and_every_link_leads_somewhere(folde
     assert all((folder / link).is_file() for link in links)
     assert sum(link.endswith(".html") for link in links) == 3  # comparison, finding, one run
     assert "<img" not in page
+    compared = page.partition("Comparisons")[2].partition("</thead>")[0]
+    assert "mPGSO" in compared
+    assert "auto" not in compared  # no comparison has it
     assert "&lt;img" in page
 
 

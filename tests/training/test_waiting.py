@@ -94,6 +94,9 @@ CASES = {
     "many batches": (shapes(batch_size=2), 2),
     "a bounded spectrum": (minesweeper(max_radius=1.0), 1),
     "a learned bank": (minesweeper(terms=("self", "gcn@in")), 1),
+    "a filter": (minesweeper(conv="filter", degree=3, basis="chebyshev"), 1),
+    "a bank of graphs": (shapes(batch_size=4, conv="bank", terms=("self", "gcn")), 2),
+    "numbers": (pgso.RunSpec(dataset="diabetes", hidden_channels=4), 1),
     "attention": (minesweeper(conv="gat"), 1),
     "an S per channel": (minesweeper(operator="mpgso", shape="channel"), 1),
     "samples": (minesweeper(sample=(2, 2), batch_size=4), 2),
@@ -127,8 +130,11 @@ def test_the_count_notices_a_number_that_is_taken(monkeypatch):
 
 
 META = {
-    **{conv: minesweeper(conv=conv) for conv in ("gcn", "gin", "gat", "sgc", "filter")},
+    **{conv: minesweeper(conv=conv) for conv in ("gcn", "gin", "gat", "sgc")},
     "bank": minesweeper(terms=("self", "gcn@in")),
+    "filter": minesweeper(conv="filter", degree=3, basis="bernstein"),
+    "bank of graphs": shapes(batch_size=4, conv="bank", terms=("self", "gcn")),
+    "numbers": pgso.RunSpec(dataset="diabetes", hidden_channels=4),
     "one S a layer": minesweeper(operator="mpgso", norm="batch"),
     "S per node": minesweeper(shape="node"),
     "learned on validation": minesweeper(s_loss="val"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pgso.records.finding import FindingRecord
 
 SHOWN = 12  # rungs, unless all are asked for
+MOST_COLUMNS = 20  # of a table, that are printed
 
 
 @command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
@@ -39,6 +40,7 @@ def find(
 
     import pgso
     from pgso.report.baselines import baselines_grid
+    from pgso.report.data_tables import columns_grid
     from pgso.report.doubts import doubts_of_finding
     from pgso.report.finding import rungs_grid, write_finding
     from pgso.training.data_records import data_record
@@ -67,6 +69,11 @@ def find(
         typer.echo(json.dumps(record.model_dump(mode="json") | files))
         return
     console.print(_about(record), style="dim")
+    if record.data is not None and record.data.columns:
+        columns = columns_grid(record.data)
+        console.print(columns.first(MOST_COLUMNS).to_rich())
+        if len(columns.rows) > MOST_COLUMNS:
+            console.print(f"... and {len(columns.rows) - MOST_COLUMNS} more columns", style="dim")
     console.print(rungs_grid(record, None if show_all else SHOWN).to_rich())
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], OBJECTIVES[record.metric]).to_rich())

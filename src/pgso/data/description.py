@@ -38,6 +38,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         num_edges=task.num_edges,
         is_directed=not graph.is_undirected,
         is_weighted=graph.edge_weight is not None,
+        relations=_relations(task),
         degree_min=float(degree.min(initial=np.inf)) if len(degree) else 0.0,
         degree_median=float(np.median(degree)) if len(degree) else 0.0,
         degree_mean=float(degree.mean()) if len(degree) else 0.0,
@@ -126,6 +127,16 @@ def _homophily(task: Task) -> float | None:
         return None
     labelled = torch.cat([task.train, task.val])
     return homophily(task.graph, task.y, labelled, task.num_classes)
+
+
+def _relations(task: Task) -> dict[str, int]:
+    """How many edges each kind has, the most frequent first; an undirected edge counts once."""
+    graphs = {} if task.relations is None else task.relations.graphs
+    counts = {
+        name: -(-part.num_edges // 2) if part.is_undirected else part.num_edges
+        for name, part in graphs.items()
+    }
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _num_items(task: Task) -> int:

@@ -87,15 +87,14 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
             f"y of shape {values.shape} holds several labels each, and find answers for one class "
             "or for numbers; give one class per node"
         )
-    if values.ndim in (1, 2) and (
-        values.dtype.kind == "f" or (numbers and values.dtype.kind in "iu")
-    ):
+    if values.ndim in (1, 2) and values.dtype.kind in ("fiu" if numbers else "f"):
         columns = values.reshape(len(values), -1).astype(np.float64)
         known = np.isfinite(columns)
         some = np.unique(columns[known])
         many = len(some) > min(MOST_CLASSES, known.sum() / 2)
         if numbers or values.ndim == 2 or (some % 1).any() or many:
-            return (), np.where(known, columns, np.nan), known.any(axis=1)
+            rows: Array = np.any(known, axis=1)
+            return (), np.where(known, columns, np.nan), rows
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0
 

@@ -58,7 +58,7 @@ class Block:
 
     @cached_property
     def kernel(self) -> Tensor:  # (l, l)
-        """F Fᵀ. BLAS computes one half, the other is its mirror image: half the time of a product."""
+        """F Fᵀ. BLAS computes one half, and the other is its mirror image: half the time."""
         columns = self.features.numpy().T  # as BLAS stores them
         (multiply,) = get_blas_funcs(["syrk"], [columns])
         half = torch.from_numpy(multiply(1.0, columns, trans=1, lower=1))
@@ -119,7 +119,8 @@ class Spectrum:
         shrunk = shrink.unsqueeze(2) * coordinates.unsqueeze(1)  # (k, penalties, C)
         fitted = (U @ shrunk.flatten(1)).unflatten(1, shrunk.shape[1:])  # (rows, penalties, C)
         squares = (centred.unsqueeze(1) - fitted).square_().sum(dim=2)
-        return (squares / (1 - leverage).square_()).mean(dim=0)
+        losses: Tensor = (squares / (1 - leverage).square_()).mean(dim=0)
+        return losses
 
 
 @dataclass(frozen=True, eq=False)

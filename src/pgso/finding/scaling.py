@@ -23,10 +23,8 @@ class Preparation:
     @classmethod
     def of(cls, x: Tensor, components: int | None = None) -> "Preparation":
         """Learn it from features, (n, F); ``components``: how many, None for no reduction."""
-        if x.layout == torch.strided:
-            first = cls(*_standardisation(x.float()))
-        else:
-            first = cls(None, None)
+        is_dense = x.layout == torch.strided
+        first = cls(*_standardisation(x.float())) if is_dense else cls(None, None)
         if components is None:
             return first
         return cls(first.mean, first.factor, *_components(first(x), components))

@@ -23,8 +23,8 @@ SENTENCES: dict[Signal, str] = {
     "than {guess}. Look for other features, or for more labels.",
 }
 FEW = (
-    "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find needs "
-    "{fewest} or more."
+    "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "
+    "needs {fewest} or more."
 )
 NO_FEATURES = (
     "The graph does not tell these labels apart, and there are no features. Look for features, or "

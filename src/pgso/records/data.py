@@ -70,6 +70,7 @@ class DataRecord(Revised, BaseModel):
     num_edges: int  # directed, as stored
     is_directed: bool
     is_weighted: bool
+    relations: dict[str, int] = {}  # edges by their kind, where they have kinds
     degree_min: float
     degree_median: float
     degree_mean: float

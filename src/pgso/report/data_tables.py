@@ -7,6 +7,7 @@ from pgso.report.grid import Grid
 from pgso.report.labels import plain
 
 MOST_CLASSES = 30  # that are listed one by one
+MOST_KINDS = 10  # of edges
 
 
 def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
@@ -15,7 +16,7 @@ def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
         return []
     first = data[0]
     grids = [graph_grid(first), labels_grid(data), _classes(first), _targets(first)]
-    return [grid for grid in [*grids, _columns(first)] if grid.rows]
+    return [grid for grid in [*grids, columns_grid(first)] if grid.rows]
 
 
 def graph_grid(data: DataRecord) -> Grid:
@@ -36,6 +37,10 @@ def graph_grid(data: DataRecord) -> Grid:
         ("components", components),
         ("features", f"{data.num_features:,}: {data.features}"),
     ]
+    if data.relations:
+        kinds = [f"{name} {count:,}" for name, count in data.relations.items()]
+        more = f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else ""
+        rows.insert(2, ("kinds of edges", ", ".join(kinds[:MOST_KINDS]) + more))
     if data.adjusted_homophily is not None:
         rows.append(("adjusted homophily", _homophily(data.adjusted_homophily)))
     if data.num_graphs > 1:
@@ -93,7 +98,8 @@ def _targets(data: DataRecord) -> Grid:
     return Grid("Targets", ("", "known", "least", "mean", "most"), rows)
 
 
-def _columns(data: DataRecord) -> Grid:
+def columns_grid(data: DataRecord) -> Grid:
+    """What became of each column of a user's table."""
     rows = tuple(
         (c.name, c.kind, f"{c.missing:,}" if c.missing else "", c.became) for c in data.columns
     )

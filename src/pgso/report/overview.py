@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pgso.errors import InputError
@@ -74,16 +74,18 @@ def _findings(root: Path) -> Iterator[Grid]:
 def _comparisons(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     store = Store(root)
-    for path, record in _read_all(root, COMPARISON, read_comparison):
+    records = list(_read_all(root, COMPARISON, read_comparison))
+    compared = [name for name in LABELS if any(name in _means(record) for _, record in records)]
+    for path, record in records:
         _draw_again(record, path.parent, store)
         links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         objective = OBJECTIVES[record.metric]
-        means = {entry["operator"]: entry for entry in record.scores["test"]["summaries"]}
+        means = _means(record)
         cells = [
             f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
             if name in means
             else ""
-            for name in LABELS
+            for name in compared
         ]
         rivals = [entry.test for entry in record.baselines if entry.test is not None]
         rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
@@ -91,10 +93,15 @@ def _comparisons(root: Path) -> Iterator[Grid]:
         said = "; ".join([record.verdict, *record.doubts])
         where = (path.parent.name, record.dataset, record.conv, seeds, objective.label)
         rows.append((*where, *cells, rival, _day(path), said))
-    header = ("comparison", "dataset", "conv", "seeds", "score", *LABELS.values(),
-              "best baseline", "made", "verdict")  # fmt: skip
+    header = ("comparison", "dataset", "conv", "seeds", "score",
+              *(LABELS[name] for name in compared), "best baseline", "made", "verdict")  # fmt: skip
     if rows:
         yield Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
+
+
+def _means(record: ComparisonRecord) -> dict[str, dict[str, Any]]:
+    """What is known about the test scores of each operator."""
+    return {entry["operator"]: entry for entry in record.scores["test"]["summaries"]}
 
 
 def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
@@ -141,7 +148,8 @@ def _sweeps(root: Path) -> Iterator[Grid]:
 def _runs(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     store = Store(root)
-    for record in store:
+    newest_first = sorted(store, key=lambda record: -store.path(record.spec).stat().st_mtime)
+    for record in newest_first:
         spec, objective = record.spec, record.objective
         page = run_page_path(record, store)
         path = page if page.is_file() else store.path(spec)

@@ -107,7 +107,8 @@ class Group:
     def _outputs(self) -> tuple[Tensor, ...]:  # (scored, outputs) each
         self.model.eval()
         with torch.no_grad():
-            return self.scored.parts(self.model(self.data.x, self.data))
+            out: Tensor = self.model(self.data.x, self.data)
+            return self.scored.parts(out)
 
 
 class Rows(NamedTuple):
@@ -124,7 +125,8 @@ class Rows(NamedTuple):
 
     def parts(self, out: Tensor) -> tuple[Tensor, ...]:  # (nodes, C) each
         """The outputs of each replica's nodes, looked up in one go."""
-        return out.flatten(0, 1).index_select(0, self.places).split(self.sizes)
+        rows = out.flatten(0, 1).index_select(0, self.places)
+        return torch.split(rows, self.sizes)
 
 
 def _network(session: Session) -> GNN:
