@@ -46,7 +46,7 @@ def find(
     from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
-        found = pgso.find(
+        finding = pgso.find(
             dataset,
             root=data,
             seed=seed,
@@ -57,7 +57,7 @@ def find(
         status.update("what it must beat")
         asked = {"objective": objective, "seed": seed, "head": "closed_form"}
         spec = choices.make_spec(dataset, None, options, **asked)
-        record = found.record.model_copy(update={"data": data_record(spec, data, found.task)})
+        record = finding.record.model_copy(update={"data": data_record(spec, data, finding.task)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / folders.shortened(f"find-{name}")

@@ -41,8 +41,8 @@ def problem_from(
     if train is None and getattr(data, "train_mask", None) is not None:
         parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
     numbers = objective is not None and OBJECTIVES[objective].answer == "value"
-    classes, values, known = _targets(y, numbers)
-    if not known.any():
+    classes, values, has_label = _targets(y, numbers)
+    if not has_label.any():
         raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
     features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
@@ -51,10 +51,10 @@ def problem_from(
         raise InputError(f"x has {prepared.size(0)} rows, y has {n}; give one of each per node")
     if prepared.size(1) == 0:
         raise InputError("x has no columns; leave x out if the nodes have no features")
-    chosen = {name: _indices(part, name, known) for name, part in parts.items()}
+    chosen = {name: _indices(part, name, has_label) for name, part in parts.items()}
     if parts["train"] is None:
         taken = np.isin(np.arange(n), np.concatenate([chosen["val"], chosen["test"]]))
-        chosen["train"] = np.flatnonzero(known & ~taken)
+        chosen["train"] = np.flatnonzero(has_label & ~taken)
     together = np.concatenate(list(chosen.values()))
     if len(np.unique(together)) < len(together):
         raise InputError("train, val and test must not overlap; a label can have one use only")
@@ -89,34 +89,34 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
         )
     if values.ndim in (1, 2) and values.dtype.kind in ("fiu" if numbers else "f"):
         columns = values.reshape(len(values), -1).astype(np.float64)
-        known = np.isfinite(columns)
-        some = np.unique(columns[known])
-        many = len(some) > min(MOST_CLASSES, known.sum() / 2)
+        has_number = np.isfinite(columns)
+        some = np.unique(columns[has_number])
+        many = len(some) > min(MOST_CLASSES, has_number.sum() / 2)
         if numbers or values.ndim == 2 or (some % 1).any() or many:
-            rows: Array = np.any(known, axis=1)
-            return (), np.where(known, columns, np.nan), rows
+            rows: Array = np.any(has_number, axis=1)
+            return (), np.where(has_number, columns, np.nan), rows
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0
 
 
-def _indices(part: Any, name: str, known: Array) -> Array:
+def _indices(part: Any, name: str, has_label: Array) -> Array:
     if part is None:
         return np.zeros(0, dtype=np.int64)
     given = np.asarray(part.numpy(force=True) if isinstance(part, Tensor) else part)
     if given.dtype.kind == "b":
-        if given.shape != known.shape:
+        if given.shape != has_label.shape:
             raise InputError(
                 f"{name} is a mask of shape {given.shape}; it needs one entry for each of "
-                f"{len(known)} nodes"
+                f"{len(has_label)} nodes"
             )
         given = np.flatnonzero(given)
     if given.dtype.kind not in "iu" or given.ndim != 1:
         raise InputError(
             f"{name} must be node indices or a mask, got {given.dtype} of {given.shape}"
         )
-    if len(given) and (given.min() < 0 or given.max() >= len(known)):
-        raise InputError(f"{name} names a node outside 0 ... {len(known) - 1}")
-    if not known[given].all():
-        node = int(given[~known[given]][0])
+    if len(given) and (given.min() < 0 or given.max() >= len(has_label)):
+        raise InputError(f"{name} names a node outside 0 ... {len(has_label) - 1}")
+    if not has_label[given].all():
+        node = int(given[~has_label[given]][0])
         raise InputError(f"node {node} is in {name} but has no label; leave it out or label it")
     return given.astype(np.int64)

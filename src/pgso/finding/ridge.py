@@ -38,7 +38,7 @@ class Block:
     """The features of labelled rows that share one scale, centred and of unit size.
 
     ``features / size`` have rows of mean square norm 1, so that one grid of penalties and of
-    relative scales suits every block, whatever its operator does to magnitudes.
+    relative scales suits every block, also if its operator makes numbers large or small.
     """
 
     features: Tensor  # (l, p) centred, divided by ``size``
@@ -161,9 +161,9 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
     alpha = spectrum.U @ ((spectrum.U.t() @ (Y - mean)) / (spectrum.values + penalty).unsqueeze(1))
     weights, intercept = [], mean
     for block, share in zip(blocks, shares, strict=True):
-        own = block.features.t() @ alpha.to(block.features.dtype) * (share / block.size)
-        weights.append(own)
-        intercept = intercept - (block.mean @ own).double()
+        block_weights = block.features.t() @ alpha.to(block.features.dtype) * (share / block.size)
+        weights.append(block_weights)
+        intercept = intercept - (block.mean @ block_weights).double()
     loss = float((loo - Y).square().sum(dim=1).mean())
     return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
 
@@ -177,13 +177,13 @@ def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
     losses = dict(zip(places, spectrum.losses(Y, PENALTIES[::3]).tolist(), strict=True))
     best = _largest_of_the_best(losses)
     near = [k for k in range(best - 2, best + 3) if 0 <= k < len(PENALTIES) and k not in losses]
-    found = spectrum.losses(Y, [PENALTIES[k] for k in near]).tolist()
-    return PENALTIES[_largest_of_the_best(losses | dict(zip(near, found, strict=True)))]
+    near_losses = spectrum.losses(Y, [PENALTIES[k] for k in near]).tolist()
+    return PENALTIES[_largest_of_the_best(losses | dict(zip(near, near_losses, strict=True)))]
 
 
 def _largest_of_the_best(losses: dict[int, float]) -> int:
     least = min(losses.values()) * (1 + 1e-9)
-    return max(place for place, loss in losses.items() if loss <= least)
+    return max(k for k, loss in losses.items() if loss <= least)
 
 
 def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:

@@ -44,11 +44,11 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
         no_graph: The features alone.
         best: The rung that is kept, which may be the same.
     """
-    found = compare(guessing(problem), torch.stack([no_graph.losses, best.losses]))
-    features, kept = (evidence.p <= RISK for evidence in found)
+    evidences = compare(guessing(problem), torch.stack([no_graph.losses, best.losses]))
+    features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
         return "features" if features else "neither"
-    if not kept:
+    if not rung_helps:
         return "neither"
     return "both" if features else "graph"
 
@@ -84,9 +84,9 @@ def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:
         shape = (len(train) + len(val), len(problem.classes))
         guesses = nothing(torch.zeros(shape)).split([len(train), len(val)])
     else:
-        known = y[train].double()
-        others = (known.sum(dim=0) - known) / max(len(known) - 1, 1)
-        guesses = others, known.mean(dim=0).expand(len(val), -1)
+        targets = y[train].double()
+        others = (targets.sum(dim=0) - targets) / max(len(targets) - 1, 1)
+        guesses = others, targets.mean(dim=0).expand(len(val), -1)
     return list(zip(guesses, (y[train], y[val]), strict=True))
 
 

@@ -80,7 +80,7 @@ class Group:
         self.model.train()
         out: Tensor = self.model(self.data.reached, self.data)
         parts = zip(self.loops, self.train.parts(out), strict=True)
-        # A sum of losses: the gradients of a replica are those of its own loss.
+        # The losses are summed: every replica gets the gradients of its own loss.
         losses = torch.stack([loop.criterion(part, loop.train_y) for loop, part in parts])
         held_out = None
         if self.val is not None:
@@ -119,7 +119,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, seen: Tensor, nodes: Sequence[Tensor]) -> "Rows":
-        """The rows of each replica's nodes, if the outputs are those of the nodes ``seen``."""
+        """The rows of each replica's nodes, if the outputs belong to the nodes ``seen``."""
         places = [torch.searchsorted(seen, n) + r * len(seen) for r, n in enumerate(nodes)]
         return cls(torch.cat(places), [len(part) for part in places])
 

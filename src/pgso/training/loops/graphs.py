@@ -28,9 +28,9 @@ class Graphs:
             # Batch norm cannot take a single node; all processes skip the same batches.
             if min(int(task.nodes_per_graph[share].sum()) for share in shares) < 2:
                 continue
-            own = shares[place.rank]
-            weight = own.numel() * len(shares) / indices.numel()
-            yield weight * self._loss(task.batch(own), network), indices.numel()
+            own_share = shares[place.rank]
+            weight = own_share.numel() * len(shares) / indices.numel()
+            yield weight * self._loss(task.batch(own_share), network), indices.numel()
 
     def held_out_loss(self, model: GNN) -> Tensor:
         """The loss of as many validation graphs as a batch has."""
