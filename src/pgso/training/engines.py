@@ -6,14 +6,13 @@ import socket
 import subprocess
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pgso.errors import InputError, PGSOError
+from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.lockstep.grouping import groups_of, memory_limit
@@ -120,22 +119,11 @@ def run_group(
 def _together(
     specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
 ) -> Iterator[RunRecord]:
-    """The records of a group; none of those that are left when something is wrong.
+    """The records of a group; none of those that are left when something is wrong."""
+    from pgso.training.lockstep import runs
 
-    Alone, each run then says what is wrong with it; what is wrong with lockstep is said here.
-    """
-    from pgso.training.lockstep.runs import run_together
-
-    try:
-        yield from run_together(specs, root, memory, device)
-    except (PGSOError, OSError, MemoryError):
-        return
-    except Exception as error:
-        warnings.warn(
-            f"training in lockstep failed ({type(error).__name__}: {error}); its runs are trained "
-            "one by one, with the same results; please report this",
-            stacklevel=2,
-        )
+    with runs.left_to_run_alone():
+        yield from runs.run_together(specs, root, memory, device)
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
