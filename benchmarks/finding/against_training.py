@@ -55,7 +55,9 @@ def main() -> None:
     task = pgso.load_task("Cora")
     rungs = len(pgso.find(task).rungs)
     train(task, 5)
-    pairs = [(seconds(lambda: pgso.find(task)), seconds(lambda: train(task))) for _ in range(ROUNDS)]
+    pairs = [
+        (seconds(lambda: pgso.find(task)), seconds(lambda: train(task))) for _ in range(ROUNDS)
+    ]
     find, network = (median(side) for side in zip(*pairs, strict=True))
     row = {
         "ladder": LADDER,
