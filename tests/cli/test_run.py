@@ -127,3 +127,15 @@ def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
     assert ledger.read_text() != whole
     assert pgso(*toy).exit_code == 0  # --out has them
     assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4
+
+
+def test_a_folder_of_runs_gets_an_overview_and_no_study(pgso, tmp_path):
+    assert pgso("train", "karate", "--epochs", 1).exit_code == 0
+    (tmp_path / "results").mkdir()  # of the user's own
+    for arguments in ((), ("--out", "runs")):
+        shown = pgso("report", *arguments)
+        assert shown.exit_code == 0, shown.output
+        assert "overview: runs" in shown.stdout
+        assert "operators" not in shown.stdout
+    assert not list((tmp_path / "results").iterdir())
+    assert not (tmp_path / "runs" / "operators").exists()
