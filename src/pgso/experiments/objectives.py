@@ -113,7 +113,7 @@ def _spec(question: Question, model: str, seed: int) -> RunSpec:
 
 def _model(record: RunRecord) -> str:
     given = {"operator": record.spec.operator, "preset": record.spec.preset}
-    return next(name for name, each in MODELS.items() if {"preset": None, **each} == given)
+    return next(name for name, choices in MODELS.items() if {"preset": None, **choices} == given)
 
 
 def _table(runs: Sequence[RunRecord]) -> str:
