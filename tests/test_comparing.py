@@ -49,6 +49,17 @@ def test_seeds_are_trained_in_lockstep_with_the_records_that_they_have_alone(mon
     assert {record.spec.key: record.without_times() for record in together} == by_key
 
 
+def test_a_failure_of_lockstep_is_told_and_costs_no_run(monkeypatch):
+    def broken(members):
+        raise RuntimeError("a bug")
+
+    records = []
+    monkeypatch.setattr(runs, "_records", broken)
+    with pytest.warns(UserWarning, match=r"lockstep failed \(RuntimeError: a bug\)"):
+        pgso.compare(DATA, seeds=2, epochs=2, tell=records.append)
+    assert [record.status for record in records] == ["done"] * 8
+
+
 def test_the_command_and_python_give_the_same_scores():
     found = pgso.compare("karate", seeds=1, epochs=4)
     alone = pgso.fit(pgso.RunSpec(dataset="karate", operator="fixed", seed=0, epochs=4))

@@ -129,6 +129,18 @@ def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
     assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4
 
 
+def test_a_folder_of_runs_gets_an_overview_and_no_study(pgso, tmp_path):
+    assert pgso("train", "karate", "--epochs", 1).exit_code == 0
+    (tmp_path / "results").mkdir()  # of the user's own
+    for arguments in ((), ("--out", "runs")):
+        shown = pgso("report", *arguments)
+        assert shown.exit_code == 0, shown.output
+        assert "overview: runs" in shown.stdout
+        assert "operators" not in shown.stdout
+    assert not list((tmp_path / "results").iterdir())
+    assert not (tmp_path / "runs" / "operators").exists()
+
+
 def test_runs_that_another_process_has_ended_in_the_meantime_are_taken(pgso, tmp_path, monkeypatch):
     toy = ("run", "convergence", "--quick", "--workers", 1, "--results")
     assert pgso(*toy, "results").exit_code == 0

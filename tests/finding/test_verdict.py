@@ -97,6 +97,16 @@ def test_a_preset_has_its_reason(preset, words):
     assert words in verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
 
 
+def test_neighbours_of_other_classes_are_named():
+    best = rung("mean, 1 hop", "presets", ("mean",), 0.0)
+    said = [
+        verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(homophily))
+        for homophily in (-0.3, -0.05, 0.3, None)
+    ]
+    assert said[0].startswith("Neighbours are of other classes, and help, without the node itself")
+    assert all(text.startswith("Neighbours help, without the node itself") for text in said[1:])
+
+
 def test_what_is_left_to_gain_is_said():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 0.002)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 import pgso
@@ -36,7 +37,10 @@ def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation
     actual = evaluation_of_classes(logits, y, "test", ("a", "b", "c"))
     wanted = confusion_matrix(y["test"], logits["test"].argmax(axis=1))
     assert np.array_equal(actual.confusion.counts, wanted)
-    assert actual.detection is None
+    assert actual.detection.positive == "a class, mean of 3 classes"
+    p = softmax(logits["test"], axis=1)
+    wanted = roc_auc_score(y["test"], p, multi_class="ovr")
+    assert np.trapezoid(actual.detection.recall, GRID) == pytest.approx(wanted, abs=0.01)
     other = evaluation_of_classes(logits | {"test": logits["val"]}, y, "test", ("a", "b", "c"))
     assert other.calibration.temperature == actual.calibration.temperature
 

@@ -189,6 +189,8 @@ def report(
         study = EXPERIMENTS[name]
         ledger = results / name / "records.jsonl"
         records = list(read_ledger(ledger).values())
+        if not experiment and not ledger.parent.is_dir():
+            continue  # a study that needs no runs is not drawn into a folder that has none of it
         if not records and study.runs(Size.QUICK, {}):
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")

@@ -31,6 +31,7 @@ LEFT_OUT = ("blogcatalog", "sbm", GENERATED)
 LARGE = ("ogbg-molhiv", "ogbn-arxiv", "ogbn-arxiv-topicbag")  # minutes each, so they come last
 TOYS = ("blocks-4-0.9", "random-features", "citations-cited")
 SEEDS = 3  # of generated graphs
+NEAR = 0.4  # homophily: graphs this close may have labels that touch
 COLOURS = {  # Okabe and Ito
     "features": "#999999",
     "own": "#0072B2",
@@ -214,7 +215,6 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
     """Homophily against degree, a colour for the family that is kept."""
     figure = new_figure(2, width=3.2, height=3.4)
     axes = figure.subplots(1, 2, sharey=True)
-    labels: dict[float, int] = {}  # by degree
     for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
         for family, colour in COLOURS.items():
             members = [
@@ -227,21 +227,27 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
             homophily = [_finding(record).graph.adjusted_homophily for record in members]
             degree = [max(_finding(record).graph.degree_median, 0.5) for record in members]
             axis.scatter(homophily, degree, color=colour, label=family, s=20, edgecolor="white")
-            if not is_drawn:
-                for h, d, names in _places(members):
-                    labels[d] = labels.get(d, 0) + 1
-                    above = 3 if labels[d] % 2 else -9  # neighbours at one height take turns
-                    axis.annotate(
-                        names, (h, d), xytext=(4, above), textcoords="offset points", fontsize=6.5
-                    )
         axis.set(xlabel="adjusted homophily", title=title, yscale="log")
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(ScalarFormatter())
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.margins(x=0.12, y=0.1)
+    _label(axes[0], [record for record in records if record.spec.dataset != GENERATED])
     axes[0].set_ylabel("median degree")
     legend_beside(axes[1], "family kept")
     return figure
+
+
+def _label(axis, records: Sequence[RunRecord]) -> None:  # type: ignore[no-untyped-def]
+    """Write names above their points; below where another point is at most a third higher."""
+    places = sorted(_places(records), key=lambda place: (place[1], place[0]))
+    for k, (h, d, names) in enumerate(places):
+        is_below = any(
+            d <= other_d < 1.35 * d and abs(other_h - h) < NEAR
+            for other_h, other_d, _ in places[k + 1 :]
+        )
+        shift = (4, -9 if is_below else 3)
+        axis.annotate(names, (h, d), xytext=shift, textcoords="offset points", fontsize=6.5)
 
 
 def _places(records: Sequence[RunRecord]) -> list[tuple[float, float, str]]:
@@ -249,7 +255,8 @@ def _places(records: Sequence[RunRecord]) -> list[tuple[float, float, str]]:
     places: dict[tuple[float, float], tuple[float, float, list[str]]] = {}
     for record in records:
         graph = _finding(record).graph
-        assert graph.adjusted_homophily is not None
+        if graph.adjusted_homophily is None:
+            continue
         h, d = graph.adjusted_homophily, max(graph.degree_median, 0.5)
         places.setdefault((round(h, 1), d), (h, d, []))[2].append(record.spec.dataset)
     return [(h, d, ", ".join(sorted(names))) for h, d, names in places.values()]

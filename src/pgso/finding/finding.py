@@ -170,7 +170,8 @@ def check_problem(problem: Problem) -> None:
     labels = problem.y[problem.train]
     if len(labels) < 3:
         raise InputError(
-            f"find needs three training labels or more, got {len(labels)}; give train more of them"
+            f"find needs three training labels or more, got {len(labels)}; label more, or put more "
+            "of the labels into train"
         )
     if problem.classes and len(labels.unique()) < 2:
         raise InputError(

@@ -6,6 +6,7 @@ from pgso.objectives import Objective
 from pgso.records.finding import GraphStatistics, RungRecord
 
 ALIKE = "Neighbours are alike"
+OPPOSED = -0.1  # adjusted homophily below which neighbours are clearly of other classes
 SUMS = ("adjacency", "gin", "signless_laplacian")
 
 
@@ -49,7 +50,8 @@ def verdict_of(
         return "The graph has no edges, labels follow the features: use no graph."
     homophily = None if graph is None else graph.adjusted_homophily
     differ = homophily is not None and homophily < 0 and best.hops > 1
-    return _what(best, gain, differ) + left
+    opposed = homophily is not None and homophily < OPPOSED
+    return _what(best, gain, differ, opposed) + left
 
 
 def _is_seen(merit: float, objective: Objective) -> bool:
@@ -57,7 +59,7 @@ def _is_seen(merit: float, objective: Objective) -> bool:
     return float(objective.written(abs(merit)).replace(",", "")) > 0
 
 
-def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
+def _what(best: RungRecord, gain: str, neighbours_differ: bool, opposed: bool) -> str:
     terms = " + ".join(best.terms)
     if best.family == "features":
         return f"Labels follow the features: the graph adds nothing here{gain}; use no graph."
@@ -71,8 +73,9 @@ def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
             reason = "Degrees matter: use sums instead of means"
         elif "laplacian" in preset:
             reason = "Differences to the neighbours matter, not their mean"
-        else:
-            reason = "Neighbours help, with other weights for hubs than GCN's"
+        else:  # none of these has a self-loop, which GCN's has
+            who = "Neighbours are of other classes, and help" if opposed else "Neighbours help"
+            reason = f"{who}, without the node itself and with other weights for hubs than GCN's"
         return f"{reason}{gain}; use the preset {preset}."
     if best.family == "directions":
         ways = {term.partition("@")[2] for term in best.terms} - {""}

@@ -37,7 +37,7 @@ class Calibration(BaseModel):
 
 
 class Detection(BaseModel):
-    """One class against the other, or the mean over labels, each against its absence.
+    """One class against the other, or the mean over classes or labels, each against the rest.
 
     Curves are on equal grids, so that seeds can be averaged.
     """

@@ -50,7 +50,7 @@ def evaluation_plots(records: Sequence[RunRecord]) -> dict[str, Any]:
 
 
 def positive_class(records: Sequence[RunRecord]) -> str | None:
-    """The class that ROC curves are about, where there are two."""
+    """What ROC curves are about: a class, or the mean over several."""
     for run in records:
         if run.evaluation is not None and run.evaluation.detection is not None:
             return run.evaluation.detection.positive

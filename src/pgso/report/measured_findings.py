@@ -31,10 +31,17 @@ def scores_table(results: Path) -> str:
         "test, 100 ×", "splits", "kept", "GCN's own", "kept minus GCN's own", "shown from",
         "it kept, mostly", "CPU seconds",
     ]  # fmt: skip
-    on = measured["machine"]
+    on, raced = measured["machine"], _read(results / "find" / "against_training.json")
+    faster = (
+        f" On Cora it is {raced['times_faster']:.0f} times faster than training its "
+        f"{raced['rungs']} rungs as PyG's GCN for 200 epochs each "
+        "(`python -m benchmarks.finding.against_training`)."
+        if raced
+        else ""
+    )
     return (
         f"{table(header, rows, numbers=True)}\n\nRevision {measured['ladder']} of the ladder, "
-        f"{on['threads']} thread, torch {on['torch']}: `python -m benchmarks.finding`."
+        f"{on['threads']} thread, torch {on['torch']}: `python -m benchmarks.finding`.{faster}"
     )
 
 

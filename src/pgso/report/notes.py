@@ -22,7 +22,8 @@ def notes_on(records: Sequence[RunRecord]) -> Iterable[str]:
         if record.test is not None:
             by_operator[record.spec.operator].add(record.spec.seed)
     one_layer = all(record.spec.num_layers == 1 for record in records)
-    if one_layer and by_operator["pgso"] and not by_operator["mpgso"]:
+    compared = by_operator["fixed"] and by_operator["pgso"]
+    if one_layer and compared and not by_operator["mpgso"]:
         yield "the network has one layer, so that mPGSO is PGSO and is left out"
     fixed = by_operator.pop("fixed")
     for operator, seeds in by_operator.items():

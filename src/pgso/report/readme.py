@@ -90,10 +90,12 @@ def speed_table(results: Path) -> str:
         machine = f"{on['threads']} threads, torch {on['torch']}"
         for row in ratios:
             limit = row["target"].replace("<=", "≤") if "<=" in row["target"] else ""
-            rows.append([row["name"], f"{row['ratio']:.2f}", limit])
+            at_best = f"{row['at_best']:.2f}" if "at_best" in row else ""
+            rows.append([row["name"], f"{row['ratio']:.2f}", limit, at_best])
     if not rows:
         return "Nothing has been measured yet: `make bench`, then `make readme`."
-    return f"{_table(['', 'ratio', 'limit'], rows)}\n\nMeasured with {machine}: `make bench`."
+    head = ["", "ratio", "limit", "at best"]
+    return f"{_table(head, rows)}\n\nMeasured with {machine}: `make bench`."
 
 
 def _ledger(results: Path, study: str) -> list[RunRecord]:

@@ -6,14 +6,13 @@ import socket
 import subprocess
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pgso.errors import InputError, PGSOError
+from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.lockstep.grouping import groups_of, memory_limit
@@ -122,21 +121,12 @@ def _together(
 ) -> Iterator[RunRecord]:
     """The records of a group, until something goes wrong.
 
-    The caller trains the rest one by one, and each run then reports its own error. An error of
-    lockstep itself is reported here.
+    The caller trains the rest one by one, and each run then reports its own error.
     """
-    from pgso.training.lockstep.runs import run_together
+    from pgso.training.lockstep import runs
 
-    try:
-        yield from run_together(specs, root, memory, device)
-    except (PGSOError, OSError, MemoryError):
-        return
-    except Exception as error:
-        warnings.warn(
-            f"training in lockstep failed ({type(error).__name__}: {error}); its runs are trained "
-            "one by one, with the same results; please report this",
-            stacklevel=2,
-        )
+    with runs.left_to_run_alone():
+        yield from runs.run_together(specs, root, memory, device)
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:

@@ -95,12 +95,12 @@ def evaluation_of_labels(
             before=before,
             after=after,
         ),
-        detection=_averaged([curve for curve in curves if curve is not None]),
+        detection=_averaged([curve for curve in curves if curve is not None], "label"),
         labels=tuple(scores[:MOST_CLASSES]),
     )
 
 
-def _averaged(curves: list[Detection]) -> Detection | None:
+def _averaged(curves: list[Detection], noun: str) -> Detection | None:
     if not curves:
         return None
     means = {
@@ -108,13 +108,14 @@ def _averaged(curves: list[Detection]) -> Detection | None:
         for name in ("recall", "precision")
     }
     share = float(np.mean([curve.share for curve in curves]))
-    return Detection(positive=f"a label, mean of {len(curves)} labels", share=share, **means)
+    count = f"{len(curves)} {noun}{'es' if noun == 'class' else 's'}"
+    return Detection(positive=f"a {noun}, mean of {count}", share=share, **means)
 
 
 def evaluation_of_classes(
     outputs: dict[str, Array], answers: dict[str, Array], part: str, classes: tuple[str, ...]
 ) -> Evaluation:
-    """Confusion, calibration and, of two classes, detection of the second.
+    """Confusion, calibration, and detection: of two classes the second, of more their mean.
 
     Args:
         outputs: Logits (n, classes) of ``val`` and of the part.
@@ -141,10 +142,19 @@ def evaluation_of_classes(
             before=before,
             after=after,
         ),
-        detection=detection(logits[:, 1] - logits[:, 0], y == 1, classes[1])
-        if len(classes) == 2
-        else None,
+        detection=_detection_of_classes(logits, y, classes),
     )
+
+
+def _detection_of_classes(logits: Array, y: Array, classes: tuple[str, ...]) -> Detection | None:
+    """Of two classes the second; of more the mean over each against all others."""
+    if len(classes) == 2:
+        return detection(logits[:, 1] - logits[:, 0], y == 1, classes[1])
+    if len(classes) > MOST_CLASSES:
+        return None
+    p = probabilities(logits)
+    curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
+    return _averaged([curve for curve in curves if curve is not None], "class")
 
 
 def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:

@@ -1,7 +1,9 @@
 """From specs of one architecture to their records, trained together where that is possible."""
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +12,7 @@ import torch
 
 from pgso.data import Task
 from pgso.data.load import task_of
+from pgso.errors import PGSOError
 from pgso.graph import Graph
 from pgso.models.stacked import can_stack
 from pgso.records import RunRecord, RunSpec
@@ -61,9 +64,10 @@ def trained(runs: Sequence[tuple[RunSpec, Task]], memory: int) -> Iterator[RunRe
         done = set()
         if len(specs) > 1:
             members = [Member(spec, prepared(spec, tasks[spec.key])) for spec in specs]
-            for record in trained_together(members, memory):
-                done.add(record.spec.key)
-                yield record
+            with left_to_run_alone():
+                for record in trained_together(members, memory):
+                    done.add(record.spec.key)
+                    yield record
         for spec in specs:
             if spec.key not in done:
                 yield fit_task(spec, tasks[spec.key])[1]
@@ -77,6 +81,24 @@ def trained_together(members: Sequence[Member], memory: int) -> Iterator[RunReco
             part = group[start : start + size]
             if len(part) > 1:
                 yield from _records(part)
+
+
+@contextmanager
+def left_to_run_alone() -> Iterator[None]:
+    """What goes wrong within this block leaves the runs without records, to be run alone.
+
+    Alone, each run says what is wrong with it; what is wrong with lockstep is said here.
+    """
+    try:
+        yield
+    except (PGSOError, OSError, MemoryError):
+        return
+    except Exception as error:
+        warnings.warn(
+            f"training in lockstep failed ({type(error).__name__}: {error}); its runs are trained "
+            "one by one, with the same results; please report this",
+            stacklevel=3,
+        )
 
 
 def _can_compute(device: str | None) -> bool:
