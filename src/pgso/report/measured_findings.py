@@ -67,7 +67,12 @@ def risk_table(results: Path) -> str:
     for row in measured.get("rows", []):
         words = [SCENARIOS[name].format(value) for name, value in row.items() if name not in COUNTS]
         share = f"{100 * row['wrong'] / row['repeats']:.1f} %" if row["repeats"] else "–"
-        shown = [row["truth"], ", ".join(words).replace("_", " "), *map(str, _counts(row)), share]
+        shown = [
+            row["truth"],
+            ", ".join(words).replace("_", " ") or "–",
+            *map(str, _counts(row)),
+            share,
+        ]
         rows.append(shown)
     if not rows:
         return "Not simulated yet: `python -m benchmarks.finding.risk`, then `make readme`."
