@@ -17,6 +17,36 @@ HOLDS, FAILS, UNDECIDED, ABSENT = "holds", "does not hold", "undecided", "not ru
 Ledgers = Mapping[str, Sequence[RunRecord]]
 
 
+class OneRevision(NamedTuple):
+    """The records that may stand on one page, and a sentence about them."""
+
+    ledgers: Ledgers
+    says: str
+
+    @classmethod
+    def of(cls, ledgers: Ledgers) -> "OneRevision":
+        """Of the newest revision that there is; older records are left out, and the page says so.
+
+        Example:
+            >>> from pgso.records import RunSpec
+            >>> old = RunRecord(spec=RunSpec(dataset="karate"), numerics=1)
+            >>> new = RunRecord(spec=RunSpec(dataset="karate"), numerics=2)
+            >>> OneRevision.of({"convergence": [new], "recipes": [old]}).says
+            'Revision 2 of the numerics. Not run again yet, and left out: recipes (1).'
+        """
+        newest = max((r.numerics for records in ledgers.values() for r in records), default=None)
+        if newest is None:
+            return cls(ledgers, "There are no records yet.")
+        chosen = {
+            name: [record for record in records if record.numerics == newest]
+            for name, records in ledgers.items()
+        }
+        left_out = {name: len(ledgers[name]) - len(chosen[name]) for name in ledgers}
+        listed = ", ".join(f"{name} ({count})" for name, count in left_out.items() if count)
+        says = f"Revision {newest} of the numerics."
+        return cls(chosen, f"{says} Not run again yet, and left out: {listed}." if listed else says)
+
+
 class Judgement(NamedTuple):
     """Learned minus fixed on one part of the data, in points, and whether that is above 0."""
 

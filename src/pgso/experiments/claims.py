@@ -15,13 +15,13 @@ from pgso.experiments.cells import (
     Cell,
     Judgement,
     Ledgers,
+    OneRevision,
     judged,
     positive,
 )
 from pgso.experiments.summaries import curve, group, mean_and_interval, table
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
-from pgso.records.numerics import check_one_revision
 from pgso.report.pairs import differences
 from pgso.report.statistics import t_interval
 
@@ -46,15 +46,13 @@ class Claim(NamedTuple):
 
 def page(ledgers: Ledgers) -> str:
     """``CLAIMS.md``: every claim with its measured effect and verdict."""
-    records = [record for name in STUDIES for record in ledgers.get(name, [])]
-    check_one_revision(records, "pgso run every study again before its claims are judged")
+    ledgers, says = OneRevision.of({name: ledgers.get(name, []) for name in STUDIES})
     cells = judged(ledgers)
     rows = [*_block_models(ledgers), *_support(ledgers), *_starts(ledgers), *_convergence(ledgers)]
-    revision = f"Revision {records[0].numerics} of the numerics. " if records else ""
     header = ["paper", "claim", "measured, mean [95 %]", "n", "verdict", "why"]
     return (
         "# The paper's empirical claims\n\nMade by `pgso report` from the records of the studies. "
-        f"{revision}\n\n## Tables 3 and 4, on the paper's metric and on test\n\n"
+        f"{says}\n\n## Tables 3 and 4, on the paper's metric and on test\n\n"
         f"{_tables(cells)}\n\n## S, spectra, starts and epochs\n\n"
         f"{_counts([row.verdict for row in rows])}. Each interval stands alone: with so many, one "
         "in twenty misses its mean by chance.\n\n"
