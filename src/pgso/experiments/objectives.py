@@ -35,7 +35,7 @@ class Question(NamedTuple):
     alone: dict[str, Any] = {}  # what the model without a graph changes  # noqa: RUF012
 
 
-# Of ESOL's settings some sixty were tried with PGSO or mPGSO and seed 0; validation chose these two.
+# Of ESOL's settings some sixty were tried with PGSO or mPGSO, seed 0; validation chose these two.
 QUESTIONS = {
     "ESOL, solubility": Question(
         {
