@@ -24,7 +24,8 @@ $(READY): pyproject.toml constraints.txt
 		$(PIP) install -c constraints.txt --extra-index-url $(CPU_BUILDS) torch; \
 	else echo "$(CPU_BUILDS) cannot be reached: installing your index's build of torch (PyPI's has CUDA on Linux)"; \
 		$(PIP) install -c constraints.txt torch; fi
-	$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
+	@echo "installing pgso with all its extras into .venv, in the versions of constraints.txt (a few minutes)"
+	@$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
 	@touch $@
 
 demo: $(READY)

@@ -19,7 +19,7 @@ def run() -> list[Row]:
 
 def _row(name: str) -> Row:
     task = load_task(name)
-    loader = DataLoader(_as_list(task), batch_size=SIZE, shuffle=True)
+    loader = DataLoader(as_data_list(task), batch_size=SIZE, shuffle=True)
 
     def ours() -> None:
         for indices in torch.randperm(task.num_graphs).split(SIZE):
@@ -32,7 +32,7 @@ def _row(name: str) -> Row:
     return faster(f"an epoch of batches of {SIZE}, {name}", *take_turns(ours, theirs), 5)
 
 
-def _as_list(task: Task) -> list[Data]:
+def as_data_list(task: Task) -> list[Data]:
     sizes = task.nodes_per_graph.tolist()
     owner = torch.repeat_interleave(task.nodes_per_graph)
     starts = task.nodes_per_graph.cumsum(0) - task.nodes_per_graph

@@ -1,5 +1,6 @@
 """Replicas in lockstep against the same runs one after another, evaluation in every epoch."""
 
+import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -12,6 +13,7 @@ from benchmarks.measure import (
     many,
     peak_memory_of_process,
     reset_peak,
+    share_of_kernels,
     take_turns,
 )
 from benchmarks.training import cora, pyg_epoch
@@ -54,8 +56,8 @@ def specs_of(dataset: str, mode: str) -> list[RunSpec]:
     return [RunSpec(dataset=dataset, operator=mode, seed=seed) for seed in range(SEEDS)]
 
 
-def _epochs(count: int, alone: list[Session], together: list[Group]) -> tuple[float, float]:
-    """Milliseconds of so many epochs of all runs, one after another and in lockstep."""
+def _epochs(count: int, alone: list[Session], together: list[Group]) -> tuple[float, float, float]:
+    """Milliseconds of so many epochs of all runs: one by one, in lockstep, and its arithmetic."""
 
     def in_turn() -> None:
         for session in alone:
@@ -67,8 +69,8 @@ def _epochs(count: int, alone: list[Session], together: list[Group]) -> tuple[fl
             for _ in range(count):
                 one.run_epoch()
 
-    turns, lockstep = take_turns(in_turn, in_lockstep, rounds=4)
-    return turns, lockstep
+    turns, lockstep = take_turns(in_turn, in_lockstep, rounds=4, clock=time.thread_time)
+    return turns, lockstep, lockstep * share_of_kernels(in_lockstep)
 
 
 def _cora() -> list[Row]:
@@ -76,20 +78,21 @@ def _cora() -> list[Row]:
     tasks = [task] * SEEDS  # a public split: seeds differ in weights and draws
     alone = [s for mode in MODES for s in sessions(specs_of("Cora", mode), tasks)]
     together = [group(specs_of("Cora", mode), tasks) for mode in MODES]
-    turns, lockstep = _epochs(10, alone, together)
-    fixed, theirs = take_turns(many(10, together[0].run_epoch), many(10, pyg_epoch(task)), rounds=4)
+    turns, lockstep, floor = _epochs(10, alone, together)
+    calls = many(10, together[0].run_epoch), many(10, pyg_epoch(task))
+    fixed, theirs = take_turns(*calls, rounds=4, clock=time.thread_time)
     name = "ten epochs on Cora of 10 seeds x {fixed, pgso, mpgso}, lockstep vs one after another"
     third = "the fixed third of it, per run, vs PyG's fixed GCNConv"
-    return [faster(name, lockstep, turns, 3), faster(third, fixed / SEEDS, theirs, 30)]
+    return [faster(name, lockstep, turns, 3, floor), faster(third, fixed / SEEDS, theirs, 30)]
 
 
 def _minesweeper() -> Row:
     tasks = [load_task("minesweeper", seed=seed) for seed in range(SEEDS)]
     alone = [s for mode in MODES for s in sessions(specs_of("minesweeper", mode), tasks)]
     together = [group(specs_of("minesweeper", mode), tasks) for mode in MODES]
-    turns, lockstep = _epochs(1, alone, together)
+    turns, lockstep, floor = _epochs(1, alone, together)
     name = "an epoch on minesweeper (3 layers, batch norm), 10 seeds x 3, lockstep vs one by one"
-    return faster(name, lockstep, turns, 1.5)
+    return faster(name, lockstep, turns, 1.5, floor)
 
 
 def _memory() -> list[Row]:

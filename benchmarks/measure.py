@@ -7,18 +7,28 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
 Row = dict[str, Any]
 
 
-def take_turns(*calls: Callable[[], object], rounds: int = 7) -> list[float]:
-    """Median milliseconds of each call, after one warm-up round, interleaved."""
+def take_turns(
+    *calls: Callable[[], object],
+    rounds: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
+    """Median milliseconds of each call, after one warm-up round, interleaved.
+
+    With ``time.thread_time`` as the clock: of this thread's CPU, whatever else the machine does.
+    """
     times: list[list[float]] = [[] for _ in calls]
     for turn in range(rounds + 1):
         for call, measured in zip(calls, times, strict=True):
-            start = time.perf_counter()
+            start = clock()
             call()
             if turn:
-                measured.append(1e3 * (time.perf_counter() - start))
+                measured.append(1e3 * (clock() - start))
     return [median(measured) for measured in times]
 
 
@@ -30,6 +40,39 @@ def many(times: int, call: Callable[[], object]) -> Callable[[], None]:
             call()
 
     return calls
+
+
+class Kernels(TorchDispatchMode):
+    """Adds up what torch's operations take in seconds of CPU, without what calls them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds, self.calls = 0.0, 0
+
+    def __torch_dispatch__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Time one operation."""
+        start = time.thread_time()
+        result = call(*args, **(kwargs or {}))
+        self.seconds += time.thread_time() - start
+        self.calls += 1
+        return result
+
+
+def share_of_kernels(call: Callable[[], object], rounds: int = 3) -> float:
+    """How much of a call's CPU time is arithmetic: what is left without Python and dispatch."""
+    with Kernels() as empty:
+        nothing = torch.zeros(())
+        for _ in range(1000):
+            nothing.detach()
+    shares = []
+    for _ in range(rounds):
+        start = time.thread_time()
+        call()
+        whole = time.thread_time() - start
+        with Kernels() as kernels:
+            call()
+        shares.append((kernels.seconds - kernels.calls * empty.seconds / 1001) / whole)
+    return median(shares)
 
 
 def peak_memory(call: Callable[[], object]) -> float:

@@ -41,7 +41,7 @@ def _eigenvalue_rows() -> list[dict[str, Any]]:
         def ours(graph: Graph = graph, S: Any = S) -> np.ndarray:
             return eigenvalues(graph, S, k=K)
 
-        # Interleaved, so that whatever else the machine does slows both alike; BLAS in one thread,
+        # Interleaved, so that other programs slow both alike; BLAS in one thread,
         # as vectors of this size gain nothing from two.
         with threadpool_limits(1):
             pairs = [(_milliseconds(ours), _milliseconds(theirs)) for _ in range(5)]

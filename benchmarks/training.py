@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
-from benchmarks.batching import _as_list as as_data_list
+from benchmarks.batching import as_data_list
 from benchmarks.graphs import power_law_edges
 from benchmarks.measure import Row, at_most, faster, many, take_turns
 from pgso.data import DATASETS, Task, load_task

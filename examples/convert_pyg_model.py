@@ -23,8 +23,8 @@ def train(model: nn.Module, task: object, groups: object, epochs: int) -> None:
 @torch.no_grad()
 def accuracy(model: nn.Module, task: object) -> float:
     """On the test nodes."""
-    found = model.eval()(task.x, task.graph.edge_index).argmax(dim=1)
-    return float((found == task.y)[task.test].float().mean())
+    predicted = model.eval()(task.x, task.graph.edge_index).argmax(dim=1)
+    return float((predicted == task.y)[task.test].float().mean())
 
 
 def main() -> None:

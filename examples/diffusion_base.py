@@ -21,6 +21,6 @@ for name, graph in bases.items():
         loss.backward()
         optimiser.step()
     model.eval()
-    found = model(task.x, graph)[task.test].argmax(dim=1)
-    accuracy = (found == task.y[task.test]).float().mean()
+    predicted = model(task.x, graph)[task.test].argmax(dim=1)
+    accuracy = (predicted == task.y[task.test]).float().mean()
     print(f"{name}: {graph.num_edges} edges, test accuracy {100 * accuracy:.1f}")

@@ -42,10 +42,10 @@ def main() -> None:
         for seed in range(seeds)
         for operator in ("fixed", "pgso", "mpgso")
     ]
-    found = compare(records)
-    for summary in found.test.summaries:
+    comparison = compare(records)
+    for summary in comparison.test.summaries:
         print(f"{summary.operator:6} {summary.mean:.1f}")
-    print(found.verdict)
+    print(comparison.verdict)
 
 
 if __name__ == "__main__":

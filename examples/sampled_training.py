@@ -36,8 +36,8 @@ def main() -> None:
             total += loss.item() / len(loader)
         print(f"epoch {epoch}: {len(loader)} batches, loss {total:.3f}")
 
-    found = predict_by_layer(model, task.x, task.graph).argmax(dim=1)
-    print(f"test accuracy {(found == task.y)[task.test].float().mean():.3f}")
+    predicted = predict_by_layer(model, task.x, task.graph).argmax(dim=1)
+    print(f"test accuracy {(predicted == task.y)[task.test].float().mean():.3f}")
     print("learned:", model.operators[0])
 
 

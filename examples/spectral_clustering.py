@@ -35,8 +35,8 @@ def main() -> None:
     print(f"{'operator':22} {'eigenvalues in':>20} {'agreement':>10}")
     for name, S in operators.items():
         low, high = map(float, interval(graph, S))
-        found = PGSOSpectralClustering(3, S=S, random_state=0).fit_predict(graph)
-        agreement = adjusted_rand_score(blocks, found)
+        clusters = PGSOSpectralClustering(3, S=S, random_state=0).fit_predict(graph)
+        agreement = adjusted_rand_score(blocks, clusters)
         print(f"{name:22} {f'[{low:.2f}, {high:.2f}]':>20} {agreement:10.2f}")
 
 

@@ -1,4 +1,4 @@
-"""Certified intervals: no eigenvalue outside, whatever the graph, S and the type of its numbers."""
+"""Certified intervals: no eigenvalue outside, for any graph, S and type of numbers."""
 
 import numpy as np
 import torch

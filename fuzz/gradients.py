@@ -152,7 +152,7 @@ def _truth(A, S, x, g, dtype):
 
 
 def _zero_is_one() -> bool:
-    """Whether x⁰ = 1 also where d + a <= 0 (decision 3): read off the slow truth itself."""
+    """Whether x⁰ = 1 also where d + a <= 0 (docs/conventions.md), by the slow truth itself."""
     empty = torch.zeros(1, 1, dtype=torch.float64)
     return bool(dense_pgso(empty, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)).item() == 1)
 

@@ -23,7 +23,7 @@ EXIT_CODES = (0, 1, 2)  # done; a run that failed or diverged; refused
 def run(count: int, seed: int = 0, seconds: float = SECONDS) -> Outcome:
     """Try ``count`` cases: the crafted ones in turn, then random changes to files that are fine.
 
-    A busy machine may need more ``seconds`` for a case; those of the promise are for an idle one.
+    A busy machine may need more ``seconds`` for a case than the promise says for an idle one.
     """
     outcome = Outcome(
         "hostile",

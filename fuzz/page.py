@@ -29,8 +29,6 @@ LIMITS = """
   each gives the record it gives alone, and together they take as long as one after the other.
 - Of a user's file above {read} MB, the first {read} MB, its times and its place on the disk are
   compared, not all of its content.
-- A gRPC server that is no Ray head, such as another port of Ray itself, is left to Ray's own
-  patience: half a minute.
 """
 
 

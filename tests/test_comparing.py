@@ -10,6 +10,7 @@ from torch_geometric.nn import GCN
 import pgso
 from pgso.errors import InputError
 from pgso.report.comparison import Comparison
+from pgso.training.lockstep import runs
 
 N = 60
 RING = torch.stack([torch.arange(N), (torch.arange(N) + 1) % N])
@@ -25,10 +26,27 @@ def test_data_in_memory_are_compared_on_splits_of_their_own():
     found = pgso.compare(DATA, seeds=2, epochs=4, tell=records.append)
     assert isinstance(found, Comparison)
     assert found.operators == ("fixed", "pgso", "mpgso", "found")
-    assert [(r.spec.operator, r.spec.seed) for r in records][:4] == [
-        ("fixed", 0), ("pgso", 0), ("mpgso", 0), ("found", 0),
-    ]  # fmt: skip
+    told = [(record.spec.operator, record.spec.seed) for record in records]
+    assert sorted(told) == sorted((name, seed) for name in found.operators for seed in range(2))
     assert found.verdict
+
+
+def test_seeds_are_trained_in_lockstep_with_the_records_that_they_have_alone(monkeypatch):
+    groups, real = [], runs._records
+
+    def spying(members):
+        groups.append([(spec.operator, spec.seed) for spec, _ in members])
+        return real(members)
+
+    monkeypatch.setattr(runs, "_records", spying)
+    together, alone = [], []
+    pgso.compare(DATA, seeds=2, epochs=4, tell=together.append)
+    assert groups == [[(name, 0), (name, 1)] for name in ("fixed", "pgso", "mpgso")]
+    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
+    pgso.compare(DATA, seeds=2, epochs=4, tell=alone.append)
+    assert len(groups) == 3
+    by_key = {record.spec.key: record.without_times() for record in alone}
+    assert {record.spec.key: record.without_times() for record in together} == by_key
 
 
 def test_the_command_and_python_give_the_same_scores():

@@ -96,12 +96,11 @@ def package(tmp_path):
 @pytest.fixture
 def installed(package, monkeypatch):
     """The package on the path of this process, and registries as they were afterwards."""
-    for registry in (CONVS, OBJECTIVES, FAMILIES):
-        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     kinds = dict(ADAPTERS)
     monkeypatch.syspath_prepend(str(package))
     load_plugins.cache_clear()
-    yield package
+    with CONVS.restored(), OBJECTIVES.restored(), FAMILIES.restored():
+        yield package
     load_plugins.cache_clear()
     ADAPTERS.clear()
     ADAPTERS.update(kinds)

@@ -66,7 +66,7 @@ def decisions(rng: np.random.Generator, protocol: str, gain: float) -> dict[str,
         shared = easy[val] + rng.normal(0, SHARED, n)
         noise = rng.normal(0, OWN, (EPOCHS, n))
         fixed = start + shared + noise > 0  # (epochs, n)
-        luck = rng.normal(0, LUCK)  # of the one network that is trained, whatever S becomes
+        luck = rng.normal(0, LUCK)  # of the one network that is trained, the same for every S
         noise = rng.normal(0, OWN, (OPERATORS, EPOCHS, n))
         other = goal + shared + suits[:, val][:, None] + luck + noise > 0  # (operators, epochs, n)
         part = rng.permutation(n) * 3 // n

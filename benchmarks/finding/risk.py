@@ -3,7 +3,8 @@
 Graphs are generated whose truth is known: labels follow nothing, the features alone, or GCN's own
 operator. A climb beyond the truth is counted, and whether the climber was right after all: with few
 labels another operator than the one that made the labels may predict better. Wrong is a climb to
-a rung whose score on the (large) test set is not higher.
+a rung whose score on the (large) test set is not higher. A run that was stopped is resumed;
+counts of another revision of the ladder are dropped.
 """
 
 import json
@@ -19,8 +20,11 @@ from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.scaling import standardised
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES
+from pgso.records.numerics import LADDER
+from pgso.records.store import write_atomically
 
 RESULTS = Path(__file__).parents[2] / "results" / "benchmarks"
+TURN = 20  # seeds of a scenario, before the next one has its turn
 TRUTH = {"nothing": "no graph", "features": "no graph", "gcn": "gcn, 2 hops"}
 SCENARIOS: list[tuple[str, dict[str, Any]]] = [
     ("nothing", {}),
@@ -73,7 +77,7 @@ def generate(
         values = standardised(signal) @ torch.randn(20, classes, generator=generator)
         y = (values + 1.5 * torch.randn(nodes, classes, generator=generator)).argmax(dim=1)
     numbers = OBJECTIVES[metric].answer == "value"
-    if numbers:  # with errors that are large now and then, as those of real numbers are
+    if numbers:  # with errors that are large now and then, as in real data
         noise = torch.randn(nodes, 1, generator=generator) * propensity[
             torch.randperm(nodes, generator=generator)
         ].unsqueeze(1)
@@ -95,29 +99,39 @@ def generate(
 
 
 def main(repeats: int) -> None:
-    """Run every scenario that has not been run as often, and write what happened."""
+    """Run every scenario as often as asked, a few seeds of each in turn; what is done is kept."""
     path = RESULTS.parent / "find" / "risk.json"
-    rows = json.loads(path.read_text()) if path.exists() else []
-    for truth, options in SCENARIOS:
-        right, scenario = TRUTH[truth], {"truth": truth, **options}
-        counts = {"repeats", "beyond", "wrong"}
-        before = [r for r in rows if {k: r[k] for k in r.keys() - counts} == scenario]
-        if before and before[0]["repeats"] >= repeats:
-            continue
-        rows = [row for row in rows if row not in before]
-        beyond = wrong = 0
-        for seed in range(repeats):
-            ladder = Ladder(generate(truth, seed, **options))
-            best = ladder.climb()
-            if best.rung.name not in (right, "no graph"):
-                beyond += 1
-                score, reference = best.test, ladder.fitted[right].test
-                merit = ladder.problem.objective.merit
-                wrong += merit(score) <= merit(reference)
-        rows.append({**scenario, "repeats": repeats, "beyond": beyond, "wrong": wrong})
-        print(rows[-1], flush=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows, indent=1) + "\n")
+    content = json.loads(path.read_text()) if path.exists() else {}
+    is_kept = isinstance(content, dict) and content.get("ladder") == LADDER
+    before = content["rows"] if is_kept else []
+    rows = [_row_of(before, truth, options) for truth, options in SCENARIOS]
+    while any(row["repeats"] < repeats for row in rows):
+        for row, (truth, options) in zip(rows, SCENARIOS, strict=True):
+            for seed in range(row["repeats"], min(row["repeats"] + TURN, repeats)):
+                beyond, wrong = climb(truth, seed, options)
+                row["repeats"] += 1
+                row["beyond"] += beyond
+                row["wrong"] += wrong
+            print(row, flush=True)
+            write_atomically(path, json.dumps({"ladder": LADDER, "rows": rows}, indent=1) + "\n")
+
+
+def climb(truth: str, seed: int, options: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a rung beyond the truth was kept, and whether that was wrong."""
+    right, ladder = TRUTH[truth], Ladder(generate(truth, seed, **options))
+    best = ladder.climb()
+    if best.rung.name in (right, "no graph"):
+        return False, False
+    merit = ladder.problem.objective.merit
+    return True, merit(best.test) <= merit(ladder.fitted[right].test)
+
+
+def _row_of(rows: list[dict[str, Any]], truth: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a scenario so far."""
+    scenario = {"truth": truth, **options}
+    counts = {"repeats", "beyond", "wrong"}
+    known = [row for row in rows if {k: row[k] for k in row.keys() - counts} == scenario]
+    return known[0] if known else {**scenario, "repeats": 0, "beyond": 0, "wrong": 0}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from rich.table import Table
 
 import pgso
 from pgso.data.sources.customers import SIGNALS
+from pgso.records.numerics import LADDER
 from pgso.training.baselines import FEATURES, baselines
 
 RESULTS = Path(__file__).parents[2] / "results" / "find" / "signals.json"
@@ -68,7 +69,7 @@ def main(words: list[str]) -> None:
         table.add_row(row["signal"], f"{row['right']} of {row['seeds']}", shown)
     Console().print(table)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    content = {"numerics": pgso.NUMERICS, "rows": rows}
+    content = {"numerics": pgso.NUMERICS, "ladder": LADDER, "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -34,13 +34,13 @@ def main(names: list[str]) -> None:
     """Run the parts named by their beginnings; the others keep what they last measured."""
     folder = ROOT / ("results" if "--publish" in names else "runs")
     path = folder / "scale.json"
-    found: dict[str, Row] = json.loads(path.read_text()) if path.exists() else {}
+    measured: dict[str, Row] = json.loads(path.read_text()) if path.exists() else {}
     for name in _chosen([name for name in names if name != "--publish"]):
-        found[name] = {**_measure(name), "load": os.getloadavg()[0], "torch": torch.__version__}
-        print(name, found[name])
+        measured[name] = {**_measure(name), "load": os.getloadavg()[0], "torch": torch.__version__}
+        print(name, measured[name])
         folder.mkdir(exist_ok=True)
-        found["slope"] = draw(found, folder / "scale.png")
-        path.write_text(json.dumps(found, indent=1) + "\n")
+        measured["slope"] = draw(measured, folder / "scale.png")
+        path.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 def _chosen(beginnings: list[str]) -> list[str]:

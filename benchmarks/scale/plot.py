@@ -5,38 +5,30 @@ from typing import Any
 
 import numpy as np
 
+from pgso.experiments.summaries import figure_of, legend_beside, panels, save
+from pgso.report.colours import OPERATORS
 
-def draw(found: dict[str, Any], path: Path) -> float | None:
+
+def draw(measured: dict[str, Any], path: Path) -> float | None:
     """Write the figure; the slope of the time of γx, forward and backward, against edges."""
     rows = sorted(
-        (row for name, row in found.items() if name.startswith("product")),
+        (row for name, row in measured.items() if name.startswith("product")),
         key=lambda row: row["edges"],
     )
     if len(rows) < 2:
         return None
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    edges, seconds, epoch, memory = (
-        np.array([row[name] for row in rows])
-        for name in (
-            "edges",
-            "step_cpu_seconds",
-            "sampled_epoch_cpu_seconds",
-            "step_peak_gib",
-        )
-    )
+    names = ("edges", "step_cpu_seconds", "sampled_epoch_cpu_seconds", "step_peak_gib")
+    edges, seconds, epoch, memory = (np.array([row[name] for row in rows]) for name in names)
     slope, offset = np.polyfit(np.log(edges), np.log(seconds), 1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
-    left.loglog(edges, seconds, "o", label="γx, forward and backward, F = 16")
-    left.loglog(edges, np.exp(offset) * edges**slope, "--", label=f"slope {slope:.2f}")
-    left.loglog(edges, epoch, "s", label="sampled epoch, 1 % of the nodes")
+    left, right = panels(2, width=2.7, height=2.4)
+    product, sampled = OPERATORS["pgso"], OPERATORS["mpgso"]
+    left.loglog(edges, seconds, "o", color=product, label="γx, forward\nand backward, F = 16")
+    fitted = np.exp(offset) * edges**slope
+    left.loglog(edges, fitted, "--", color=product, label=f"fitted slope {slope:.2f}")
+    left.loglog(edges, epoch, "s", color=sampled, label="sampled epoch,\n1 % of the nodes")
     left.set(xlabel="directed edges", ylabel="CPU seconds, one thread")
-    left.legend(loc="lower right", fontsize="small")
-    right.loglog(edges, memory, "o")
+    right.loglog(edges, memory, "o", color=product)
     right.set(xlabel="directed edges", ylabel="peak memory of the step, GiB", ylim=(0.1, 20))
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    legend_beside(left)
+    save(figure_of([left]), path.parent, path.stem)
     return float(slope)

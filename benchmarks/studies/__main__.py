@@ -1,7 +1,7 @@
 """``python -m benchmarks.studies``: time one short run of every kind that the studies consist of.
 
 A kind is a dataset with a conv and an operator. What was timed with today's numerics is not timed
-again. The time is that of one core. The short runs go to ``results/timing/records.jsonl``, from
+again. The times are of one core. The short runs go to ``results/timing/records.jsonl``, from
 which ``pgso run all --plan`` and ``docs/studies.md`` estimate hours. Stopping loses nothing but the
 run under way.
 """
@@ -26,7 +26,7 @@ def main() -> None:
             if spec.dataset not in loaded:
                 run_one(spec.but(epochs=1))  # reads the files, compiles what there is to compile
                 loaded.add(spec.dataset)
-            start = time.process_time()  # of one core, whatever else runs beside it
+            start = time.process_time()  # CPU time of one core: other programs do not count
             record = run_one(spec)
             seconds = time.process_time() - start
         if record.status == "failed":

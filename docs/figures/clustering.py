@@ -51,15 +51,15 @@ def measure() -> dict:
         "regularised": regularised_adjacency,
         "gcn": lambda a: (0, 1, 0, 0, -0.5, -0.5, a),
     }
-    found = {name: [[] for _ in VALUES_OF_A] for name in families}
+    scores = {name: [[] for _ in VALUES_OF_A] for name in families}
     theirs, degrees = [], []
     for seed in range(SEEDS):
         A, blocks = sparse_block_model(seed)
         degrees.append(float(A.sum() / NUM_NODES))
         for name, family in families.items():
-            for place, a in enumerate(VALUES_OF_A):
+            for column, a in enumerate(VALUES_OF_A):
                 model = PGSOSpectralClustering(NUM_BLOCKS, S=family(a), random_state=0)
-                found[name][place].append(accuracy(blocks, model.fit_predict(A)))
+                scores[name][column].append(accuracy(blocks, model.fit_predict(A)))
         with warnings.catch_warnings():  # it says that the graph is not connected
             warnings.simplefilter("ignore")
             model = SpectralClustering(NUM_BLOCKS, affinity="precomputed", random_state=0)
@@ -69,7 +69,7 @@ def measure() -> dict:
         "num_blocks": NUM_BLOCKS,
         "mean_degree": float(np.mean(degrees)),
         "a": VALUES_OF_A,
-        "accuracy": found,
+        "accuracy": scores,
         "scikit_learn": theirs,
     }
 
@@ -118,7 +118,7 @@ def main() -> None:
     if "--draw" not in sys.argv:
         numbers.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
     draw(json.loads(numbers.read_text(encoding="utf-8"))).savefig(
-        ASSETS / "clustering.png", dpi=150
+        ASSETS / "clustering.png", dpi=200
     )
 
 

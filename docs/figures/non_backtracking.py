@@ -34,7 +34,7 @@ def sparse_block_model(contrast: float, seed: int) -> tuple[Graph, np.ndarray]:
 
 def measure() -> dict:
     """How far the signs of each second eigenvector agree with the blocks: 0 chance, 1 all."""
-    found = {"contrast": CONTRASTS, "non-backtracking": [], "adjacency": []}
+    overlaps = {"contrast": CONTRASTS, "non-backtracking": [], "adjacency": []}
     for contrast in CONTRASTS:
         rows = []
         for seed in range(SEEDS):
@@ -47,24 +47,24 @@ def measure() -> dict:
                 [abs(float(np.mean(np.sign(v) * blocks))) for v in (second, of_adjacency[:, 0])]
             )
         for name, column in zip(("non-backtracking", "adjacency"), np.transpose(rows), strict=True):
-            found[name].append(column.tolist())
-    return found
+            overlaps[name].append(column.tolist())
+    return overlaps
 
 
-def draw(found: dict) -> None:
+def draw(overlaps: dict) -> None:
     """Mean and range over seeds."""
     figure = Figure(figsize=(5, 3.2), layout="constrained")
     axes = figure.subplots()
     for name, colour in (("non-backtracking", "#0072B2"), ("adjacency", "#D55E00")):
-        overlap = np.array(found[name])
-        axes.plot(found["contrast"], overlap.mean(1), color=colour, label=name, marker="o")
+        overlap = np.array(overlaps[name])
+        axes.plot(overlaps["contrast"], overlap.mean(1), color=colour, label=name, marker="o")
         axes.fill_between(
-            found["contrast"], overlap.min(1), overlap.max(1), color=colour, alpha=0.2
+            overlaps["contrast"], overlap.min(1), overlap.max(1), color=colour, alpha=0.2
         )
     axes.axvline(12**0.5, color="grey", linestyle=":", label="detectable beyond")
     axes.set(xlabel="neighbours inside minus outside", ylabel="overlap with the blocks")
     axes.legend(frameon=False)
-    figure.savefig(ASSETS / "non_backtracking.png", dpi=110, metadata={"Software": None})
+    figure.savefig(ASSETS / "non_backtracking.png", dpi=200, metadata={"Software": None})
 
 
 if __name__ == "__main__":

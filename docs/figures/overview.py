@@ -57,9 +57,8 @@ def draw_operator(axis: Axes, S: tuple[float, ...], title: str) -> None:
 def draw_scalars(axis: Axes, run: RunRecord) -> None:
     """The seven scalars, epoch by epoch."""
     path = np.array([S[0] for S in run.curves["parameters"]])
-    for place, name in enumerate(NAMES):
-        width = 4.0 if name in ("m1", "e2") else 1.5  # m3 and e3 stay close to them, and on top
-        axis.plot(run.curves["epoch"], path[:, place], label=name, linewidth=width, **LINES[name])
+    for column, name in enumerate(NAMES):
+        axis.plot(run.curves["epoch"], path[:, column], label=name, **LINES[name])
     axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     axis.set(xlabel="epoch")
     axis.set_title("seven scalars S, trained with the network", fontsize=10)
@@ -87,7 +86,7 @@ def main() -> None:
     if "--draw" not in sys.argv:
         write_ledger(RECORDS, train(), ("parameters",))
     figure = draw(list(read_ledger(RECORDS).values()))
-    figure.savefig(PICTURE, dpi=160, metadata={"Software": None})
+    figure.savefig(PICTURE, dpi=200, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 CLAIMS = RESULTS / "CLAIMS.md"
-GENERATED = ("command_line.md", "run_choices.md")  # by reference.py
+CHANGES = "changes.md"  # CHANGELOG.md, on the site
+GENERATED = ("command_line.md", "run_choices.md", CHANGES)  # the first two by reference.py
 API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
 
 
@@ -20,22 +21,23 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.nav = _existing(config.nav, docs)
     studies = {page.parent.name: f"results/{page.parent.name}/page.md" for page in _pages()}
     if studies:
-        titles = {name.replace("_", " ").capitalize(): place for name, place in studies.items()}
+        titles = {name.replace("_", " ").capitalize(): path for name, path in studies.items()}
         if CLAIMS.is_file():
             titles = {"The paper's claims": "results/CLAIMS.md", **titles}
-        config.nav.append({"Results": [{title: place} for title, place in titles.items()]})
+        config.nav.append({"Results": [{title: path} for title, path in titles.items()]})
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Take what the studies and the scale benchmark have written from where it is."""
+    """Add the changelog, and what the studies and the scale benchmark have written."""
+    files.append(File.generated(config, CHANGES, abs_src_path=str(ROOT / "CHANGELOG.md")))
     others = (RESULTS / "scale.json", RESULTS / "scale.png", CLAIMS)
     taken = [path for path in others if path.is_file()]
     for page in _pages():
         taken += [page, *sorted((page.parent / "figures").glob("*.png"))]
     for path in taken:
-        place = path.relative_to(ROOT).as_posix()
-        files.append(File.generated(config, place, abs_src_path=str(path)))
+        address = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, address, abs_src_path=str(path)))
     return files
 
 
@@ -45,8 +47,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         markdown = re.sub(rf"\]\(\.\./src/pgso/{folder}/[^)]*\)", f"](api/{page}.md)", markdown)
     markdown = markdown.replace("](../results/", "](results/")
     for page in _pages():
-        place = page.relative_to(ROOT).as_posix()
-        markdown = markdown.replace(f"`{place}`", f"[{page.parent.name}]({place})")
+        address = page.relative_to(ROOT).as_posix()
+        markdown = markdown.replace(f"`{address}`", f"[{page.parent.name}]({address})")
     if CLAIMS.is_file():
         markdown = markdown.replace("`results/CLAIMS.md`", "[claims](results/CLAIMS.md)")
     return markdown
@@ -57,11 +59,11 @@ def _pages() -> list[Path]:
 
 
 def _existing(nav: list[Any], docs: Path) -> list[Any]:
-    kept = []
+    entries = []
     for entry in nav:
-        ((title, place),) = entry.items()
-        if isinstance(place, list):
-            kept.append({title: _existing(place, docs)})
-        elif (docs / place).is_file() or place in GENERATED:
-            kept.append(entry)
-    return kept
+        ((title, path),) = entry.items()
+        if isinstance(path, list):
+            entries.append({title: _existing(path, docs)})
+        elif (docs / path).is_file() or path in GENERATED:
+            entries.append(entry)
+    return entries

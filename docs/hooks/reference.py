@@ -39,8 +39,8 @@ MEANINGS = {
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    for place, make in PAGES.items():
-        files.append(File.generated(config, place, content=make()))
+    for path, make in PAGES.items():
+        files.append(File.generated(config, path, content=make()))
     return files
 
 
@@ -53,11 +53,13 @@ def command_line() -> str:
         "`pgso COMMAND --help` shows the same.\n"
     ]
     for name, command in sorted(loaded_commands().items()):
-        shown = [each for each in command.params if not getattr(each, "hidden", False)]
+        shown = [
+            parameter for parameter in command.params if not getattr(parameter, "hidden", False)
+        ]
         words = [
-            each.name.upper() if each.required else f"[{each.name.upper()}]"
-            for each in shown
-            if each.param_type_name == "argument"
+            parameter.name.upper() if parameter.required else f"[{parameter.name.upper()}]"
+            for parameter in shown
+            if parameter.param_type_name == "argument"
         ]
         parts.append(f"## pgso {name}\n\n{(command.help or '').strip()}\n")
         parts.append(f"    pgso {' '.join([name, *words, '[OPTIONS]'])}\n")

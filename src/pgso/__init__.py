@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
     from pgso.graph import Relations as Relations
-    from pgso.gso.algebra import polynomial as polynomial
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.module import PGSO as PGSO
     from pgso.gso.operator import ShiftOperator as ShiftOperator
     from pgso.gso.parameters import PGSOParameters as PGSOParameters
+    from pgso.gso.polynomials import polynomial as polynomial
     from pgso.gso.presets import PRESETS as PRESETS
     from pgso.gso.shift import apply_pgso as apply_pgso
     from pgso.gso.shift import shift as shift
@@ -80,7 +80,7 @@ _HOMES = {
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",
     "param_groups": "pgso.models.optimisation",
-    "polynomial": "pgso.gso.algebra",
+    "polynomial": "pgso.gso.polynomials",
     "shift": "pgso.gso.shift",
     "spectrum": "pgso.spectrum",
 }

@@ -27,12 +27,14 @@ from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
-from pgso.training.fit import check_task, fit_task
+from pgso.training.fit import check_task
+from pgso.training.lockstep.grouping import memory_limit
+from pgso.training.lockstep.runs import trained
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.own_model import OwnModel
 from pgso.training.scoring import Scoring
-from pgso.training.threads import one_thread
+from pgso.training.threads import one_thread, wants_threads
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 FOUND = (*OPERATORS, "found")
@@ -62,10 +64,10 @@ def compare(
             ``batch``). For links it returns embeddings, whose dot products are the scores.
             Without one, :class:`pgso.GNN` is trained.
         seeds: Runs per operator.
-        root: Where datasets are; else ``$PGSO_DATA``.
+        root: Where datasets are; by default ``$PGSO_DATA``.
         tell: Is called with the record of every run.
         choices: Of the :class:`RunSpec`, such as ``epochs=100``, ``task="link"`` or
-            ``conv="gin"``; with a model of yours those of the training.
+            ``conv="gin"``; with a model of yours only choices of the training.
 
     Returns:
         The comparison: ``.verdict`` in a sentence, ``.test`` and ``.val`` with scores and paired
@@ -87,16 +89,37 @@ def compare(
             raise InputError(f"{name} is a choice of our networks, and the model is yours")
         convert(model)  # refuses a model without layers to convert, warns of others
     records = []
+    for record in _records(data, model, seeds, root, choices):
+        if nothing_found(record):
+            continue
+        records.append(record)
+        if tell is not None:
+            tell(record)
+    return compare_records(records)
+
+
+def _records(
+    data: Any, model: nn.Module | None, seeds: int, root: Any, choices: dict[str, Any]
+) -> Iterator[RunRecord]:
+    """The runs of all seeds. Runs of our networks are trained in lockstep where they can be."""
+    memory, waiting = memory_limit(), []
     for seed in range(seeds):
         task, named = _task(data, seed, root, choices)
         spec = RunSpec(**{**choices, "dataset": named, "seed": seed})
-        for record in _runs(task, data, model, spec):
-            if nothing_found(record):
-                continue
-            records.append(record)
-            if tell is not None:
-                tell(record)
-    return compare_records(records)
+        if task.test.numel() == 0:
+            raise InputError(f"{task.name} has no test set to compare on; give one")
+        if model is not None:
+            yield from _runs_of_model(task, data, model, spec)
+            continue
+        if spec.judges:
+            spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
+        same = ("mpgso",) if spec.num_layers == 1 else ()  # as pgso
+        operators = [name for name in FOUND if name not in same]
+        waiting += [(spec.but(operator=operator), task) for operator in operators]
+        if memory == 0 or wants_threads(task):  # large data are not kept for all seeds
+            yield from trained(waiting, memory)
+            waiting = []
+    yield from trained(waiting, memory)
 
 
 def _task(data: Any, seed: int, root: Any, choices: dict[str, Any]) -> tuple[Task, str]:
@@ -117,16 +140,7 @@ def _task(data: Any, seed: int, root: Any, choices: dict[str, Any]) -> tuple[Tas
     return task.scored_by(objective), task.name
 
 
-def _runs(task: Task, data: Any, model: nn.Module | None, spec: RunSpec) -> Iterator[RunRecord]:
-    if task.test.numel() == 0:
-        raise InputError(f"{task.name} has no test set to compare on; give one")
-    if model is None:
-        if spec.judges:
-            spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-        same = ("mpgso",) if spec.num_layers == 1 else ()  # as pgso
-        for operator in [name for name in FOUND if name not in same]:
-            yield fit_task(spec.but(operator=operator), task)[1]
-        return
+def _runs_of_model(task: Task, data: Any, model: nn.Module, spec: RunSpec) -> Iterator[RunRecord]:
     check_task(spec, task)
     dense = task if task.x.layout == torch.strided else replace(task, x=task.x.to_dense())
     named = spec.but(conv=type(model).__name__)

@@ -21,13 +21,13 @@ class UnknownNameError(InputError, KeyError):
         wanted = str(name).lower()
         near = get_close_matches(wanted, names, n=3, cutoff=0.5)
         # Of equally close names, letters that are only out of order are the likelier slip.
-        near.sort(key=lambda known: sorted(known) != sorted(wanted))
+        near.sort(key=lambda near_name: sorted(near_name) != sorted(wanted))
         hint = f" Did you mean {near[0]!r}?" if near else ""
         self._given = kind, name, tuple(names)
         self.message = f"no {kind} is called {name!r}.{hint} Known: {', '.join(names)}"
         super().__init__(self.message)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # else a worker process could not send it back
+    def __reduce__(self) -> tuple[Any, ...]:  # without it a worker process could not send it back
         return type(self), self._given
 
     def __str__(self) -> str:  # KeyError would show the message in quotes

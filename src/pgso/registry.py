@@ -3,6 +3,7 @@
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from pgso.errors import UnknownNameError
@@ -75,6 +76,23 @@ class Registry(Mapping[str, T], Generic[T]):
             return entry
 
         return add
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Forget afterwards what is registered meanwhile: for tests of extensions.
+
+        Example:
+            >>> colours: Registry[str] = Registry("colour")
+            >>> with colours.restored():
+            ...     _ = colours.register("blue")("#00f")
+            >>> list(colours)
+            []
+        """
+        entries = dict(self._entries)
+        try:
+            yield
+        finally:
+            self._entries = entries
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str) or name not in self._entries:

@@ -56,9 +56,9 @@ def test_torch_is_imported_on_first_use():
 
 
 def test_a_worker_that_trains_waits_for_neither_scikit_learn_nor_matplotlib():
-    found = imported_by("import pgso.training.fit")
-    assert "torch" in found
-    assert found & {"sklearn", "matplotlib"} == set()
+    actual = imported_by("import pgso.training.fit")
+    assert "torch" in actual
+    assert actual & {"sklearn", "matplotlib"} == set()
 
 
 EARLY = """

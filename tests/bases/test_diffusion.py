@@ -28,9 +28,9 @@ def exact(graph, kind, **options):
     )
     weight = graph.edge_weight
     weight = torch.ones(graph.num_edges) if weight is None else weight.float()
-    found = gdc(Data(edge_index=graph.edge_index, edge_attr=weight, num_nodes=graph.num_nodes))
+    actual = gdc(Data(edge_index=graph.edge_index, edge_attr=weight, num_nodes=graph.num_nodes))
     matrix = torch.zeros(graph.num_nodes, graph.num_nodes)
-    matrix[found.edge_index[1], found.edge_index[0]] = found.edge_attr.float()
+    matrix[actual.edge_index[1], actual.edge_index[0]] = actual.edge_attr.float()
     return matrix
 
 
@@ -42,9 +42,9 @@ def test_every_entry_is_within_eps_of_the_exact_one(kind, most, eps, monkeypatch
     monkeypatch.setattr(import_module("pgso.bases.diffusion"), "MOST_PRODUCTS", most)
     graph = Graph.from_networkx(nx.barabasi_albert_graph(120, 2, seed=3))
     wanted = exact(graph, kind, **OPTIONS[kind])
-    found = diffusion(graph, kind, eps=eps)
-    assert found.is_undirected
-    dense = found.to_torch_sparse().to_dense()
+    diffused = diffusion(graph, kind, eps=eps)
+    assert diffused.is_undirected
+    dense = diffused.to_torch_sparse().to_dense()
     assert (dense - wanted).abs().max() <= eps
     assert dense[dense > 0].min() >= eps / 2
 
@@ -58,8 +58,8 @@ def test_weights_isolated_nodes_and_other_strengths(kind, edges, strength):
     assume(edges.num_nodes > 1 and edges.edge_index.numel())  # PyG needs an edge
     graph = edges.graph.to(torch.float32)
     option = {"alpha": strength} if kind == "ppr" else {"t": 10 * strength}
-    found = diffusion(graph, kind, eps=1e-3, **option).to_torch_sparse().to_dense()
-    assert (found - exact(graph, kind, **option)).abs().max() <= 1e-3
+    diffused = diffusion(graph, kind, eps=1e-3, **option).to_torch_sparse().to_dense()
+    assert (diffused - exact(graph, kind, **option)).abs().max() <= 1e-3
 
 
 def test_the_largest_entries_of_a_row_are_kept():
@@ -105,8 +105,8 @@ def test_bad_input_is_refused_in_words():
 
 def test_heat_of_a_long_time_is_spread_evenly_or_refused_in_words():
     graph = Graph.from_networkx(nx.cycle_graph(5))
-    found = diffusion(graph, "heat", t=300.0).to_torch_sparse().to_dense()
-    torch.testing.assert_close(found, torch.full((5, 5), 0.2), atol=1e-3, rtol=0)
+    diffused = diffusion(graph, "heat", t=300.0).to_torch_sparse().to_dense()
+    torch.testing.assert_close(diffused, torch.full((5, 5), 0.2), atol=1e-3, rtol=0)
     with pytest.raises(InputError, match="t up to 80"):
         diffusion(graph, "heat", t=300.0, eps=1e-7)
 

@@ -28,26 +28,26 @@ def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_
     no_report(monkeypatch)
     again = pgso("compare", *TOY, "--json")
     assert "10 of 10 runs are there already" in again.stderr
-    found = json.loads(again.stdout)  # nothing but JSON
-    names = [entry["operator"] for entry in found["test"]["summaries"]]
+    output = json.loads(again.stdout)  # nothing but JSON
+    names = [entry["operator"] for entry in output["test"]["summaries"]]
     assert names == ["fixed", "pgso", "mpgso", "found"]
-    assert found["verdict"] in shown.stdout.replace("\n", " ")
-    assert {f"{key}.json" for key in found["records"]} == {
+    assert output["verdict"] in shown.stdout.replace("\n", " ")
+    assert {f"{key}.json" for key in output["records"]} == {
         path.name for path in (tmp_path / "runs" / "records").iterdir()
     }
 
 
 def test_a_stronger_fixed_network_is_trained_beside_unless_it_is_not_wanted(pgso, monkeypatch):
     no_report(monkeypatch)
-    found = json.loads(pgso("compare", *TOY, "--json").stdout)
-    assert found["reference"]["changes"] == {
+    output = json.loads(pgso("compare", *TOY, "--json").stdout)
+    assert output["reference"]["changes"] == {
         "operator": "fixed",
         "num_layers": 4,
         "norm": "batch",
         "residual": True,
     }
-    assert found["reference"]["test"]["n"] == 2
-    compared = {entry["operator"] for entry in found["reference"]["differences"]}
+    assert output["reference"]["test"]["n"] == 2
+    compared = {entry["operator"] for entry in output["reference"]["differences"]}
     assert compared == {"pgso", "mpgso", "found"}
     without = json.loads(pgso("compare", *TOY, "--json", "--no-reference").stdout)
     assert without["reference"] is None
@@ -59,12 +59,12 @@ def test_the_robust_recipe_decides_once_for_all_seeds(pgso, monkeypatch):
     no_report(monkeypatch)
     size = ("--option", "rows=20", "--option", "cols=20", "--no-reference")
     toy = ("minesweeper", "--epochs", 3, "--seeds", 2, "--workers", 1, "--recipe", "robust")
-    found = json.loads(pgso("compare", *toy, *size, "--json").stdout)
-    decision = found["decision"]
+    output = json.loads(pgso("compare", *toy, *size, "--json").stdout)
+    decision = output["decision"]
     assert decision["kept"] in ("fixed", "pgso", "mpgso", "found")
     assert set(decision["confidence"]) == {"pgso", "mpgso", "found"}
     assert (decision["seeds"], decision["labels"]) == (2, 134)  # two thirds of twice 100
-    assert any("all 2 seeds together" in note for note in found["notes"])
+    assert any("all 2 seeds together" in note for note in output["notes"])
 
 
 def test_links_are_compared_without_what_find_found(pgso, monkeypatch):
@@ -126,18 +126,18 @@ def test_errors_are_compared_in_their_unit_and_smaller_is_better(pgso, monkeypat
     assert shown.exit_code == 0, shown.output
     assert "Test RMSE (lower is better)" in shown.stdout
     assert "points" not in shown.stdout
-    found = json.loads(pgso("compare", "diabetes", *options, "--json").stdout)
-    candidate = next(e for e in found["test"]["differences"])
-    assert candidate["metric"] == found["metric"] == "rmse"
+    output = json.loads(pgso("compare", "diabetes", *options, "--json").stdout)
+    candidate = next(e for e in output["test"]["differences"])
+    assert candidate["metric"] == output["metric"] == "rmse"
 
 
 def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
     no_report(monkeypatch)
     shown = pgso("compare", *TOY, "--task", "link", "--json")
     assert shown.exit_code == 0, shown.output
-    found = json.loads(shown.stdout)
-    assert found["metric"] == "link_auc"
-    assert found["report"].endswith("karate-gcn-link-epochs-5/none")
+    output = json.loads(shown.stdout)
+    assert output["metric"] == "link_auc"
+    assert output["report"].endswith("karate-gcn-link-epochs-5/none")
 
 
 def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):

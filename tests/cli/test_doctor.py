@@ -8,15 +8,15 @@ import pgso as package
 
 
 def test_it_reports_versions_threads_backends_and_data(pgso, tmp_path):
-    found = json.loads(pgso("doctor", "--data", tmp_path, "--json").stdout)
-    assert found["versions"]["pgso"] == package.__version__
-    assert found["versions"]["torch"] == torch.__version__
-    assert found["threads"]["torch"] == torch.get_num_threads()
-    assert found["backends"]["cuda"] == torch.cuda.is_available()
-    assert found["data"]["root"] == str(tmp_path)
-    assert found["data"]["here"] == []
-    assert "Cora" in found["data"]["absent"]
-    assert "karate" in found["data"]["need no files"]
+    output = json.loads(pgso("doctor", "--data", tmp_path, "--json").stdout)
+    assert output["versions"]["pgso"] == package.__version__
+    assert output["versions"]["torch"] == torch.__version__
+    assert output["threads"]["torch"] == torch.get_num_threads()
+    assert output["backends"]["cuda"] == torch.cuda.is_available()
+    assert output["data"]["root"] == str(tmp_path)
+    assert output["data"]["here"] == []
+    assert "Cora" in output["data"]["absent"]
+    assert "karate" in output["data"]["need no files"]
 
 
 def test_a_dataset_counts_as_here_when_all_its_files_are(pgso, tmp_path):
@@ -26,8 +26,8 @@ def test_a_dataset_counts_as_here_when_all_its_files_are(pgso, tmp_path):
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    found = json.loads(pgso("doctor", "--data", tmp_path, "--json").stdout)["data"]
-    assert found["here"] == ["Cora"]
+    output = json.loads(pgso("doctor", "--data", tmp_path, "--json").stdout)["data"]
+    assert output["here"] == ["Cora"]
 
 
 def test_people_get_a_table_that_names_each_extra(pgso):

@@ -21,9 +21,9 @@ def test_what_matters_is_printed_kept_in_the_record_and_shown_on_the_page(
     text = page.read_text()
     assert "What matters: PGSO, seed 0" in text
     assert text.count('class="track"') == 11  # columns without the id
-    found = json.loads(pgso(*EXPLAIN, "--item", "5", "--json").stdout)
-    assert found["report"] == f"runs/records/{page.name}"
-    assert len(found["features"]) == 11
+    output = json.loads(pgso(*EXPLAIN, "--item", "5", "--json").stdout)
+    assert output["report"] == f"runs/records/{page.name}"
+    assert len(output["features"]) == 11
     record = json.loads(page.with_suffix(".json").read_text())
     assert record["explanation"]["items"] == "5"
 

@@ -2,6 +2,7 @@
 
 import json
 
+from pgso.data import Task
 from pgso.records.finding import read_finding
 
 
@@ -64,3 +65,15 @@ def test_options_have_folders_of_their_own(pgso, tmp_path):
         assert shown.exit_code == 0, shown.output
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert names == [f"find-customers-0-signal-{s}-size-300" for s in ("graph", "neither")]
+
+
+def test_data_are_loaded_once(pgso, monkeypatch):
+    loaded, of = [], Task.of
+
+    def counted(name, arrays):
+        loaded.append(name)
+        return of(name, arrays)
+
+    monkeypatch.setattr(Task, "of", counted)
+    assert pgso("find", "karate").exit_code == 0
+    assert loaded == ["karate"]

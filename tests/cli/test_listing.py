@@ -10,8 +10,8 @@ from pgso.objectives import OBJECTIVES
 
 
 def test_everything_that_is_registered_is_listed(pgso):
-    found = json.loads(pgso("list", "--json").stdout)
-    named = {what: {row[what[:-1]].lower() for row in rows} for what, rows in found.items()}
+    output = json.loads(pgso("list", "--json").stdout)
+    named = {what: {row[what[:-1]].lower() for row in rows} for what, rows in output.items()}
     assert named == {
         "presets": set(PRESETS),
         "convs": set(CONVS),

@@ -19,7 +19,7 @@ def test_columns_without_names_are_not_taken_from_another_dataset_in_silence(pgs
     write_grid()
     other = pgso("predict", "m.safetensors", "./grid.npz")
     assert other.exit_code == 0, other.output
-    assert "columns without names are taken to be those of minesweeper" in other.stderr
+    assert "columns have no names, so they are read as the columns of minesweeper" in other.stderr
 
 
 def write_grid():
@@ -84,9 +84,9 @@ def test_probabilities_are_calibrated_ranked_and_printed_as_json(pgso):
     options = ("predict", "m.safetensors", "customers", "--option", "size=400")
     shown = pgso(*options, "--rank-by", "leaves", "--json")
     assert shown.exit_code == 0, shown.output
-    found = json.loads(shown.stdout)
-    assert found["calibration"]["temperature"] == pytest.approx(calibration["temperature"])
-    rows = found["predictions"]
+    output = json.loads(shown.stdout)
+    assert output["calibration"]["temperature"] == pytest.approx(calibration["temperature"])
+    rows = output["predictions"]
     chances = [row["p(leaves)"] for row in rows]
     assert chances == sorted(chances, reverse=True)
     assert [row["rank"] for row in rows] == list(range(1, 401))

@@ -1,7 +1,7 @@
 """``pgso run`` and ``pgso report``: a study at toy size, resumed, and its page."""
 
 from pgso.experiments import EXPERIMENTS
-from pgso.records import NUMERICS
+from pgso.records import NUMERICS, Store
 from pgso.records.ledger import read_ledger, write_ledger
 
 
@@ -39,7 +39,7 @@ def test_a_study_of_older_numerics_still_has_its_page_and_is_run_again(pgso, tmp
     write_ledger(ledger, [first, *list(now.values())[1:]], curves)
     refused = pgso("report", "convergence")
     assert refused.exit_code == 2
-    assert "pgso run convergence makes those of older revisions again" in refused.output
+    assert "pgso run convergence runs the older ones again" in refused.output
 
     again = pgso(*toy, "--out", "elsewhere")
     assert again.exit_code == 0, again.output
@@ -139,3 +139,14 @@ def test_a_folder_of_runs_gets_an_overview_and_no_study(pgso, tmp_path):
         assert "operators" not in shown.stdout
     assert not list((tmp_path / "results").iterdir())
     assert not (tmp_path / "runs" / "operators").exists()
+
+
+def test_runs_that_another_process_has_ended_in_the_meantime_are_taken(pgso, tmp_path, monkeypatch):
+    toy = ("run", "convergence", "--quick", "--workers", 1, "--results")
+    assert pgso(*toy, "results").exit_code == 0
+    # This command looked into the folder before the other one wrote its records.
+    monkeypatch.setattr(Store, "__iter__", lambda self: iter(()))
+    second = pgso(*toy, "others")
+    assert "4 of 4 runs" in second.stdout
+    ledgers = [tmp_path / name / "convergence" / "records.jsonl" for name in ("results", "others")]
+    assert ledgers[0].read_text() == ledgers[1].read_text()

@@ -39,8 +39,8 @@ def test_it_prints_a_table_and_writes_a_picture_and_a_page(edges, tmp_path):
 
 def test_all_of_table_1_can_be_compared_as_json(edges, tmp_path):
     result = spectrum(edges, "--compare-presets", "--json", "--out", tmp_path)
-    found = json.loads(result.output)
-    names = [operator["name"] for operator in found["operators"]]
+    output = json.loads(result.output)
+    names = [operator["name"] for operator in output["operators"]]
     assert names == [
         "adjacency",
         "laplacian",
@@ -50,7 +50,7 @@ def test_all_of_table_1_can_be_compared_as_json(edges, tmp_path):
         "gcn",
         "mean",
     ]
-    laplacian = found["operators"][1]
+    laplacian = output["operators"][1]
     assert laplacian["optimal"][0] >= laplacian["theorem2"][0]
     assert laplacian["extremes"][0] == pytest.approx(0, abs=1e-8)
     assert np.trapezoid(laplacian["density"]["density"], laplacian["density"]["grid"]) == (
@@ -64,12 +64,12 @@ def test_a_record_shows_start_and_learned_operator_side_by_side(edges, tmp_path)
     record.write_text(
         json.dumps({"spec": {"dataset": str(edges)}, "start": [start], "parameters": [learned]})
     )
-    found = json.loads(spectrum("--record", record, "--json", "--out", tmp_path).output)
-    assert [operator["name"] for operator in found["operators"]] == [
+    output = json.loads(spectrum("--record", record, "--json", "--out", tmp_path).output)
+    assert [operator["name"] for operator in output["operators"]] == [
         "operator, start",
         "operator, learned",
     ]
-    assert list(found["operators"][1]["S"].values()) == learned
+    assert list(output["operators"][1]["S"].values()) == learned
 
 
 def test_a_dataset_is_loaded_by_name(tmp_path):

@@ -16,10 +16,10 @@ def test_the_choice_of_each_operator_is_shown_and_comes_as_json(pgso):
     after = shown.stdout.partition("next, with the choice of ")[2].partition(": ")[2].split()
     assert after[:4] == ["pgso", "compare", "karate", "--epochs"]
     assert pgso(*after[1:], "--seeds", 1, "--workers", 1).exit_code == 0
-    found = json.loads(pgso(*toy, "--json").stdout)
-    assert [entry["operator"] for entry in found] == ["fixed", "pgso"]
-    assert all(entry["choice"]["epochs"] in (1, 3) for entry in found)
-    assert all(0 <= entry["test"] <= 1 for entry in found)
+    output = json.loads(pgso(*toy, "--json").stdout)
+    assert [entry["operator"] for entry in output] == ["fixed", "pgso"]
+    assert all(entry["choice"]["epochs"] in (1, 3) for entry in output)
+    assert all(0 <= entry["test"] <= 1 for entry in output)
 
 
 def test_what_is_set_is_not_searched_over(pgso, tmp_path):

@@ -50,9 +50,10 @@ def test_a_bug_is_one_sentence_with_its_trace_in_a_file(pgso, tmp_path, monkeypa
     def broken():
         raise KeyError("surprise")
 
-    monkeypatch.setitem(listing.LISTS._entries, "presets", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    result = pgso("list", "presets")
+    with listing.LISTS.restored():
+        listing.LISTS.register("surprises")(broken)
+        result = pgso("list", "surprises")
     assert result.exit_code == main.BUG
     assert re.fullmatch(r"error: this is a bug of pgso \(KeyError: 'surprise'\).*\n", result.stderr)
     trace = Path(re.search(r"/\S+/pgso-bug-\S+\.txt", result.stderr)[0]).read_text()
@@ -70,19 +71,20 @@ def test_a_bug_is_one_sentence_with_its_trace_in_a_file(pgso, tmp_path, monkeypa
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_a_machine_may_cause_is_a_sentence(pgso, monkeypatch, error, sentence):
+def test_what_a_machine_may_cause_is_a_sentence(pgso, error, sentence):
     def fails():
         raise error
 
-    monkeypatch.setitem(listing.LISTS._entries, "presets", fails)
-    result = pgso("list", "presets")
+    with listing.LISTS.restored():
+        listing.LISTS.register("failures")(fails)
+        result = pgso("list", "failures")
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
 def test_ctrl_c_while_importing_is_one_line():
-    # numpy stands for whatever is imported first: the signal comes in the middle of it.
+    # numpy stands for the module that is imported first: the signal comes in the middle of it.
     code = (
         "import builtins, os, signal\n"
         "from pgso.__main__ import main\n"

@@ -102,11 +102,11 @@ def test_another_folder_is_predicted_without_labels_and_by_the_names_of_its_colu
     swapped = [line.split(",") for line in FRIENDS.split()]
     table = "".join(f"{node},{g},{f}\n" for node, f, g in swapped)
     there = write_folder(tmp_path / "there", features=table, labels=None, splits=None)
-    found = predictions(pgso, tmp_path / "other.csv", there)
-    assert [row | found[name] for name, row in expected.items()] == list(expected.values())
+    predicted = predictions(pgso, tmp_path / "other.csv", there)
+    assert [row | predicted[name] for name, row in expected.items()] == list(expected.values())
     assert [expected[name]["label"] for name in ("ann", "bob")] == ["red", "blue"]
     assert [expected[name]["split"] for name in ("ann", "cid", "fay")] == ["train", "val", "test"]
-    assert not {"label", "split"} & set(found["ann"])
+    assert not {"label", "split"} & set(predicted["ann"])
     write_folder(there, features=table.replace("node,g,f", "node,g,h"))
     refused = pgso("predict", "best.safetensors", there)
     assert refused.exit_code == 2
@@ -119,9 +119,9 @@ def test_nodes_without_features_are_known_by_their_names(pgso, tmp_path):
     expected = predictions(pgso, tmp_path / "one.csv", here)
     order = "node,label\n" + "".join(f"{name},\n" for name in reversed(list(expected)))
     there = write_folder(tmp_path / "there", labels=order, splits=None)
-    found = predictions(pgso, tmp_path / "other.csv", there)
-    assert found.keys() == expected.keys()
-    for name, row in found.items():
+    predicted = predictions(pgso, tmp_path / "other.csv", there)
+    assert predicted.keys() == expected.keys()
+    for name, row in predicted.items():
         assert row["prediction"] == expected[name]["prediction"]
         assert float(row["probability"]) == pytest.approx(float(expected[name]["probability"]))
 

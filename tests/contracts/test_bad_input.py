@@ -1,4 +1,4 @@
-"""Whatever a user may get wrong is one clear sentence, before torch crashes or answers wrongly."""
+"""Everything a user may get wrong is one clear sentence, before torch crashes or is wrong."""
 
 import networkx as nx
 import numpy as np

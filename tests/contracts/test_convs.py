@@ -119,12 +119,12 @@ def test_a_prepared_graph_is_the_same_as_its_edges(conv):
 def test_sparse_features_give_the_same_answers_and_gradients(conv):
     sparse = (X * (X > 0.3)).to_sparse_csr()
     model = network(conv, "pgso", dropout=0.0)
-    found, wanted = (
+    actual, wanted = (
         torch.autograd.grad(model(x, EDGES).square().sum(), list(model.parameters()))
         for x in (sparse, sparse.to_dense())
     )
     torch.testing.assert_close(model(sparse, EDGES), model(sparse.to_dense(), EDGES))
-    for one, two in zip(found, wanted, strict=True):
+    for one, two in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, two, atol=1e-4, rtol=1e-4)
 
 

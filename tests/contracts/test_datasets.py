@@ -45,8 +45,8 @@ def task(dataset):
 
 
 def test_the_sizes_are_the_published_ones(dataset, task):
-    found = (task.num_graphs, task.num_nodes, task.num_edges, task.num_features, task.num_classes)
-    assert dataset.sizes is None or found == dataset.sizes
+    actual = (task.num_graphs, task.num_nodes, task.num_edges, task.num_features, task.num_classes)
+    assert dataset.sizes is None or actual == dataset.sizes
     assert (task.name, task.kind, task.metric) == (dataset.name, dataset.kind, dataset.metric)
 
 

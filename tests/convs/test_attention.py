@@ -48,10 +48,10 @@ def plain(graph):
 def test_values_and_gradients_are_those_of_the_dense_matrices(edges):
     values = inputs(edges.num_nodes)
     g = torch.ones_like(values[0]).cumsum(0)
-    found, wanted = fast(edges.graph)(*values), plain(edges.graph)(*values)
-    torch.testing.assert_close(found, wanted)
+    actual, wanted = fast(edges.graph)(*values), plain(edges.graph)(*values)
+    torch.testing.assert_close(actual, wanted)
     for ours, theirs in zip(
-        torch.autograd.grad(found, values, g), torch.autograd.grad(wanted, values, g), strict=True
+        torch.autograd.grad(actual, values, g), torch.autograd.grad(wanted, values, g), strict=True
     ):
         torch.testing.assert_close(ours, theirs)
 

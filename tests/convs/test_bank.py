@@ -267,5 +267,5 @@ def test_a_directed_term_takes_the_degrees_of_both_ends():
     S = (0, 1, 0, 0, -0.5, -0.5, 1)
     for term, matrix in (("gcn@in", A), ("gcn@out", A.t())):
         (gso,) = BankConv(2, 2, terms=(term,)).operators
-        found = gso.on(edges).to_dense().detach()
-        torch.testing.assert_close(found, dense_shift(matrix, S, "both"))
+        actual = gso.on(edges).to_dense().detach()
+        torch.testing.assert_close(actual, dense_shift(matrix, S, "both"))

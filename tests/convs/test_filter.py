@@ -10,7 +10,7 @@ from scipy.special import comb
 from pgso import GNN, PGSO, FilterConv, Graph, dense_pgso, param_groups, shift
 from pgso.convs.filter import TELEPORT, NormalisedPGSO, from_values, start_coefficients
 from pgso.errors import InputError
-from pgso.gso.algebra import BASES
+from pgso.gso.polynomials import BASES
 from pgso.spectrum import gershgorin_interval
 from tests.strategies import edge_lists
 
@@ -45,8 +45,8 @@ def filter_of(layer):
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("K", [1, 4, 10])
 def test_a_filter_starts_as_pagerank(name, K):
-    found = filter_of(FilterConv(6, 6, K=K, basis=name))
-    torch.testing.assert_close(found, dense_pagerank(K), atol=1e-5, rtol=1e-4)
+    actual = filter_of(FilterConv(6, 6, K=K, basis=name))
+    torch.testing.assert_close(actual, dense_pagerank(K), atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -67,8 +67,8 @@ def test_bernsteins_start_takes_pageranks_values():
     wanted = sum(
         value * comb(K, j) * power(low, K - j) @ power(high, j) for j, value in enumerate(values)
     )
-    found = filter_of(FilterConv(6, 6, K=K, basis="bernstein"))
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-4)
+    actual = filter_of(FilterConv(6, 6, K=K, basis="bernstein"))
+    torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-4)
 
 
 def test_coefficients_weights_and_the_line_learn(basis):

@@ -54,8 +54,8 @@ def assert_same(own, other, x, *inputs):
         direction = torch.linspace(-1, 2, out.numel()).reshape(out.shape)
         leaves = [x, *(weights[key] for key in sorted(weights))]
         answers.append((out, *torch.autograd.grad(out, leaves, direction)))
-    for found, wanted in zip(*answers, strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    for actual, wanted in zip(*answers, strict=True):
+        torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if name != "gin"])
@@ -69,7 +69,8 @@ def test_the_fixed_layer_is_pygs(name, edges):
 
 @given(edges=edge_lists(undirected=True, weights="none"))
 def test_the_fixed_gin_is_pygs_where_every_sender_receives(edges):
-    # GIN starts with a = 0: the power of a degree of 0 is 0 (decision 3), and silences the node.
+    # GIN starts with a = 0. The power of a degree of 0 is 0 (docs/conventions.md): such a node
+    # sends nothing.
     assert_same(*gin(), torch.randn(edges.num_nodes, 4), edges.edge_index)
 
 

@@ -49,6 +49,6 @@ def test_several_labels_are_counted_one_by_one():
     y = torch.tensor([[1, 0], [1, 1], [0, 1], [1, 0], [0, 1], [1, 1]]).float()
     data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), y=y, num_nodes=6)
     task = Task.from_data(data)
-    found = describe(task, RunSpec(dataset="in memory"))
-    counts = [entry.train + entry.val + entry.test for entry in found.classes]
+    actual = describe(task, RunSpec(dataset="in memory"))
+    counts = [entry.train + entry.val + entry.test for entry in actual.classes]
     assert counts == y.sum(dim=0).tolist()

@@ -20,8 +20,8 @@ def put(root: Path, *names):
 
 def test_all_files_arrive_also_those_not_every_dataset_has(tmp_path):
     ensure_files(dataset(lambda root: put(root, "a", "b", "labels")), tmp_path / "new")
-    found = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
-    assert sorted(path.name for path in found) == ["a", "b", "labels"]
+    actual = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert sorted(path.name for path in actual) == ["a", "b", "labels"]
 
 
 def test_files_that_are_there_are_not_fetched(tmp_path):

@@ -26,9 +26,9 @@ def test_distinct_edges_are_those_of_pyg(listed):
 @given(pairs)
 def test_both_directions_are_those_of_pyg(listed):
     expected = to_undirected(torch.from_numpy(as_array(listed).copy()), num_nodes=5)
-    found = both_directions(as_array(listed), 5)
-    assert set(map(tuple, found.T.tolist())) == set(map(tuple, expected.t().tolist()))
-    assert found.shape == expected.shape
+    actual = both_directions(as_array(listed), 5)
+    assert set(map(tuple, actual.T.tolist())) == set(map(tuple, expected.t().tolist()))
+    assert actual.shape == expected.shape
 
 
 def test_loops_go():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from pgso import PGSOClassifier, PGSOFeatures
-from pgso.data.inputs import read_features, read_labels
+from pgso import PGSOClassifier, PGSOFeatures, shift
+from pgso.data.inputs import read_features, read_graph, read_labels
 from pgso.errors import InputError
 
 
@@ -66,3 +66,13 @@ def test_pandas_way_to_say_unknown_is_understood():
     classes, codes = read_labels(np.array(["b", NAType(), "a"], dtype=object))
     assert classes.tolist() == ["a", "b"]
     assert codes.tolist() == [1, -1, 0]
+
+
+def test_a_square_matrix_is_an_adjacency_matrix_and_two_rows_are_edges():
+    A = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    for given in (A, torch.from_numpy(A), torch.from_numpy(A).to_sparse(), A.tolist()):
+        graph = read_graph(given, 3)
+        np.testing.assert_array_equal(shift(graph, "adjacency").to_dense(), A)
+    assert read_graph([[0, 1], [1, 0]], 5).num_edges == 2
+    with pytest.raises(InputError, match="the graph has 3 nodes, but there are 4 rows"):
+        read_graph(A, 4)

@@ -4,12 +4,14 @@ import json
 import re
 import shlex
 import sys
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import pgso
 from pgso.cli.main import loaded_commands
 from pgso.convs import CONVS
 from pgso.data import DATASETS
@@ -32,9 +34,11 @@ def blocks(page, language):
 
 
 @pytest.fixture
-def _registries_as_they_were(monkeypatch):
-    for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
-        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+def _registries_as_they_were():
+    with ExitStack() as stack:
+        for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
+            stack.enter_context(registry.restored())
+        yield
 
 
 @pytest.mark.usefixtures("_registries_as_they_were")
@@ -74,7 +78,7 @@ def test_targets_of_make_exist(line):
     assert set(shlex.split(line, comments=True)[1:]) <= set(targets)
 
 
-GENERATED = ("command_line.md", "run_choices.md")  # by docs/hooks/reference.py
+GENERATED = ("command_line.md", "run_choices.md", "changes.md")  # by docs/hooks
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -82,6 +86,48 @@ def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         in_results = "results/" in link  # pages that a study will have written
         assert in_results or link in GENERATED or (page.parent / link).exists(), link
+
+
+API = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+DOCUMENTED = set(re.findall(r"^::: (.+)$", API, flags=re.MULTILINE))
+GUIDES = [*PAGES, *sorted((ROOT / "examples").glob("*.py"))]
+
+
+def is_in_the_api(home, name):
+    value = getattr(import_module(home), name)
+    module = getattr(value, "__module__", home)
+    return (
+        {f"{module}.{name}", module} & DOCUMENTED or f"`{name}`" in API or f"`pgso.{name}`" in API
+    )
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_what_a_guide_imports_is_in_the_api(page):
+    for home, names in re.findall(r"^from (pgso[\w.]*) import (.+)$", page.read_text(), flags=re.M):
+        for name in names.split(", "):
+            assert not name.startswith("_")
+            assert home == "pgso" or is_in_the_api(home, name), f"{home}.{name}"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in pgso.__all__ if name not in ("bases", "spectrum")]
+)
+def test_every_public_name_is_in_the_api(name):
+    assert is_in_the_api("pgso", name)
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+
+
+def test_the_tree_has_every_folder_and_every_file_of_gso():
+    package = ROOT / "src" / "pgso"
+    parts = [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
+    parts += [path.name for path in (*package.glob("[a-z]*.py"), *package.glob("gso/[a-z]*.py"))]
+    assert [part for part in parts if f"`{part}`" not in ARCHITECTURE] == []
+    rows = re.findall(r"^\| `(\w+)/`.*\| ([^|]*) \|$", ARCHITECTURE, flags=re.M)
+    for folder, read_first in rows:
+        for name in re.findall(r"`([^`]+)`", read_first):
+            assert (package / folder / name).exists(), f"{folder}/{name}"
 
 
 MAP = (ROOT / "docs" / "paper_map.md").read_text()
@@ -92,11 +138,11 @@ def test_the_objects_of_the_paper_map_exist():
         parts = name.split(".")
         for cut in range(len(parts), 0, -1):
             try:
-                found = import_module(".".join(parts[:cut]))
+                actual = import_module(".".join(parts[:cut]))
             except ModuleNotFoundError:
                 continue
             for part in parts[cut:]:
-                found = getattr(found, part)
+                actual = getattr(actual, part)
             break
 
 
@@ -105,8 +151,9 @@ def test_the_tests_of_the_paper_map_exist():
         assert (ROOT / name).is_file(), name
 
 
-def test_every_study_is_in_the_paper_map():
-    assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS)
+def test_every_study_of_the_paper_is_in_the_paper_map():
+    ours = {name for name, study in EXPERIMENTS.items() if study.paper.startswith("Beyond")}
+    assert set(re.findall(r"`results/(\w+)/page\.md`", MAP)) >= set(EXPERIMENTS) - ours
 
 
 def test_the_table_of_scale_is_what_was_measured():

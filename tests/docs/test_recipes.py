@@ -14,6 +14,8 @@ FILES = {  # where a recipe goes -> how its file begins
     "convs/skip.py": '"""A layer that keeps its input',
     "data/sources/ring.py": '"""A ring whose nodes alternate',
     "experiments/ring.py": '"""Does the operator learn to turn signs',
+    "objectives/shipped/largest_error.py": '"""The largest error',
+    "finding/rungs/thrice.py": '"""Three hops with D^-1/4',
 }
 
 
@@ -26,11 +28,11 @@ def package(tmp_path):
     for place, start in FILES.items():
         (code,) = (block for block in blocks if block.startswith(start))
         (copy / place).write_text(code)
-    (S,) = re.findall(r"^lazy_walk = (PGSOParameters\([^)]*\))", GUIDE, flags=re.MULTILINE)
+    (S,) = re.findall(r"^third = (PGSOParameters\([^)]*\))", GUIDE, flags=re.MULTILINE)
     table = copy / "gso" / "presets.py"
     mark = "    # Not in Table 1:\n"
     assert mark in table.read_text()
-    table.write_text(table.read_text().replace(mark, f'{mark}    "lazy_walk": {S},\n'))
+    table.write_text(table.read_text().replace(mark, f'{mark}    "third": {S},\n'))
     return tmp_path
 
 
@@ -42,7 +44,9 @@ from pgso.cli.main import run
 
 for line in (
     "list",
-    "train ring --conv skip --preset lazy_walk --epochs 3",
+    "train ring --conv skip --preset third --epochs 3",
+    "train diabetes --objective largest_error --epochs 2",
+    "find ring --all",
     "run ring --quick --workers 1 --results results",
     "report ring",
 ):
@@ -54,7 +58,7 @@ for line in (
 """
 
 
-def test_all_four_are_found_by_name_and_work_together(package):
+def test_all_six_are_found_by_name_and_work_together(package):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(package=str(package))],
         cwd=package,  # the first place where Python looks
@@ -62,7 +66,7 @@ def test_all_four_are_found_by_name_and_work_together(package):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    for name in ("skip", "lazy_walk", "ring", "Signs on a ring", "test accuracy"):
+    for name in ("skip", "third", "ring", "Signs on a ring", "test accuracy", "quarter, 3 hops"):
         assert name in done.stdout
     page = (package / "results" / "ring" / "page.md").read_text()
     assert page.startswith("# Signs on a ring")

@@ -34,7 +34,8 @@ FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:
 def project(tmp_path):
     """What the site is made of, and a study that has a page with a figure."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    for file in ("mkdocs.yml", "CHANGELOG.md"):
+        shutil.copy(ROOT / file, tmp_path)
     (tmp_path / "src").symlink_to(ROOT / "src")
     for page in (ROOT / "results").glob("*/page.md"):
         shutil.copytree(page.parent, tmp_path / "results" / page.parent.name)
@@ -63,6 +64,7 @@ def test_the_site_builds_without_a_warning(project):
     assert 'href="results/CLAIMS.html"' in (site / "paper_map.html").read_text()
     for page in site.rglob("*.html"):  # opened from a folder, offline
         assert FETCHED.findall(page.read_text()) == [], page
+    assert "0.1.0" in (site / "changes.html").read_text()
     assert "<code>--seeds</code>" in (site / "command_line.html").read_text()
     assert "<code>hidden_channels</code>" in (site / "run_choices.html").read_text()
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in api
@@ -75,10 +77,10 @@ def test_formulas_and_roles_become_markdown():
 
 
 def test_formulas_are_drawn_by_the_browser_itself():
-    found = FORMULAS.on_page_content(r'on <span class="arithmatex">\(x_1 &lt; 2\)</span>.')
-    assert "<msub><mi>x</mi><mn>1</mn></msub><mo>&#x0003C;</mo><mn>2</mn>" in found
-    assert found.startswith('on <span class="arithmatex"><math ')
-    assert found.endswith("</math></span>.")
+    actual = FORMULAS.on_page_content(r'on <span class="arithmatex">\(x_1 &lt; 2\)</span>.')
+    assert "<msub><mi>x</mi><mn>1</mn></msub><mo>&#x0003C;</mo><mn>2</mn>" in actual
+    assert actual.startswith('on <span class="arithmatex"><math ')
+    assert actual.endswith("</math></span>.")
 
 
 def test_examples_get_the_heading_that_is_rendered_as_code():

@@ -31,12 +31,12 @@ def fitted(y):
 
 
 def test_it_predicts_what_find_predicts(fitted, y):
-    found = pgso.find(CLUB, np.eye(34), y)
-    assert fitted.record_.best == found.best.name
-    np.testing.assert_allclose(fitted.predict_proba(), found.predict().numpy(), atol=1e-5)
+    finding = pgso.find(CLUB, np.eye(34), y)
+    assert fitted.record_.best == finding.best.name
+    np.testing.assert_allclose(fitted.predict_proba(), finding.predict().numpy(), atol=1e-5)
     np.testing.assert_allclose(fitted.predict_proba().sum(axis=1), 1, rtol=1e-5)
     assert fitted.score(y=LABELS) > 0.85
-    expected = () if found.best.S is None else (pgso.PGSOParameters(*found.best.S),)
+    expected = () if finding.best.S is None else (pgso.PGSOParameters(*finding.best.S),)
     assert fitted.operator_ == expected
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pgso.data import DATASETS
 from pgso.data.sources.planted import WORLDS
 from pgso.experiments import EXPERIMENTS, Size
 from pgso.experiments.atlas import agrees
@@ -46,8 +47,8 @@ def test_every_truth_has_a_rule_and_twenty_worlds_have_one():
 def test_datasets_whose_files_are_absent_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("PGSO_DATA", str(tmp_path))
     asked = {spec.dataset for spec in ATLAS.runs(Size.FULL, {})}
-    made = {"customers", "karate", "digits", "diabetes", "minesweeper", "planted"}
-    assert made == asked
+    assert asked >= {"customers", "karate", "digits", "diabetes", "minesweeper", "planted"}
+    assert not any(DATASETS[name].files for name in asked)
     done = {spec.key: None for spec in ATLAS.runs(Size.QUICK, {})}
     assert all(spec.head == "closed_form" for spec in ATLAS.runs(Size.FULL, done))
 

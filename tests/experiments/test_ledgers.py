@@ -9,7 +9,7 @@ MOST_BYTES = 30 * 2**20
 
 
 def test_no_spec_has_two_results():
-    """Studies share specs, whatever revision their records are of."""
+    """Studies share specs, also where their records are of different revisions."""
     results = {}
     for ledger in sorted(RESULTS.glob("*/records.jsonl")):
         for key, record in read_ledger(ledger).items():

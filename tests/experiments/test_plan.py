@@ -72,7 +72,7 @@ def test_every_kind_of_run_is_timed_once_with_todays_code(monkeypatch: pytest.Mo
     monkeypatch.setattr("pgso.experiments.plan.by_importance", lambda: ["convergence"])
     old = Timings([Timing(RunSpec(dataset="Cora", operator="fixed"), 4000.0, NUMERICS - 1)])
     kinds = untimed_kinds(old, seconds=60.0)
-    assert len(kinds) == 4  # two datasets with two operators each, whatever the seed
+    assert len(kinds) == 4  # two datasets with two operators each, for all seeds
     (long,) = [spec for spec in kinds if (spec.dataset, spec.operator) == ("Cora", "fixed")]
     assert long.epochs == 3  # 20 seconds an epoch
     assert untimed_kinds(Timings(Timing(spec, 1.0) for spec in kinds)) == []

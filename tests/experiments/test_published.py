@@ -19,10 +19,10 @@ def test_cells_are_those_of_tables_3_and_4():
         PAPER.read_text(),
     )
     assert len(rows) == 24
-    found = {}
+    by_name = {}
     for place, (conv, operator, cells) in enumerate(rows):
         name = operator.strip("-").lower() or "fixed"
         numbers = re.findall(r"([\d.]+)\$\\;\\pm\\;\$([\d.]+)", cells)
         for dataset, (mean, sd) in zip(TABLES[place // 12], numbers, strict=True):
-            found[dataset, conv.lower(), name] = (float(mean), float(sd))
-    assert found == {key: tuple(cell) for key, cell in PUBLISHED.items()}
+            by_name[dataset, conv.lower(), name] = (float(mean), float(sd))
+    assert by_name == {key: tuple(cell) for key, cell in PUBLISHED.items()}

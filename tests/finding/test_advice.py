@@ -25,14 +25,14 @@ def problem():
 
 @pytest.fixture(scope="module")
 def rungs(problem):
-    found = find(problem.graph, problem.x, problem.y, train=problem.train, val=problem.val)
-    bank = found.record.rung("self + mean, 1 hop")
+    finding = find(problem.graph, problem.x, problem.y, train=problem.train, val=problem.val)
+    bank = finding.record.rung("self + mean, 1 hop")
     learned = {"family": "learned", "S": S}
     return {
-        "features": found.record.rung("no graph"),
-        "own": found.record.rung("gcn, 2 hops"),
+        "features": finding.record.rung("no graph"),
+        "own": finding.record.rung("gcn, 2 hops"),
         "bank": bank,
-        "learned": found.record.rung("gcn, 2 hops").model_copy(
+        "learned": finding.record.rung("gcn, 2 hops").model_copy(
             update=learned | {"terms": ("learned",)}
         ),
         "learned bank": bank.model_copy(update=learned | {"terms": ("self", "learned")}),
@@ -81,11 +81,11 @@ def test_a_learned_S_is_in_the_code_as_seven_numbers(rungs, problem):
 
 def test_a_fixed_networks_operators_are_those_of_the_rung(problem):
     directed = generated((OUT,), nodes=400, directed=True)
-    found = find(directed.graph, directed.x, directed.y, train=directed.train, val=directed.val)
-    assert found.best.family == "directions"
+    finding = find(directed.graph, directed.x, directed.y, train=directed.train, val=directed.val)
+    assert finding.best.family == "directions"
     names = {"data": Data(x=directed.x, edge_index=directed.graph.edge_index)}
-    exec(found.to_pyg(), names)
-    terms = [term for term in found.best.terms if term != "self"]
+    exec(finding.to_pyg(), names)
+    terms = [term for term in finding.best.terms if term != "self"]
     assert [gso.edges for gso in names["model"].operators] == [t.split("@")[1] for t in terms]
 
 

@@ -24,8 +24,8 @@ def test_few_labels_and_many_give_the_same_features(word):
     blocks, by_rows = NodeBlocks(problem), NodeBlocks(few)
     assert by_rows.by_rows
     assert not blocks.by_rows
-    found, wanted = by_rows.block(word), blocks.block(word)
-    left = found.features * found.size + found.mean
+    actual, wanted = by_rows.block(word), blocks.block(word)
+    left = actual.features * actual.size + actual.mean
     right = (wanted.features * wanted.size + wanted.mean)[:5]
     torch.testing.assert_close(left, right)
 
@@ -37,12 +37,12 @@ def test_predictions_of_labels_are_fitted_values(sparse):
         problem = replace(problem, x=problem.x.to_sparse_csr(), train=problem.train[:6])
     blocks = Blocks.of(problem)
     parts = [blocks.block(word) for word in WORDS]
-    found = fit(parts, problem.targets)
-    values = found.intercept + sum(
+    ridge = fit(parts, problem.targets)
+    values = ridge.intercept + sum(
         ((part.features * part.size + part.mean) @ weights).double()
-        for part, weights in zip(parts, found.weights, strict=True)
+        for part, weights in zip(parts, ridge.weights, strict=True)
     )
-    predictions = blocks.predict(WORDS, found)
+    predictions = blocks.predict(WORDS, ridge)
     assert predictions.shape == (400, 3)
     torch.testing.assert_close(predictions[problem.train].double(), values, atol=1e-4, rtol=1e-4)
 
@@ -68,7 +68,8 @@ def graph_problem():
 
 def test_graphs_are_pooled_by_sums_and_means():
     problem = graph_problem()
-    features = Blocks.of(problem)._features(Word())
+    block = Blocks.of(problem).block(Word())  # all graphs are labelled
+    features = block.features * block.size + block.mean
     sums = torch.stack([part.sum(dim=0) for part in problem.x.split([10, 20, 0, 30])])
     means = sums / torch.tensor([10, 20, 1, 30]).unsqueeze(1)
     torch.testing.assert_close(features, standardised(torch.cat([sums, means], dim=1)))
@@ -80,16 +81,17 @@ def test_second_moments_are_products_with_x():
     blocks = Blocks.of(problem)
     values = problem.x * blocks.propagation.times(problem.x, gcn)
     sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
-    found = blocks._features(Word((gcn,), squared=True))
-    torch.testing.assert_close(found[:, :3], standardised(sums))
+    block = blocks.block(Word((gcn,), squared=True))
+    features = block.features * block.size + block.mean
+    torch.testing.assert_close(features[:, :3], standardised(sums))
 
 
 def test_graphs_of_a_task_are_predicted_one_by_one():
     problem = graph_problem()
     blocks = Blocks.of(problem)
     words = [Word(), Word((Letter.of("gcn"),))]
-    found = fit([blocks.block(word) for word in words], problem.targets)
-    assert blocks.predict(words, found).shape == (4, 2)
+    ridge = fit([blocks.block(word) for word in words], problem.targets)
+    assert blocks.predict(words, ridge).shape == (4, 2)
 
 
 def test_words_are_written_with_powers():

@@ -1,6 +1,8 @@
 """Evidence is rare where there is nothing, and there where there is something."""
 
+import pytest
 import torch
+from scipy.stats import ttest_rel
 
 from pgso.finding.evidence import GROUPS, compare
 
@@ -55,3 +57,11 @@ def test_many_labels_are_drawn_in_groups():
     found = compare(incumbent, torch.stack([slightly, equal]))
     assert found[0].p < 0.01
     assert found[1].p > 0.05
+
+
+def test_one_challenger_is_judged_by_students_test():
+    generator = torch.Generator().manual_seed(0)
+    incumbent, challenger = torch.rand(2, 30, generator=generator).double()
+    (found,) = compare(incumbent, challenger.unsqueeze(0))
+    expected = ttest_rel(incumbent, challenger, alternative="greater").pvalue
+    assert found.p == pytest.approx(expected)

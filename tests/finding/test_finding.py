@@ -1,4 +1,4 @@
-"""``find``: whatever users hand over, and what they get."""
+"""``find``: what users may hand over, and what they get."""
 
 from dataclasses import replace
 
@@ -62,6 +62,8 @@ def test_the_same_graph_in_any_form_gives_the_same_finding(found, problem):
         find(matrix, problem.x.numpy(), problem.y.numpy(), **parts),
         find(network, scipy.sparse.csr_array(problem.x.numpy()).toarray(), letters, **parts),
         find(data),
+        find(matrix.toarray(), problem.x, problem.y, **parts),
+        find(torch.from_numpy(matrix.toarray()).to_sparse(), problem.x, problem.y, **parts),
     ]
     for other in findings:
         assert other.best.name == found.best.name
@@ -147,9 +149,38 @@ def test_no_features_are_the_identity():
     assert found.best.loo > 0.8
 
 
-def test_features_that_are_all_alike_are_no_error(problem):
-    found = find(problem.graph, torch.ones(200, 2), problem.y, train=problem.train)
+def test_features_that_are_all_alike_count_the_neighbours(problem):
+    degree = problem.graph.degree
+    found = find(problem.graph, torch.ones(200, 2), (degree > degree.median()).long())
     assert found.predict().isfinite().all()
+    assert found.best.terms == ("adjacency",)
+    assert "Degrees matter" in found.verdict
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_the_unit_of_a_column_does_not_matter(found, problem, unit):
+    parts = {"train": problem.train, "val": problem.val}
+    other = find(problem.graph, problem.x * unit, problem.y, **parts)
+    assert other.best.name == found.best.name
+    assert other.best.loo_loss == pytest.approx(found.best.loo_loss, rel=1e-5)
+
+
+def test_whole_numbers_are_regressed_if_the_objective_says_so(problem):
+    counts = (10 * problem.x[:, 0].abs()).long()
+    assert find(problem.graph, problem.x, counts).record.metric == "accuracy"
+    assert find(problem.graph, problem.x, counts, objective="mae").record.metric == "mae"
+
+
+def test_few_labels_are_said_to_be_few():
+    found = find(nx.path_graph(5), None, [0, 0, 1, 1, 1])
+    assert found.best.name == "no graph"
+    assert found.verdict.startswith("5 labels are too few to tell a signal from chance")
+
+
+def test_the_data_that_were_searched_are_at_hand(found):
+    task = pgso.load_task("karate")
+    assert find(task).task is task
+    assert found.task is None
 
 
 def test_graph_tasks_and_names_work_too():
@@ -172,7 +203,8 @@ WRONG = {
     "unlabelled": (lambda: find(EDGES, X, [0, 1, 0, 1, 0, -1], train=[0, 1, 5]), "has no label"),
     "name": (lambda: find("no-such-graph"), "no dataset is called"),
     "option": (lambda: find(EDGES, X, Y, depth=3), "no option 'depth'"),
-    "objective": (lambda: find(EDGES, X, Y, objective="rmse"), "rmse scores numbers"),
+    "objective": (lambda: find(EDGES, X, list("ababab"), objective="rmse"), "rmse scores numbers"),
+    "no columns": (lambda: find(EDGES, X[:, :0], Y), "leave x out"),
     "labels": (lambda: find(EDGES, X, torch.eye(6)), "several labels each"),
     "labels of a task": (lambda: find(TOPICS), "asks for several labels each"),
     "links": (lambda: find("karate", task="link"), "asks for links"),

@@ -39,10 +39,10 @@ def test_one_class_has_no_homophily():
 
 
 def test_the_graph_is_counted():
-    found = graph_statistics(square([0, 0, 1, 1, 0], [[0, 1], [1, 2]]))
-    assert (found.num_nodes, found.num_edges, found.is_directed) == (5, 2, True)
-    assert found.components == 3
-    assert found.isolated == 3  # nobody has an edge to them
-    assert (found.degree_max, found.degree_mean) == (1, pytest.approx(0.4))
-    assert found.label_share == 0.8
-    assert found.classes == (0.5, 0.5, 0)
+    actual = graph_statistics(square([0, 0, 1, 1, 0], [[0, 1], [1, 2]]))
+    assert (actual.num_nodes, actual.num_edges, actual.is_directed) == (5, 2, True)
+    assert actual.components == 3
+    assert actual.isolated == 3  # nobody has an edge to them
+    assert (actual.degree_max, actual.degree_mean) == (1, pytest.approx(0.4))
+    assert actual.label_share == 0.8
+    assert actual.classes == (0.5, 0.5, 0)

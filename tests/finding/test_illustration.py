@@ -51,10 +51,10 @@ def test_numbers_are_written_with_four_digits(problem):
 
 
 def test_a_spectrum_is_a_density_within_the_eigenvalues(problem):
-    found = spectrum_of(problem, GCN)
-    area = np.trapezoid(found.density, found.grid)
+    actual = spectrum_of(problem, GCN)
+    area = np.trapezoid(actual.density, actual.grid)
     assert area == pytest.approx(1, abs=0.02)
-    assert -1.1 < found.grid[0] < found.grid[-1] < 1.1
+    assert -1.1 < actual.grid[0] < actual.grid[-1] < 1.1
     directed = generated("nothing", directed=True)
     assert spectrum_of(directed, GCN) is not None
 

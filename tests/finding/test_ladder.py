@@ -44,8 +44,10 @@ def test_undirected_graphs_have_no_directions_and_no_moments():
     ladder = Ladder(generated((GCN, GCN)))
     ladder.climb()
     families = {fitted.rung.family for fitted in ladder.fitted.values()}
-    assert families == {"features", "own", "presets", "banks"}  # too few labels to learn S
-    assert families | {"directions", "moments", "relations", "learned"} == set(FAMILIES)
+    assert families >= {"features", "own", "presets", "banks"}
+    left_out = {"directions", "moments", "relations", "learned"}  # too few labels to learn S
+    assert not families & left_out
+    assert left_out <= set(FAMILIES)
 
 
 def test_a_bank_that_drops_its_blocks_is_not_listed_twice():

@@ -23,7 +23,7 @@ def test_it_lowers_the_error_of_labels_it_has_not_seen():
     rows = torch.arange(125)
     S = learning.learn(problem, words, start, rows)
     learned = loss_of(problem, learning.with_S(words, S))
-    errors = [(found.loo - problem.targets)[125:].square().mean() for found in (start, learned)]
+    errors = [(actual.loo - problem.targets)[125:].square().mean() for actual in (start, learned)]
     assert errors[1] < 0.95 * errors[0]
     assert S[0][4] > -0.5  # on its way to 0.3
 
@@ -34,8 +34,8 @@ def test_the_kernel_of_rows_is_the_kernel_of_features():
     S, word = torch.tensor([TRUE.S]), Word((TRUE, TRUE))
     few, many = torch.arange(6), torch.arange(40)  # fewer than the eight columns, and more
     for rows in (few, many):
-        features = learning._features(problem, rows)
-        (kernel,) = learning._kernels(problem, propagation, [word], S, rows, features)
+        features = learning.features_to_propagate(problem, rows)
+        (kernel,) = learning.kernels_of(problem, propagation, [word], S, rows, features)
         values = propagation.times(propagation.times(problem.x, TRUE), TRUE)
         features = values[problem.train[rows]]
         features = features - features.mean(dim=0)
@@ -52,7 +52,7 @@ def test_every_hop_may_have_an_S_of_its_own():
     assert len(S) == 2
     assert S[0] != S[1]
     learned = loss_of(problem, learning.with_S(words, S))
-    errors = [(found.loo - problem.targets)[150:].square().mean() for found in (start, learned)]
+    errors = [(actual.loo - problem.targets)[150:].square().mean() for actual in (start, learned)]
     assert errors[1] < 0.95 * errors[0]
 
 

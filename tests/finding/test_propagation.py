@@ -1,4 +1,4 @@
-"""Operators of finding are those of the library."""
+"""Operators of finding are the operators of the library."""
 
 import pytest
 import torch

@@ -111,3 +111,9 @@ def test_large_kernels_in_32_bits_are_as_good():
     found, wanted = fit([Block.of(features[0].float())], Y), fit([Block.of(features[0])], Y)
     assert found.penalty == wanted.penalty
     torch.testing.assert_close(found.loo, wanted.loo, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_kernel_is_the_product_of_the_features_with_themselves(dtype):
+    block = Block.of(torch.randn(7, 20, generator=torch.Generator().manual_seed(0)).to(dtype))
+    torch.testing.assert_close(block.kernel, block.features @ block.features.t())

@@ -27,8 +27,8 @@ def test_balanced_losses_are_those_of_a_world_of_equal_classes():
     values = torch.tensor([[0.9, 0.1]]).expand(100, 2)  # the priors, for everybody
     out = Readout.of(problem, 1.0)(values)
     torch.testing.assert_close(out.softmax(1), torch.full((100, 2), 0.5, dtype=torch.float64))
-    found = losses(problem, [(out, y)])
-    assert float(found[:90].sum()) == pytest.approx(float(found[90:].sum()))
+    actual = losses(problem, [(out, y)])
+    assert float(actual[:90].sum()) == pytest.approx(float(actual[90:].sum()))
 
 
 def test_numbers_come_back_in_their_units():

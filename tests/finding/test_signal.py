@@ -13,15 +13,15 @@ from pgso.finding.signal import guessing
 @pytest.mark.parametrize("signal", ["features", "graph", "both", "neither"])
 @pytest.mark.parametrize("seed", [4, 11])  # on which less shrinkage once looked like a signal
 def test_the_case_that_was_generated_is_named(signal, seed):
-    found = pgso.find("customers", seed=seed, signal=signal)
-    assert found.record.signal == signal
+    finding = pgso.find("customers", seed=seed, signal=signal)
+    assert finding.record.signal == signal
     words = {
         "features": "Labels follow the features: the graph adds nothing",
         "graph": "the signal is in the graph",
         "both": "need weights of their own",
         "neither": "nothing here is better than the most frequent class",
     }
-    assert words[signal] in found.verdict
+    assert words[signal] in finding.verdict
 
 
 def test_a_guess_of_classes_is_their_shares():
@@ -44,17 +44,17 @@ def test_a_guess_of_numbers_is_the_mean_of_the_others():
 
 def test_a_score_below_guessing_is_no_baseline_to_gain_from():
     y = [0, 1] * 20
-    found = find(ring(40), torch.ones(40, 2), y, objective="roc_auc")
-    assert found.best.loo == 0.0  # a label that is left out is rarer among the others
-    assert found.record.guess == 0.5
-    assert all(rung.points == 0.0 for rung in found.rungs if rung.loo == 0.0)
-    assert found.record.headroom <= 0.5
+    finding = find(ring(40), torch.ones(40, 2), y, objective="roc_auc")
+    assert finding.best.loo == 0.0  # a label that is left out is rarer among the others
+    assert finding.record.guess == 0.5
+    assert all(rung.points == 0.0 for rung in finding.rungs if rung.loo == 0.0)
+    assert finding.record.headroom <= 0.5
 
 
 def test_labels_that_are_told_apart_without_a_mistake_are_a_signal():
     y = torch.arange(40) % 2
-    found = find(ring(40), 1000.0 * torch.eye(2)[y], y)
-    assert found.record.signal == "features"
+    finding = find(ring(40), 1000.0 * torch.eye(2)[y], y)
+    assert finding.record.signal == "features"
 
 
 def ring(n):

@@ -60,7 +60,7 @@ CASES = {
         ("self", "mean"),
         "weights of their own: self . mean .accuracy 25.0 points higher",
     ),
-    "directions": ("in + out", ("self", "mean@in", "mean@out"), "Direction matters"),
+    "directions": ("in + out", ("self", "mean@in", "mean@out"), "give each its own weights"),
     "moments": ("moments", ("self", "gcn"), "How alike neighbours are"),
     "relations": ("per relation", ("self", "mean@a", "mean@b"), "Kinds of edges matter"),
     "learned": ("S learned", ("learned",), "A learned S"),
@@ -72,6 +72,16 @@ def test_a_family_has_its_sentence(family):
     name, terms, words = CASES[family]
     best = rung(name, family, terms, 0.0)
     assert re.search(words, verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"]))
+
+
+def test_what_was_left_out_of_a_rung_is_not_in_its_sentence():
+    one_way = rung("in + out", "directions", ("self", "mean@in"), 0.0)
+    said = verdict_of(one_way, REFERENCE, [one_way, REFERENCE], OBJECTIVES["accuracy"])
+    assert said.startswith("Direction matters: follow the edges one way, self + mean@in")
+    fields = {"blocks": ("mean x", "mean² x")}
+    hops = rung("self + mean, 2 hops", "banks", ("mean",), 0.0).model_copy(update=fields)
+    said = verdict_of(hops, REFERENCE, [hops, REFERENCE], OBJECTIVES["accuracy"])
+    assert said.startswith("Each hop needs weights of its own: mean x, mean² x (accuracy 25.0")
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,10 @@ def test_sums_are_taken_over_rows(graph):
 @given(graph=graphs())
 def test_the_softmax_is_that_of_each_row(graph):
     logits = 100 * values_on(graph)
-    found = softmax_over_edges(graph, logits)
+    actual = softmax_over_edges(graph, logits)
     for row in range(graph.num_nodes):
         entries = graph.pattern.row == row
-        torch.testing.assert_close(found[entries], logits[entries].softmax(0))
+        torch.testing.assert_close(actual[entries], logits[entries].softmax(0))
 
 
 @settings(max_examples=15)

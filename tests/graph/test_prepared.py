@@ -102,13 +102,13 @@ def test_the_structure_is_shared_between_weights(edges):
 
 def test_learned_weights_survive_several_backward_passes(edges):
     weight = torch.rand(4, requires_grad=True)
-    found = []
+    collected = []
     for _ in range(2):
         weight.grad = None
         apply_pgso(torch.eye(3), edges, "gcn", weight).square().sum().backward()
-        found.append(weight.grad)
-    assert torch.equal(*found)
-    assert found[0].abs().min() > 0
+        collected.append(weight.grad)
+    assert torch.equal(*collected)
+    assert collected[0].abs().min() > 0
 
 
 def test_a_learned_operator_survives_several_backward_passes(edges):

@@ -64,6 +64,6 @@ def test_gradients_of_values_hold_over_several_blocks_of_entries():
     pattern = graph.pattern
     values = random_features(pattern.row.numel(), 1).flatten().requires_grad_()
     x, g = random_features(60, 512), random_features(60, 512)  # 512 entries to a block
-    (found,) = torch.autograd.grad(weighted_product(graph, values, x), values, g)
-    assert found.numel() > 1024
-    torch.testing.assert_close(found, (g @ x.t())[pattern.row, pattern.col])
+    (actual,) = torch.autograd.grad(weighted_product(graph, values, x), values, g)
+    assert actual.numel() > 1024
+    torch.testing.assert_close(actual, (g @ x.t())[pattern.row, pattern.col])

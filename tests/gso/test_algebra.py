@@ -86,11 +86,11 @@ def test_random_expressions_are_their_dense_matrices_in_values_and_gradients(edg
     np.testing.assert_allclose(op.to_scipy().toarray(), matrix.detach(), **close)
     torch.testing.assert_close(op.to_torch_sparse().to_dense().detach(), matrix.detach(), **close)
     leaves = (x, *vectors)
-    found, wanted = (
+    actual, wanted = (
         torch.autograd.grad((each @ x).sum(), leaves, allow_unused=True, retain_graph=True)
         for each in (op, matrix)
     )
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         if other is not None:
             one = torch.zeros_like(other) if one is None else one
             torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6 * size * size)

@@ -56,9 +56,9 @@ def test_the_product_and_its_gradients_equal_those_of_the_dense_operator(each, d
     edges, S = data.draw(graphs_with(parameters(), each))
     x, A, graph = random_features(edges.num_nodes), edges.adjacency, edges.graph
     torch.testing.assert_close(apply_pgso(x, graph, S), TRUTH[each](x, A, S))
-    found = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
+    actual = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
     wanted = gradients(lambda x, S: TRUTH[each](x, A, S), x, S)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-7)
 
 
@@ -123,11 +123,11 @@ def test_equal_values_are_the_scalar_operator(shape, dtype):
     graph = Graph.from_edge_index(torch.randint(30, (2, 90)), num_nodes=30)
     S = torch.tensor([0.3, -0.8, 0.5, 0.7, -0.4, -0.9, 1.2])
     x = torch.randn(2, 30, 4, dtype=dtype)
-    found = apply_pgso(x, graph, S.view(7, 1, 1).expand(shape))
-    assert found.dtype == dtype
+    actual = apply_pgso(x, graph, S.view(7, 1, 1).expand(shape))
+    assert actual.dtype == dtype
     wanted = apply_pgso(x, graph, S)
     tolerance = {} if dtype == torch.float32 else {"rtol": 0.05, "atol": 0.05}
-    torch.testing.assert_close(found, wanted, **tolerance)
+    torch.testing.assert_close(actual, wanted, **tolerance)
 
 
 def test_nothing_is_nan_where_degrees_vanish():
@@ -165,9 +165,9 @@ def test_gradients_keep_their_digits_in_single_precision_where_m2_vanishes(each,
     S = torch.tensor([0.3, m2, 0.5, 0.2, -0.4, -0.3, 1.0], dtype=torch.float64).view(7, 1, 1)
     S = S.repeat(1, *((12, 1) if each == "node" else (1, 3)))
     x = torch.randn(12, 3, dtype=torch.float64)
-    found = gradients_of_type(torch.float32, Graph.from_dense(A), x, S)
+    actual = gradients_of_type(torch.float32, Graph.from_dense(A), x, S)
     wanted = gradients(lambda x, S: TRUTH[each](x, A, S), x, S)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
 
 
@@ -184,7 +184,7 @@ def test_columns_beyond_a_few_are_the_same(monkeypatch):
     x, A = torch.randn(3, 5, dtype=torch.float64), graph.to_torch_sparse().to_dense().double()
     S = torch.rand(7, 1, 5, dtype=torch.float64) + 0.1
     torch.testing.assert_close(apply_pgso(x, graph, S), by_channel(x, A, S))
-    found = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
+    actual = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
     wanted = gradients(lambda x, S: by_channel(x, A, S), x, S)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other)

@@ -138,7 +138,7 @@ def test_the_sparse_matrix_passes_gradients_to_S_and_weights():
     gso, weight = PGSO("gcn"), torch.ones(5, requires_grad=True)
     gso.to_torch_sparse(EDGES, weight).to_dense().square().sum().backward()
     assert gso.e2.grad != 0
-    assert weight.grad[:4].abs().min() > 0  # a lone self-loop is 1, whatever it weighs
+    assert weight.grad[:4].abs().min() > 0  # a lone self-loop is 1, with any weight
 
 
 def test_starting_values_may_be_tensors_and_are_not_shared():

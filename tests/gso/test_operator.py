@@ -52,8 +52,8 @@ def test_gradients_of_both_directions_are_those_of_the_dense_matrix(edges, S, de
         shift(edges.graph, vector, degrees=degrees),
         dense_shift(edges.adjacency, vector, degrees),
     )
-    for found, wanted in ((op @ x, matrix @ x), (op.T @ x, matrix.t() @ x)):
-        pairs = zip(gradients(found, (x, vector)), gradients(wanted, (x, vector)), strict=True)
+    for actual, wanted in ((op @ x, matrix @ x), (op.T @ x, matrix.t() @ x)):
+        pairs = zip(gradients(actual, (x, vector)), gradients(wanted, (x, vector)), strict=True)
         for one, other in pairs:
             torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-6)
 
@@ -167,8 +167,8 @@ def test_threads_share_an_operator():
     op, x = shift(PATH, "gcn"), torch.randn(3, 2)
     wanted = shift(PATH, "gcn") @ x
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: op @ x, range(200)):
-            assert torch.equal(found, wanted)
+        for actual in pool.map(lambda _: op @ x, range(200)):
+            assert torch.equal(actual, wanted)
 
 
 def test_threads_with_one_edge_index_and_different_weights_get_their_own():
@@ -181,8 +181,8 @@ def test_threads_with_one_edge_index_and_different_weights_get_their_own():
         return place % 4, pgso.apply_pgso(x, edges, "gcn", weights[place % 4])
 
     with ThreadPoolExecutor(4) as pool:
-        for place, found in pool.map(run, range(2000)):
-            assert torch.equal(found, wanted[place])
+        for place, actual in pool.map(run, range(2000)):
+            assert torch.equal(actual, wanted[place])
 
 
 @pytest.mark.parametrize("what", ["edges", "weights"])

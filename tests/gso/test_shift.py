@@ -38,9 +38,9 @@ def test_the_fast_product_equals_the_dense_operator(edges, S):
 def test_the_gradients_of_x_and_S_equal_those_of_the_dense_operator(edges, S):
     x, vector = random_features(edges.num_nodes), torch.tensor(S, dtype=torch.float64)
     A, graph = edges.adjacency, edges.graph
-    found = gradients(lambda x, S: apply_pgso(x, graph, S), x, vector)
+    actual = gradients(lambda x, S: apply_pgso(x, graph, S), x, vector)
     wanted = gradients(lambda x, S: dense_pgso(A, S) @ x, x, vector)
-    assert_all_close(found, wanted, rtol=1e-7, atol=1e-7)
+    assert_all_close(actual, wanted, rtol=1e-7, atol=1e-7)
 
 
 @given(edges=edge_lists(weights="signed"), S=parameters())
@@ -52,12 +52,12 @@ def test_the_gradients_of_the_edge_weights_equal_those_of_the_dense_operator(edg
         A = torch.zeros(edges.num_nodes, edges.num_nodes, dtype=torch.float64)
         return dense_pgso(A.index_put((target, source), weight, accumulate=True), S) @ x
 
-    found = gradients(
+    actual = gradients(
         lambda x, S, weight: apply_pgso(x, edges.edge_index, S, weight),
         *(x, vector, edges.edge_weight),
     )
     wanted = gradients(dense, x, vector, edges.edge_weight)
-    assert_all_close(found, wanted, rtol=1e-7, atol=1e-7)
+    assert_all_close(actual, wanted, rtol=1e-7, atol=1e-7)
 
 
 @given(edges=edge_lists(), S=parameters())
@@ -131,8 +131,8 @@ def test_values_and_gradients_are_finite_in_single_precision(edges, S):
     vector = torch.tensor(S)
     out = apply_pgso(x, edges.edge_index, S, weight)
     assert out.isfinite().all()
-    found = gradients(lambda *v: apply_pgso(v[0], edges.edge_index, v[1], v[2]), x, vector, weight)
-    assert all(gradient.isfinite().all() for gradient in found)
+    actual = gradients(lambda *v: apply_pgso(v[0], edges.edge_index, v[1], v[2]), x, vector, weight)
+    assert all(gradient.isfinite().all() for gradient in actual)
 
 
 @pytest.mark.parametrize("a", [0.0, -1.0, -0.5, -2.0, -3.0, -7.0])
@@ -164,10 +164,10 @@ def test_single_precision_gradients_hold_where_m2_is_near_zero(m2, m3):
         return dense_pgso(Graph.from_edge_index(index).to_torch_sparse().to_dense().double(), S) @ x
 
     wanted = gradients(dense, x, torch.tensor(values, dtype=torch.float64))
-    found = gradients(fast, x.float(), torch.tensor(values))
+    actual = gradients(fast, x.float(), torch.tensor(values))
     scale = wanted[1].abs().clamp(min=1e-3 * float(wanted[1].abs().max()))
-    assert ((found[1] - wanted[1]).abs() / scale).max() < 1e-3
-    torch.testing.assert_close(found[0].double(), wanted[0], rtol=1e-4, atol=1e-5)
+    assert ((actual[1] - wanted[1]).abs() / scale).max() < 1e-3
+    torch.testing.assert_close(actual[0].double(), wanted[0], rtol=1e-4, atol=1e-5)
 
 
 def test_single_precision_gradients_hold_where_powers_make_the_part_of_m2_small():
@@ -178,8 +178,8 @@ def test_single_precision_gradients_hold_where_powers_make_the_part_of_m2_small(
         return apply_pgso(x, index, S)
 
     wanted = gradients(fast, x, torch.tensor(values, dtype=torch.float64))
-    found = gradients(fast, x.float(), torch.tensor(values, dtype=torch.float32))
-    assert_all_close(found, wanted, rtol=1e-4, atol=1e-6)
+    actual = gradients(fast, x.float(), torch.tensor(values, dtype=torch.float32))
+    assert_all_close(actual, wanted, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "zeros"])
@@ -230,11 +230,11 @@ def test_gradients_of_half_precision_features_are_as_good_as_the_features(m2):
     index, values = torch.randint(40, (2, 300)), (S[0], m2, *S[2:])
     x = random_features(40, 16, dtype=torch.bfloat16)
     vector = torch.tensor(values, dtype=torch.float64)
-    found = gradients(lambda x, S: apply_pgso(x, index, S), x, vector.float())
+    actual = gradients(lambda x, S: apply_pgso(x, index, S), x, vector.float())
     wanted = gradients(lambda x, S: apply_pgso(x, index, S), x.double(), vector)
-    assert found[0].dtype == torch.bfloat16
-    assert found[1].dtype == torch.float32
-    assert (found[1] - wanted[1]).abs().max() < 0.03 * wanted[1].abs().max()
+    assert actual[0].dtype == torch.bfloat16
+    assert actual[1].dtype == torch.float32
+    assert (actual[1] - wanted[1]).abs().max() < 0.03 * wanted[1].abs().max()
 
 
 @given(edges=edge_lists(), S=parameters(), shape=st.sampled_from([(), (2,), (2, 3), (0,), (1, 1)]))

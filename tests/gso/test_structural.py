@@ -19,12 +19,12 @@ def perturbed(gso):
 
 
 def test_the_features_are_those_of_networkx():
-    found = structural_features(Graph.from_networkx(KARATE)).numpy()
+    actual = structural_features(Graph.from_networkx(KARATE)).numpy()
     degree = np.array([d for _, d in KARATE.degree()])
     rank = nx.pagerank(KARATE, weight=None, tol=1e-12)
-    np.testing.assert_allclose(found[:, 0], np.log1p(degree), rtol=1e-6)
-    np.testing.assert_allclose(found[:, 1], list(nx.clustering(KARATE).values()), rtol=1e-6)
-    np.testing.assert_allclose(found[:, 2], 34 * np.array(list(rank.values())), rtol=1e-3)
+    np.testing.assert_allclose(actual[:, 0], np.log1p(degree), rtol=1e-6)
+    np.testing.assert_allclose(actual[:, 1], list(nx.clustering(KARATE).values()), rtol=1e-6)
+    np.testing.assert_allclose(actual[:, 2], 34 * np.array(list(rank.values())), rtol=1e-3)
 
 
 def test_a_graph_keeps_its_features():

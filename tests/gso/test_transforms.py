@@ -1,5 +1,7 @@
 """The operator inside torch's own machinery: grad modes, torch.func, torch.compile, autocast."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -36,9 +38,9 @@ def test_without_gradients_the_values_are_the_same(form, x, mode):
     gso = PGSO(S)
     wanted = gso(x, *form)
     with mode():
-        found = gso(x, *form)
-    assert not found.requires_grad
-    assert torch.equal(found, wanted.detach())
+        actual = gso(x, *form)
+    assert not actual.requires_grad
+    assert torch.equal(actual, wanted.detach())
 
 
 def test_func_grad_agrees_with_backward(form, x):
@@ -47,9 +49,9 @@ def test_func_grad_agrees_with_backward(form, x):
     def loss(x, S):
         return apply_pgso(x, form[0], S, form[1]).square().sum()
 
-    found = torch.func.grad(loss, argnums=(0, 1))(x, vector)
+    actual = torch.func.grad(loss, argnums=(0, 1))(x, vector)
     leaves = x.clone().requires_grad_(), vector.clone().requires_grad_()
-    torch.testing.assert_close(found, torch.autograd.grad(loss(*leaves), leaves))
+    torch.testing.assert_close(actual, torch.autograd.grad(loss(*leaves), leaves))
 
 
 def test_func_grad_reaches_the_edge_weights(x):
@@ -102,14 +104,15 @@ def test_a_compiled_module_gives_the_same_values_and_gradients(name, shape):
 def test_a_compiled_function_gives_the_same_values_and_gradients(form, x):
     torch._dynamo.reset()
     vector = torch.tensor(S, requires_grad=True)
+    graph, weight = copy.deepcopy(form)  # which remembers nothing of other tests
 
     def loss(S):
-        return apply_pgso(x, form[0], S, form[1]).square().sum()
+        return apply_pgso(x, graph, S, weight).square().sum()
 
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    (found,) = torch.autograd.grad(compiled(vector), vector)
+    (actual,) = torch.autograd.grad(compiled(vector), vector)
     (wanted,) = torch.autograd.grad(loss(vector), vector)
-    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_compiled_edge_weights_get_their_gradients(x):
@@ -120,9 +123,9 @@ def test_compiled_edge_weights_get_their_gradients(x):
         return apply_pgso(x, EDGES, S, weight).square().sum()
 
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    (found,) = torch.autograd.grad(compiled(weight), weight)
+    (actual,) = torch.autograd.grad(compiled(weight), weight)
     (wanted,) = torch.autograd.grad(loss(weight), weight)
-    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_a_compiled_network_trains_on_graphs_of_several_sizes():
@@ -159,9 +162,9 @@ def test_autocast_leaves_the_operator_in_the_precision_of_its_features(x):
     gso, graph = PGSO(S), Graph.from_edge_index(EDGES)
     wanted = gso(x, graph)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = gso(x, graph)
+        actual = gso(x, graph)
         mixed = gso(nn.Linear(3, 2)(x), graph)
-    assert torch.equal(found, wanted)
+    assert torch.equal(actual, wanted)
     assert mixed.dtype == torch.bfloat16
     mixed.float().sum().backward()
     assert gso.e2.grad.isfinite()

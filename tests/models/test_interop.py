@@ -167,8 +167,8 @@ def test_a_compiled_model_has_the_same_values_and_gradients(name):
     wanted = torch.autograd.grad(model(X, MULTIGRAPH).square().sum(), parameters)
     values = compiled(X, MULTIGRAPH)
     torch.testing.assert_close(values, model(X, MULTIGRAPH), atol=1e-5, rtol=1e-5)
-    found = torch.autograd.grad(values.square().sum(), parameters)
-    for one, other in zip(found, wanted, strict=True):
+    actual = torch.autograd.grad(values.square().sum(), parameters)
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-3)
 
 

@@ -27,7 +27,7 @@ def test_points_are_for_per_cents_only():
     assert OBJECTIVES["roc_auc"].heading == "ROC-AUC, %"
 
 
-def test_adding_one_is_one_class(monkeypatch):
+def test_adding_one_is_one_class():
     class Errors(Accuracy):
         """The share of wrong examples."""
 
@@ -37,9 +37,9 @@ def test_adding_one_is_one_class(monkeypatch):
             right = super().score(out, y)
             return None if right is None else 1 - right
 
-    monkeypatch.setattr(OBJECTIVES, "_entries", dict(OBJECTIVES._entries))
-    OBJECTIVES.add(Errors())
-    assert OBJECTIVES["errors"].merit(0.25) == -0.25
+    with OBJECTIVES.restored():
+        OBJECTIVES.add(Errors())
+        assert OBJECTIVES["errors"].merit(0.25) == -0.25
 
 
 def test_readers_of_records_need_no_torch():

@@ -12,12 +12,12 @@ from tests.strategies import edge_lists, parameters
 def test_the_spectrum_is_real_and_that_of_the_symmetric_matrix(edges, S):
     gamma = dense_pgso(edges.adjacency, S)
     symmetric = symmetrised(edges.graph.to(torch.float64), S).to_dense()
-    found = torch.linalg.eigvals(gamma)
+    actual = torch.linalg.eigvals(gamma)
     wanted = torch.linalg.eigvalsh(symmetric)
     # A non-symmetric solver loses half the digits where eigenvalues coincide.
     slack = 1e-6 * (1 + float(torch.linalg.matrix_norm(gamma)))
-    assert found.imag.abs().max() <= slack
-    assert (found.real.sort().values - wanted).abs().max() <= slack
+    assert actual.imag.abs().max() <= slack
+    assert (actual.real.sort().values - wanted).abs().max() <= slack
 
 
 @given(edges=edge_lists(undirected=True), S=parameters())

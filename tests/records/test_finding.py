@@ -6,7 +6,8 @@ from pgso import NUMERICS, find
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import read_finding
-from pgso.records.ledger import read_ledger, write_ledger
+from pgso.records.ledger import read_ledger, write_current, write_ledger
+from pgso.records.numerics import LADDER, check_one_revision
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,28 @@ def test_a_ledger_says_the_revision_of_a_finding_in_a_record(record, tmp_path):
     write_ledger(tmp_path / "records.jsonl", [run])
     (back,) = read_ledger(tmp_path / "records.jsonl").values()
     assert back.finding.numerics == NUMERICS
+    assert back.finding.ladder == LADDER
+    assert back.is_current
+
+
+def test_findings_of_another_ladder_are_not_current_set_aside_and_never_mixed(record, tmp_path):
+    older = record.model_copy(update={"ladder": LADDER - 1})
+    runs = [
+        RunRecord(spec=RunSpec(dataset="karate", seed=seed), finding=finding)
+        for seed, finding in enumerate((record, older))
+    ]
+    path = tmp_path / "records.jsonl"
+    write_ledger(path, runs)
+    assert [run.is_current for run in read_ledger(path).values()].count(False) == 1
+    check_one_revision([runs[0], RunRecord(spec=runs[1].spec)], "never")  # no ladder was climbed
+    with pytest.raises(InputError, match="of different ladders of find cannot be compared"):
+        check_one_revision(runs, "run it again")
+    beside = tmp_path / f"records.{NUMERICS}.ladder-{LADDER - 1}.jsonl"
+    assert write_current(path, []) == {beside: 1}
+    older.write(tmp_path / "finding.json")
+    text = (tmp_path / "finding.json").read_text()
+    (tmp_path / "finding.json").write_text(text.replace(f'"ladder": {LADDER - 1},', ""))
+    assert read_finding(tmp_path / "finding.json").ladder == 1
 
 
 def test_a_rung_is_found_by_name(record):

@@ -20,8 +20,8 @@ def judged(outcomes, items=None):
 def test_one_seed_is_the_paired_t_test(seed):
     d = np.random.default_rng(seed).normal(0.2, 1, 40)
     p = ttest_1samp(d, 0, alternative="greater").pvalue
-    found = clustered_confidence(d, np.arange(40), np.zeros(40))
-    assert found == pytest.approx(1 - p, abs=1e-9)
+    actual = clustered_confidence(d, np.arange(40), np.zeros(40))
+    assert actual == pytest.approx(1 - p, abs=1e-9)
 
 
 def test_the_same_labels_again_are_no_new_evidence():

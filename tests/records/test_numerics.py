@@ -10,7 +10,7 @@ import pgso
 from pgso.errors import InputError
 from pgso.records import NUMERICS, RunRecord, RunSpec, Store
 from pgso.records.ledger import read_ledger, write_current, write_ledger
-from pgso.records.numerics import check_one_revision
+from pgso.records.numerics import LADDER, check_one_revision
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
 
@@ -84,3 +84,12 @@ def test_results_of_two_revisions_are_refused_in_one_sentence():
         "records of different numerics cannot be compared, and here are "
         f"2 of revision {NUMERICS - 1} and 1 of revision {NUMERICS}; run it again"
     )
+
+
+@pytest.mark.parametrize("choices", [{"operator": "found"}, {"operator": "auto", "candidates": 2}])
+def test_a_run_that_asks_the_ladder_knows_its_revision(choices):
+    spec = SPECS[0].but(**choices)
+    assert RunRecord(spec=spec, ladder=LADDER).is_current
+    assert not RunRecord(spec=spec, ladder=LADDER - 1).is_current
+    assert not RunRecord(spec=spec).is_current  # written before ladders had revisions
+    assert RunRecord(spec=spec.but(operator="pgso")).is_current

@@ -197,3 +197,8 @@ def test_directed_terms_keep_the_direction_of_the_data():
     assert spec.data_options == {"undirected": True}
     arxiv = RunSpec(dataset="ogbn-arxiv").but(terms=("gcn@in", "gcn@out"))
     assert arxiv.data_options == {"undirected": False}
+
+
+def test_a_closed_form_head_sees_the_directions_of_the_data():
+    assert RunSpec(dataset="Texas").data_options == {"undirected": True}
+    assert RunSpec(dataset="Texas", head="closed_form").data_options == {}

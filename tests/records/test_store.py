@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,6 @@ import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records import store as store_module
 from pgso.records.store import read_record, write_atomically
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
@@ -109,16 +109,22 @@ def test_a_record_that_is_not_there_is_said_to_be_missing(tmp_path):
         read_record(tmp_path / "none.json")
 
 
-def test_what_a_killed_process_left_unfinished_is_removed_on_the_next_start(tmp_path):
+def killed_while_writing(path):
+    """A process that ends in the middle of writing this file."""
     write = (
         "import os, sys; from pathlib import Path; from pgso.records import store;"
-        "store.os.fsync = lambda handle: os.kill(os.getpid(), 9);"
+        "os.fsync = lambda handle: os.kill(os.getpid(), 9);"
         "store.write_atomically(Path(sys.argv[1]), 'x')"
     )
-    ended = subprocess.run([sys.executable, "-c", write, str(tmp_path / "a.json")], check=False)
+    ended = subprocess.run([sys.executable, "-c", write, str(path)], check=False)
     assert ended.returncode == -9
-    assert len(everything_under(tmp_path)) == 1
-    under_way = tmp_path / f".{store_module._host()}.{os.getpid()}.pgso-abc"  # of a living process
+
+
+def test_what_a_killed_process_left_unfinished_is_removed_on_the_next_start(tmp_path):
+    killed_while_writing(tmp_path / "a.json")
+    (unfinished,) = everything_under(tmp_path)
+    (number,) = re.findall(r"\d+(?=\.pgso-)", unfinished)
+    under_way = tmp_path / unfinished.replace(number, str(os.getpid()))  # of a living process
     elsewhere = tmp_path / ".othermachine.1.pgso-abc"
     theirs = tmp_path / ".somebody.1.else-abc"
     for file in (under_way, elsewhere, theirs):
@@ -159,10 +165,11 @@ def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path):
 
 def test_leftovers_are_removed_also_where_nothing_is_missing(store):
     store.put(RunRecord(spec=SPECS[0], val=0.5))
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    leftover = store.root / "records" / f".{store_module._host()}.{ended.pid}.pgso-x"
-    leftover.touch()
-    store_module._swept.clear()  # as in the process of the next command
-    assert Store(store.root).missing(SPECS[:1]) == []
-    assert not leftover.exists()
+    killed_while_writing(store.root / "records" / "other.json")
+    assert len(everything_under(store.root / "records")) == 2
+    next_command = (
+        "import sys; from pgso.records import RunSpec, Store; store = Store(sys.argv[1]);"
+        "assert store.missing([record.spec for record in store]) == []"
+    )
+    subprocess.run([sys.executable, "-c", next_command, str(store.root)], check=True)
+    assert len(everything_under(store.root / "records")) == 1

@@ -11,14 +11,14 @@ rates = st.integers(0, 1000).map(lambda k: k / 1000)
 
 
 def test_every_number_of_a_difference_is_the_paired_one():
-    found = compare(make_runs(THREE)).test.difference("pgso")
-    assert found.seeds == (0, 1, 2, 3)
-    assert found.points == pytest.approx((8, 9, 10, 9))
-    assert found.mean == pytest.approx(9)
+    comparison = compare(make_runs(THREE)).test.difference("pgso")
+    assert comparison.seeds == (0, 1, 2, 3)
+    assert comparison.points == pytest.approx((8, 9, 10, 9))
+    assert comparison.mean == pytest.approx(9)
     expected = stats.ttest_rel(THREE["pgso"], THREE["fixed"])
-    assert found.p == pytest.approx(expected.pvalue)
+    assert comparison.p == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval(0.95)
-    assert found.interval == pytest.approx((100 * low, 100 * high))
+    assert comparison.interval == pytest.approx((100 * low, 100 * high))
 
 
 def test_a_summary_has_mean_spread_and_interval_in_points():
@@ -215,8 +215,8 @@ def test_without_a_gain_a_stronger_network_that_is_no_better_changes_nothing():
 
 
 def test_a_reference_is_paired_by_seed_and_of_one_setting():
-    found = compare(make_runs(THREE), reference([0.9, 0.9])).reference
-    assert found.difference("pgso").seeds == (0, 1)
+    comparison = compare(make_runs(THREE), reference([0.9, 0.9])).reference
+    assert comparison.difference("pgso").seeds == (0, 1)
     assert compare(make_runs(THREE)).reference is None
     mixed = [*reference([0.9]), make_record("fixed", 1, 0.9, choices={"num_layers": 5})]
     with pytest.raises(InputError, match="different settings"):

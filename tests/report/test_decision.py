@@ -10,7 +10,7 @@ from pgso.report.decision import decision_of
 
 def runs(gain, seeds=10, labels=30, split=True):
     """Fixed, PGSO and mPGSO; mPGSO puts some labels right that fixed has wrong."""
-    rng, found = np.random.default_rng(0), []
+    rng, actual = np.random.default_rng(0), []
     for seed in range(seeds):
         right = rng.random(labels) < 0.6
         other = np.where(rng.random(labels) < 0.1, rng.random(labels) < 0.6, right)
@@ -19,8 +19,8 @@ def runs(gain, seeds=10, labels=30, split=True):
         for name, outcome in (("fixed", right), ("pgso", other), ("mpgso", better)):
             spec = RunSpec(dataset="karate", operator=name, seed=seed)
             judged = Judged(items=items, outcomes=outcome.astype(float).tolist())
-            found.append(RunRecord(spec=spec, val=0.6, test=0.6, judged=judged))
-    return found
+            actual.append(RunRecord(spec=spec, val=0.6, test=0.6, judged=judged))
+    return actual
 
 
 def test_ten_seeds_see_a_gain_that_none_sees_alone():
@@ -38,9 +38,11 @@ def test_without_a_gain_the_fixed_operator_stays():
 
 
 def test_it_is_part_of_the_comparison():
-    found = compare(runs(gain=0.1))
-    assert found.decision.kept == "mpgso"
-    assert any("300 validation labels of all 10 seeds together" in note for note in found.notes)
+    comparison = compare(runs(gain=0.1))
+    assert comparison.decision.kept == "mpgso"
+    assert any(
+        "300 validation labels of all 10 seeds together" in note for note in comparison.notes
+    )
 
 
 def test_without_labels_that_judge_there_is_none():

@@ -1,3 +1,7 @@
+from io import StringIO
+
+from rich.console import Console
+
 from pgso.report.grid import Grid, table
 
 
@@ -12,3 +16,14 @@ def test_a_grid_escapes_what_its_cells_say():
     assert grid.to_markdown() == (
         "### A title\n\n| name | n |\n| --- | ---: |\n| a\\|b\\_c | 1 |\n\nHow to read it\n"
     )
+
+
+def test_in_a_narrow_terminal_names_wrap_and_no_number_is_cut():
+    grid = Grid(
+        "The ladder", ("rung", "loss", "chance"), (("self and two hops", "0.08", "< 0.001"),)
+    )
+    console = Console(width=24, file=StringIO())
+    console.print(grid.to_rich())
+    shown = console.file.getvalue()
+    assert "< 0.001" in shown
+    assert all(word in shown for word in ("self", "and", "two", "hops", "chance"))

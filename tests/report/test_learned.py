@@ -5,9 +5,9 @@ from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
 
 
 def test_each_operator_of_each_mode_is_there_beside_its_start():
-    found = learned_operators(make_runs(THREE))
-    assert [entry.name for entry in found] == ["PGSO", "mPGSO, layer 1", "mPGSO, layer 2"]
-    for entry in found:
+    actual = learned_operators(make_runs(THREE))
+    assert [entry.name for entry in actual] == ["PGSO", "mPGSO, layer 1", "mPGSO, layer 2"]
+    for entry in actual:
         assert entry.start == pytest.approx(GCN)
         assert entry.mean == pytest.approx(MOVED)
         assert (entry.nearest, entry.nearest_count, entry.n) == ("gcn", 4, 4)

@@ -74,13 +74,13 @@ def test_pages_are_drawn_again_and_records_stay_as_they_are(folder):
 
 
 def test_a_comparison_says_what_its_page_says(folder):
-    found = json.loads((folder / "toy-gcn" / "comparison.json").read_text())
+    output = json.loads((folder / "toy-gcn" / "comparison.json").read_text())
     page = (folder / "toy-gcn" / "report.html").read_text()
-    assert found["verdict"].startswith("learn it")
-    assert found["verdict"].split(": ")[1] in page
-    assert [entry["name"] for entry in found["baselines"]] == ["guess", "features", "graph"]
-    assert any("training examples" in doubt for doubt in found["doubts"])
-    assert len(found["runs"]) == 12
+    assert output["verdict"].startswith("learn it")
+    assert output["verdict"].split(": ")[1] in page
+    assert [entry["name"] for entry in output["baselines"]] == ["guess", "features", "graph"]
+    assert any("training examples" in doubt for doubt in output["doubts"])
+    assert len(output["runs"]) == 12
 
 
 def test_a_folder_without_runs_has_no_overview(tmp_path):

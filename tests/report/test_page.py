@@ -51,10 +51,10 @@ def test_the_verdict_stands_on_the_page_and_in_its_title():
 
 
 def test_the_page_asks_for_nothing_from_anywhere():
-    found = Tags(page_of(make_runs(THREE)))
-    assert {a for a in found.addresses if not a.startswith("data:")} == {"#main", "#reading"}
-    assert not {"img", "iframe", "object", "embed", "base"} & set(found.tags)
-    assert found.tags.count("script") == 2
+    actual = Tags(page_of(make_runs(THREE)))
+    assert {a for a in actual.addresses if not a.startswith("data:")} == {"#main", "#reading"}
+    assert not {"img", "iframe", "object", "embed", "base"} & set(actual.tags)
+    assert actual.tags.count("script") == 2
     assert "default-src 'none'" in page_of(make_runs(THREE))
 
 

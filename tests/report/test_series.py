@@ -8,9 +8,9 @@ from tests.report.records import GCN, MOVED, make_record, make_runs
 
 @given(st.lists(st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=6), min_size=1))
 def test_the_mean_lies_in_the_band(curves):
-    found = band([enumerate(curve, start=1) for curve in curves])
-    assert len(found.epochs) == max(map(len, curves))
-    for low, mean, high in zip(found.low, found.mean, found.high, strict=True):
+    actual = band([enumerate(curve, start=1) for curve in curves])
+    assert len(actual.epochs) == max(map(len, curves))
+    for low, mean, high in zip(actual.low, actual.mean, actual.high, strict=True):
         assert low <= mean <= high
 
 
@@ -39,7 +39,7 @@ def test_a_directed_graph_has_no_interval():
 
 @given(count=st.integers(0, 3000), at_most=st.integers(2, 300), keep=st.integers(0, 3000))
 def test_thinning_keeps_both_ends_and_what_is_asked_for(count, at_most, keep):
-    found = thinned(count, at_most, [keep])
-    assert found == sorted(set(found))
-    assert len(found) <= at_most + 1
-    assert {0, count - 1, keep} & set(range(count)) <= set(found)
+    actual = thinned(count, at_most, [keep])
+    assert actual == sorted(set(actual))
+    assert len(actual) <= at_most + 1
+    assert {0, count - 1, keep} & set(range(count)) <= set(actual)

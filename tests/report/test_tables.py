@@ -61,8 +61,8 @@ def test_a_row_has_as_many_cells_as_the_header():
 
 
 def test_a_long_curve_shows_some_epochs_and_says_so():
-    found = curve_band([make_record("pgso", 0, 0.5, epochs=100)], "loss")
-    grid = curves_grid("loss", {"PGSO": found})
+    actual = curve_band([make_record("pgso", 0, 0.5, epochs=100)], "loss")
+    grid = curves_grid("loss", {"PGSO": actual})
     assert [grid.rows[0][0], grid.rows[-1][0]] == ["1", "100"]
     assert "21 of 100 epochs are shown" in grid.caption
 

@@ -35,9 +35,9 @@ def run(num_ranks, function, *args, folder, environment=None):
 def _result(folder, rank, process):
     path = folder / f"result-{rank}.pt"
     if path.exists():
-        found = torch.load(path, weights_only=False)
+        actual = torch.load(path, weights_only=False)
         path.unlink()
-        return found
+        return actual
     return process.exitcode
 
 

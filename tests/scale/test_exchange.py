@@ -1,4 +1,4 @@
-"""A graph in row blocks: loss and gradients of one process, whatever the layer."""
+"""A graph in row blocks: loss and gradients of one process, for every layer."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def alone(choices):
 
 
 def together(place, all_choices, sparse=False):
-    found = []
+    collected = []
     for choices in all_choices:
         model, x, y, graph = setting(choices)
         part = Partition.of(graph, place.rank, place.num_ranks)
@@ -48,8 +48,8 @@ def together(place, all_choices, sparse=False):
         for parameter in model.parameters():
             torch.distributed.all_reduce(parameter.grad)
         gradients = {k: p.grad for k, p in model.named_parameters()}
-        found.append((place.total(loss.item()), gradients, buffers(model)))
-    return found
+        collected.append((place.total(loss.item()), gradients, buffers(model)))
+    return collected
 
 
 def buffers(model):
@@ -91,7 +91,7 @@ def exchanges_of_steps(place):
     model, x, y, graph = setting({"conv": "gcn"})
     part = Partition.of(graph, place.rank, place.num_ranks)
     own = slice(part.start, part.start + part.num_own)
-    rows, found, counted = x[own].clone(), [], []
+    rows, actual, counted = x[own].clone(), [], []
     real = exchange.dist.all_to_all_single
     exchange.dist.all_to_all_single = lambda *args: (counted.append(1), real(*args))
     distribute(model, place.num_ranks)
@@ -103,16 +103,16 @@ def exchanges_of_steps(place):
         loss.backward()
         with torch.no_grad():
             again = functional.cross_entropy(model(rows, part), y[own], reduction="sum") / len(y)
-        found.append((len(counted), place.total(loss.item()), place.total(again.item())))
+        actual.append((len(counted), place.total(loss.item()), place.total(again.item())))
     model(rows.requires_grad_(), part).sum().backward()
     assert rows.grad is not None  # what is kept of it as a constant does not count any more
-    return found
+    return actual
 
 
 def test_rows_of_constant_features_are_fetched_once(tmp_path):
     model, x, y, graph = setting({"conv": "gcn"})
     once, twice = (functional.cross_entropy(model(each, graph), y).item() for each in (x, 2 * x))
-    for found in run(2, exchanges_of_steps, folder=tmp_path):
-        assert [count for count, _, _ in found] == [4, 3, 4]  # hidden rows: there, back, there
-        for (_, loss, again), expected in zip(found, (once, once, twice), strict=True):
+    for actual in run(2, exchanges_of_steps, folder=tmp_path):
+        assert [count for count, _, _ in actual] == [4, 3, 4]  # hidden rows: there, back, there
+        for (_, loss, again), expected in zip(actual, (once, once, twice), strict=True):
             assert loss == again == pytest.approx(expected, rel=1e-5)

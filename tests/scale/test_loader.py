@@ -144,12 +144,12 @@ def test_a_graph_is_no_task():
 def resident(path: Path) -> int:
     """Bytes of a mapped file that are in this process's memory."""
     lines = iter(Path("/proc/self/smaps").read_text().splitlines())
-    found = 0
+    actual = 0
     for line in lines:
         if line.endswith(str(path)):
             size = next(each for each in lines if each.startswith("Rss:"))
-            found += 1024 * int(size.split()[1])
-    return found
+            actual += 1024 * int(size.split()[1])
+    return actual
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux says what is mapped")

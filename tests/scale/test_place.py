@@ -59,7 +59,7 @@ def test_alone_nothing_is_exchanged():
 
 
 def asks(path):
-    """What a file asks torch or the environment about its process: decision 14 allows two files."""
+    """What a file asks torch or the environment about its process."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and "dist" in ast.unparse(node.value):
             if node.attr in ASKING:

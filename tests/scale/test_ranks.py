@@ -12,7 +12,6 @@ from threading import Thread
 import pytest
 import torch
 
-from pgso.launch import Launch
 from pgso.scale import ranks
 from pgso.scale.place import Place
 from pgso.training.fit import fit
@@ -36,12 +35,12 @@ def records(place, root):
 def test_two_processes_train_as_one_does(tmp_path):
     write_triangles_and_paths(tmp_path)
     expected = records(Place(), tmp_path)
-    for found in run(2, records, tmp_path, folder=tmp_path):
-        assert not isinstance(found, Exception), found
+    for actual in run(2, records, tmp_path, folder=tmp_path):
+        assert not isinstance(actual, Exception), actual
         for name, curves in expected.items():
             # A score jumps where two nodes change places, a loss does not.
             for curve, slack in (("loss", 1e-5), ("parameters", 1e-5), ("val", 0.1)):
-                mine, theirs = (torch.tensor(each[curve]) for each in (found[name], curves))
+                mine, theirs = (torch.tensor(each[curve]) for each in (actual[name], curves))
                 assert (mine - theirs).abs().max() < slack, (name, curve)
 
 
@@ -91,25 +90,21 @@ def test_torchrun_starts_the_command_line(tmp_path):
 
 
 def test_errors_of_others_are_not_taken_for_lost_processes():
-    with pytest.raises(RuntimeError, match="mine"), ranks._reporting_losses(Place(), None):
+    with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses(Place(), None):
         raise RuntimeError("mine")
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_processes_meet_before_their_group_ends_unless_one_has_failed(fails, monkeypatch):
-    called = []
-    for name in ("init_process_group", "barrier", "destroy_process_group"):
-        monkeypatch.setattr(ranks.dist, name, lambda *_, name=name, **__: called.append(name))
-    monkeypatch.setattr(ranks, "launch", lambda: Launch(0, 2, "here", 1))
-    monkeypatch.setattr(ranks, "_meet", lambda me, seconds: None)
-    try:
-        with ranks.joined():
-            if fails:
-                raise ZeroDivisionError
-    except ZeroDivisionError:
-        pass
-    met = [] if fails else ["barrier"]
-    assert called == ["init_process_group", *met, "destroy_process_group"]
+def divides(place):
+    if place.rank == 1:
+        return 1 / 0
+    return place.total(1)  # waits for the other one
+
+
+def test_an_error_in_one_process_is_its_own_and_ends_the_others(tmp_path):
+    waiting, failed = run(2, divides, folder=tmp_path)
+    assert isinstance(failed, ZeroDivisionError)
+    assert isinstance(waiting, ranks.LostProcess)
+    assert "process 0 of 2 lost process 1 " in str(waiting)
 
 
 def stopped(place, path):

@@ -72,7 +72,7 @@ def copies(graph, count):
 def test_sampled_rows_are_right_on_average(weighted):
     graph = random_graph(n=10, degree=8, weighted=weighted, loops=True).to(torch.float64)
     x, draws = torch.randn(10, 2, dtype=torch.float64), 2000
-    graph = copies(graph, 1)  # degrees summed in 64 bits, as those of many copies
+    graph = copies(graph, 1)  # degrees summed in 64 bits, as in many copies
     part = sample(copies(graph, draws), torch.arange(10 * draws), [3])
     rows = pgso.apply_pgso(x[part.sample.nodes % 10], part, S)[: 10 * draws].view(draws, 10, 2)
     error = rows.mean(0) - pgso.apply_pgso(x, graph, S)

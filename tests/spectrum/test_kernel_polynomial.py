@@ -45,13 +45,13 @@ def test_more_probes_give_smaller_errors():
 
 @given(edges=edge_lists(undirected=True), S=parameters())
 def test_it_is_a_density_for_every_graph_and_S(edges, S):
-    found = density(edges.graph, S, num_moments=40, num_points=300)
-    assert np.trapezoid(found.density, found.grid) == pytest.approx(1)
-    assert (found.density >= -1e-4 * found.density.max()).all()
-    assert (np.diff(found.grid) > 0).all()
+    spectrum = density(edges.graph, S, num_moments=40, num_points=300)
+    assert np.trapezoid(spectrum.density, spectrum.grid) == pytest.approx(1)
+    assert (spectrum.density >= -1e-4 * spectrum.density.max()).all()
+    assert (np.diff(spectrum.grid) > 0).all()
     low, high = interval(edges.graph, S)
-    assert found.grid[0] <= low
-    assert high <= found.grid[-1]
+    assert spectrum.grid[0] <= low
+    assert high <= spectrum.grid[-1]
 
 
 def test_the_same_seed_gives_the_same_density():

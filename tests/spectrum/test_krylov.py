@@ -38,10 +38,10 @@ def test_what_arpack_can_never_do_is_refused_in_one_sentence(monkeypatch):
 
 def test_pairs_that_are_no_eigenpairs_or_twice_the_same_one_are_refused():
     true, w = np.linalg.eigh(PATH.toarray())
-    krylov._check(PATH, true[:2], w[:, :2], 1e-8)
+    krylov.check_pairs(PATH, true[:2], w[:, :2], 1e-8)
     for values, vectors in ((true[:2] + 0.1, w[:, :2]), (true[[0, 0]], w[:, [0, 0]])):
         with pytest.raises(NotConvergedError, match="do not fit the operator"):
-            krylov._check(PATH, values, vectors, 1e-8)
+            krylov.check_pairs(PATH, values, vectors, 1e-8)
 
 
 @pytest.mark.parametrize("lie", [-0.1, 0.1])

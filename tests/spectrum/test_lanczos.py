@@ -24,10 +24,10 @@ def sorted_real(matrix):
 
 @given(edges=edge_lists(undirected=True), S=parameters())
 def test_all_eigenvalues_are_those_of_the_dense_operator(edges, S):
-    found = eigenvalues(edges.graph, S, k=None)
+    values = eigenvalues(edges.graph, S, k=None)
     expected = sorted_real(dense_pgso(edges.adjacency, S))
     # eigvals of a matrix that is not symmetric is the less accurate side: √eps at multiple ones
-    np.testing.assert_allclose(found, expected, atol=1e-5 * (1 + abs(expected).max()))
+    np.testing.assert_allclose(values, expected, atol=1e-5 * (1 + abs(expected).max()))
 
 
 @given(edges=edge_lists(undirected=True), S=parameters())
@@ -71,8 +71,8 @@ def test_lanczos_finds_repeated_eigenvalues_as_often_as_they_occur(name, preset,
     for which, k in [("both", 6), ("both", 1), ("smallest", 5), ("largest", 5)]:
         low = {"both": k // 2, "smallest": k, "largest": 0}[which]
         wanted = np.r_[expected[:low], expected[len(expected) - (k - low) :]]
-        found = eigenvalues(graph, preset, k=k, which=which)
-        np.testing.assert_allclose(found, wanted, atol=1e-6 * (1 + abs(expected).max()))
+        values = eigenvalues(graph, preset, k=k, which=which)
+        np.testing.assert_allclose(values, wanted, atol=1e-6 * (1 + abs(expected).max()))
 
 
 @settings(max_examples=15)
@@ -84,9 +84,9 @@ def test_lanczos_agrees_with_the_dense_solver_on_signed_weights_and_loops(S, see
     expected = eigenvalues(graph, S, k=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lanczos, "DENSE_BELOW", 0)
-        found = eigenvalues(graph, S, k=4, tol=1e-8)
+        values = eigenvalues(graph, S, k=4, tol=1e-8)
     wanted = expected[[0, 1, -2, -1]]
-    np.testing.assert_allclose(found, wanted, atol=1e-6 * (1 + abs(expected).max()))
+    np.testing.assert_allclose(values, wanted, atol=1e-6 * (1 + abs(expected).max()))
 
 
 def test_lanczos_returns_small_residuals_of_the_operator_itself(always_lanczos):

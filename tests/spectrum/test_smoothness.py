@@ -36,8 +36,8 @@ def test_the_distance_is_the_mean_over_nodes_of_the_mean_over_neighbours():
     h = torch.randn(4, 2)
     unit = (h / h.norm(dim=1, keepdim=True)).numpy()
     by_node = [np.mean([1 - unit[i] @ unit[j] for j in tree[i]]) for i in tree]
-    found = mean_average_distance(h, Graph.from_networkx(tree))
-    assert found == pytest.approx(np.mean(by_node), rel=1e-5)
+    actual = mean_average_distance(h, Graph.from_networkx(tree))
+    assert actual == pytest.approx(np.mean(by_node), rel=1e-5)
 
 
 def test_a_graph_without_edges_has_distance_zero_and_zero_features_no_energy():

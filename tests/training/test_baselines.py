@@ -15,19 +15,19 @@ def scores(task):
 
 
 def test_the_features_are_found_where_they_are():
-    found = scores(load_task("customers", signal="features"))
-    assert found["guess"] == 0.5
-    assert found["features"] > 0.8
-    assert found["graph"] < 0.65
+    actual = scores(load_task("customers", signal="features"))
+    assert actual["guess"] == 0.5
+    assert actual["features"] > 0.8
+    assert actual["graph"] < 0.65
     assert scores(load_task("customers", signal="neither"))["features"] < 0.65
 
 
 def test_the_graph_without_features_finds_communities():
     task = load_task("sbm", p=0.3, q=0.05, size=60)
-    found = scores(task)
-    assert found["graph"] > 0.9
+    actual = scores(task)
+    assert actual["graph"] > 0.9
     shares = task.y[task.test].bincount() / len(task.test)
-    assert found["guess"] in [pytest.approx(share.item()) for share in shares]
+    assert actual["guess"] in [pytest.approx(share.item()) for share in shares]
 
 
 def test_nodes_that_are_their_own_features_have_no_model_of_features():
@@ -36,10 +36,10 @@ def test_nodes_that_are_their_own_features_have_no_model_of_features():
 
 def test_numbers_have_a_mean_and_a_ridge():
     task = load_task("diabetes")
-    found = scores(task)
+    actual = scores(task)
     y = task.y[task.test] - task.y[task.train].mean()
-    assert found["guess"] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-4)
-    assert found["features"] < 0.85 * found["guess"]
+    assert actual["guess"] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-4)
+    assert actual["features"] < 0.85 * actual["guess"]
 
 
 def test_graphs_are_known_by_their_sizes():

@@ -1,12 +1,14 @@
+import json
+
 import pytest
 import torch
-from safetensors.torch import save
+from safetensors import safe_open
+from safetensors.torch import save, save_file
 
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.records import NUMERICS, RunSpec
-from pgso.training import checkpoint as checkpoint_module
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
 from pgso.training.prediction import predict_outputs
 from pgso.training.session import Session
@@ -54,7 +56,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(spec, shapes_root, tmp_path
         checkpoint_every=2,
     )
     assert resumed.without_times() == whole.without_times()
-    assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before it was put away
+    assert epochs[0] == (epoch - 1) // 2 * 2 + 1  # the last even epoch before the checkpoint
     assert list(tmp_path.iterdir()) == []  # what is finished needs no checkpoint
 
 
@@ -193,10 +195,13 @@ def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
 
 def rewritten(path, **changes):
     """The same file with another header."""
-    tensors, header = checkpoint_module._read(path)
+    with safe_open(path, framework="pt") as file:
+        header = json.loads(file.metadata()["pgso"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     spec = {**header["spec"], **changes.pop("spec", {})}
     header = {**header, "spec": spec, **changes}
-    checkpoint_module._write(path, tensors, {k: v for k, v in header.items() if v != "absent"})
+    header = {name: value for name, value in header.items() if value != "absent"}
+    save_file(tensors, path, metadata={"pgso": json.dumps(header)})
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def test_auto_starts_from_the_fixed_operator_that_is_best_on_validation():
 def test_every_challenger_needs_the_evidence():
     spec = minesweeper(epochs=4, operator="auto", recipe="robust", evidence=0.999)
     record, fixed = fit(spec), fit(spec.but(operator="fixed"))
+    assert record.ladder is not None
     assert len(record.confidence) == 4  # two networks of the ladder, pgso and mpgso
     assert {"pgso", "mpgso"} < set(record.confidence)
     assert max(record.confidence.values()) <= 0.99975
@@ -49,7 +50,7 @@ PROPOSED = [
 ]
 
 
-def chosen_of(monkeypatch, spec, vals, sure, metric="accuracy"):
+def chosen_of(spec, vals, sure, metric="accuracy"):
     """``choose`` on trainings that are told, not run: their scores, and confidence in each."""
     asked = []
 
@@ -58,41 +59,40 @@ def chosen_of(monkeypatch, spec, vals, sure, metric="accuracy"):
         session = SimpleNamespace(spec=candidate, name=name)
         return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
-    monkeypatch.setattr(choice, "_confidence", lambda _, each: sure[each.session.name])
-    kept = choice.choose(spec, train, lambda: PROPOSED)
+    kept = choice.choose(spec, train, lambda: PROPOSED, lambda _, one: sure[one.session.name])
     return kept.best.session.name, asked, kept.candidate
 
 
-def test_a_better_score_without_enough_evidence_is_not_kept(monkeypatch):
+def test_a_better_score_without_enough_evidence_is_not_kept():
     spec = karate(operator="pgso", recipe="robust", evidence=0.9)
     vals = {"fixed": 0.5, "pgso": 0.8}
-    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.89})[0] == "fixed"
-    assert chosen_of(monkeypatch, spec, vals, {"pgso": 0.91})[0] == "pgso"
+    assert chosen_of(spec, vals, {"pgso": 0.89})[0] == "fixed"
+    assert chosen_of(spec, vals, {"pgso": 0.91})[0] == "pgso"
     careless = spec.but(evidence=None, operator="auto", candidates=0)
-    assert chosen_of(monkeypatch, careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
+    assert chosen_of(careless, {**vals, "mpgso": 0.8}, {})[0] == "pgso"
 
 
-def test_of_errors_the_smaller_one_is_kept(monkeypatch):
+def test_of_errors_the_smaller_one_is_kept():
     spec = karate(operator="auto", evidence=None, candidates=0)
     vals = {"fixed": 0.5, "pgso": 0.8, "mpgso": 0.4}
-    assert chosen_of(monkeypatch, spec, vals, {}, "rmse")[0] == "mpgso"
-    assert chosen_of(monkeypatch, spec, vals, {}, "r2")[0] == "pgso"
+    assert chosen_of(spec, vals, {}, "rmse")[0] == "mpgso"
+    assert chosen_of(spec, vals, {}, "r2")[0] == "pgso"
 
 
-def test_several_challengers_share_the_risk(monkeypatch):
+def test_several_challengers_share_the_risk():
     spec = karate(operator="auto", recipe="robust", evidence=0.9, presets=("mean", "adjacency"))
     assert spec.candidates == 0
     vals = {"fixed": 0.5, "mean": 0.6, "adjacency": 0.6, "pgso": 0.9, "mpgso": 0.9}
     for certainty, kept in ((0.974, "fixed"), (0.976, "pgso")):  # 1 - 0.1 / 4
         sure = {"mean": 0.97, "adjacency": 0.97, "pgso": certainty, "mpgso": 0.0}
-        assert chosen_of(monkeypatch, spec, vals, sure)[0] == kept
+        assert chosen_of(spec, vals, sure)[0] == kept
 
 
-def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept(monkeypatch):
+def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept():
     spec = karate(operator="auto", recipe="robust", evidence=0.9)
     vals = {"fixed": 0.5, "mean, 1 hop": 0.9, "a bank": 0.7, "pgso": 0.9, "mpgso": 0.9}
     sure = {"mean, 1 hop": 0.5, "a bank": 0.98, "pgso": 0.0, "mpgso": 0.98}
-    name, asked, candidate = chosen_of(monkeypatch, spec, vals, sure)
+    name, asked, candidate = chosen_of(spec, vals, sure)
     assert (name, candidate) == ("mpgso", PROPOSED[2])
     bank = ("self", "gcn")
     assert asked == [
@@ -104,9 +104,9 @@ def test_learned_operators_start_at_the_network_of_the_ladder_that_was_kept(monk
     ]
 
 
-def test_found_trains_the_network_of_the_rung_that_find_keeps(monkeypatch):
+def test_found_trains_the_network_of_the_rung_that_find_keeps():
     spec = karate(operator="found", recipe="robust")
-    name, asked, candidate = chosen_of(monkeypatch, spec, {"found": 0.5}, {})
+    name, asked, candidate = chosen_of(spec, {"found": 0.5}, {})
     assert (name, candidate) == ("found", PROPOSED[0])
     assert asked == [("found", "fixed", "gcn")]
 
@@ -131,8 +131,8 @@ def test_judging_labels_of_both_are_compared():
 def test_the_number_of_trainings_is_known_before_they_start():
     robust = {"recipe": "robust"}
     auto = {"operator": "auto"}
-    found = {"operator": "found"}
-    for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}, found):
+    found_mode = {"operator": "found"}
+    for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}, found_mode):
         asked, epochs = karate(epochs=1, **changed), []
         fit(asked, watch=lambda session, epochs=epochs: epochs.append(session.epoch))
         assert num_trainings(asked) == len(epochs)

@@ -12,8 +12,8 @@ SPEC = pgso.RunSpec(dataset="karate", head="closed_form", seed=1)
 
 
 def test_its_record_is_the_finding(tmp_path):
-    record, found = fit(SPEC), pgso.find("karate", seed=1)
-    assert (record.chosen, record.test) == (found.best.name, found.best.test)
+    record, actual = fit(SPEC), pgso.find("karate", seed=1)
+    assert (record.chosen, record.test) == (actual.best.name, actual.best.test)
     assert record.finding.rungs[0].name == "no graph"
     assert RunRecord.model_validate_json(record.model_dump_json()) == record
     assert fit(SPEC).without_times() == record.without_times()

@@ -21,10 +21,10 @@ TINY = {"epochs": 5, "hidden_channels": 8}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """A ring whose nodes have a price each, and one whose nodes have labels; some are missing."""
-    found = {}
+    by_name = {}
     rng = np.random.default_rng(0)
     for name in ("value", "labels"):
-        folder = found[name] = tmp_path_factory.mktemp(name)
+        folder = by_name[name] = tmp_path_factory.mktemp(name)
         (folder / "edges.csv").write_text("".join(f"{i},{(i + 1) % 60}\n" for i in range(60)))
         x = rng.normal(size=60)
         (folder / "features.csv").write_text(
@@ -38,7 +38,7 @@ def folders(tmp_path_factory):
             for i, (a, b) in enumerate(zip(one, two, strict=True))
         ]
         (folder / "targets.csv").write_text("node,one,two\n" + "".join(rows))
-    return found
+    return by_name
 
 
 def spec_for(objective, folders, **choices):

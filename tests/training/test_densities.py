@@ -17,10 +17,10 @@ def runs():
 
 
 def test_densities_follow_every_operator_through_the_run(runs):
-    found = spectra_of(runs)[runs[1].spec.key]
-    assert len(found["start"]) == len(found["learned"]) == 2
+    actual = spectra_of(runs)[runs[1].spec.key]
+    assert len(actual["start"]) == len(actual["learned"]) == 2
     for layer in (0, 1):
-        frames = [frame for frame in found["by_epoch"] if frame["operator"] == layer]
+        frames = [frame for frame in actual["by_epoch"] if frame["operator"] == layer]
         assert len(frames) == FRAMES
         assert [frames[0]["epoch"], frames[-1]["epoch"]] == [0, 29]
         assert frames[0]["density"] != frames[-1]["density"]
@@ -29,9 +29,9 @@ def test_densities_follow_every_operator_through_the_run(runs):
 
 
 def test_a_fixed_operator_has_one_density(runs):
-    found = spectra_of(runs)[runs[0].spec.key]
-    assert found["by_epoch"] == []
-    assert found["start"] == found["learned"]
+    actual = spectra_of(runs)[runs[0].spec.key]
+    assert actual["by_epoch"] == []
+    assert actual["start"] == actual["learned"]
 
 
 def test_what_is_computed_is_stored_and_not_computed_again(runs, tmp_path):

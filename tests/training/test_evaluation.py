@@ -18,12 +18,12 @@ def test_curves_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     y = rng.random(500) < 0.3
     scores = np.round(rng.normal(size=500) + y, 1)  # with ties
-    found = detection(scores, y, "yes")
+    curves = detection(scores, y, "yes")
     false, recall, _ = roc_curve(y, scores, drop_intermediate=False)
-    assert np.allclose(found.recall, np.interp(GRID, false, recall), atol=1e-5)
-    assert np.trapezoid(found.recall, GRID) == pytest.approx(auc(false, recall), abs=2e-3)
-    assert found.precision[-1] >= found.share == pytest.approx(y.mean())
-    assert list(found.precision) == sorted(found.precision, reverse=True)
+    assert np.allclose(curves.recall, np.interp(GRID, false, recall), atol=1e-5)
+    assert np.trapezoid(curves.recall, GRID) == pytest.approx(auc(false, recall), abs=2e-3)
+    assert curves.precision[-1] >= curves.share == pytest.approx(y.mean())
+    assert list(curves.precision) == sorted(curves.precision, reverse=True)
 
 
 def test_one_class_alone_has_no_curves():
@@ -34,15 +34,15 @@ def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation
     rng = np.random.default_rng(1)
     logits = {part: rng.normal(size=(40, 3)) for part in ("val", "test")}
     y = {part: rng.integers(0, 3, 40) for part in ("val", "test")}
-    found = evaluation_of_classes(logits, y, "test", ("a", "b", "c"))
+    actual = evaluation_of_classes(logits, y, "test", ("a", "b", "c"))
     wanted = confusion_matrix(y["test"], logits["test"].argmax(axis=1))
-    assert np.array_equal(found.confusion.counts, wanted)
-    assert found.detection.positive == "a class, mean of 3 classes"
+    assert np.array_equal(actual.confusion.counts, wanted)
+    assert actual.detection.positive == "a class, mean of 3 classes"
     p = softmax(logits["test"], axis=1)
     wanted = roc_auc_score(y["test"], p, multi_class="ovr")
-    assert np.trapezoid(found.detection.recall, GRID) == pytest.approx(wanted, abs=0.01)
+    assert np.trapezoid(actual.detection.recall, GRID) == pytest.approx(wanted, abs=0.01)
     other = evaluation_of_classes(logits | {"test": logits["val"]}, y, "test", ("a", "b", "c"))
-    assert other.calibration.temperature == found.calibration.temperature
+    assert other.calibration.temperature == actual.calibration.temperature
 
 
 def test_labels_are_scored_one_by_one_where_they_are_known():
@@ -76,15 +76,15 @@ def test_labels_are_scored_one_by_one_where_they_are_known():
 )
 def test_every_kind_of_task_has_what_suits_it(dataset, choices, parts):
     record = pgso.fit(pgso.RunSpec(dataset=dataset, epochs=3, hidden_channels=8, **choices))
-    found = record.evaluation
+    actual = record.evaluation
     assert {name for name in ("confusion", "calibration", "detection", "scatter")
-            if getattr(found, name)} == parts  # fmt: skip
-    assert found.part == "test"
+            if getattr(actual, name)} == parts  # fmt: skip
+    assert actual.part == "test"
     if "confusion" in parts:
-        right = np.trace(found.confusion.counts) / found.examples
+        right = np.trace(actual.confusion.counts) / actual.examples
         assert right == pytest.approx(record.test)
     if "scatter" in parts:
-        (panel,) = found.scatter
+        (panel,) = actual.scatter
         error = np.sqrt(np.mean((np.array(panel.truth) - panel.predicted) ** 2))
         assert error == pytest.approx(record.test, rel=1e-3)
 

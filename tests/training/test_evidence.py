@@ -31,8 +31,8 @@ def test_accuracies_are_compared_by_the_exact_sign_test(put_right, put_wrong):
     before[:put_right] = 1 - before[:put_right]
     after[30 - put_wrong :] = 1 - after[30 - put_wrong :]
     p = binomtest(put_right, put_right + put_wrong, alternative="greater").pvalue
-    found = confidence_in_gain(ACCURACY, torch.eye(2)[before], torch.eye(2)[after], y)
-    assert found == pytest.approx(1 - p, abs=1e-12)
+    actual = confidence_in_gain(ACCURACY, torch.eye(2)[before], torch.eye(2)[after], y)
+    assert actual == pytest.approx(1 - p, abs=1e-12)
 
 
 def test_what_changes_nothing_is_no_gain():
@@ -41,12 +41,12 @@ def test_what_changes_nothing_is_no_gain():
 
 
 def test_the_same_gain_counts_more_on_more_examples():
-    found = []
+    collected = []
     for n in (20, 2000):
         y = torch.arange(n) % 2
         fixed, learned = scores_with(n // 2, n // 2, y), scores_with(n * 11 // 20, n * 9 // 20, y)
-        found.append(confidence_in_gain(ACCURACY, fixed, learned, y))
-    assert found[0] < 0.975 < found[1]
+        collected.append(confidence_in_gain(ACCURACY, fixed, learned, y))
+    assert collected[0] < 0.975 < collected[1]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -69,10 +69,10 @@ def test_errors_of_numbers_are_compared_by_the_paired_t_test(seed, name):
     y, one, other = torch.randn(3, 25, 1, generator=rng)
     error = (lambda out: (out - y).abs()) if name == "mae" else (lambda out: (out - y).square())
     p = ttest_rel(error(one), error(other), alternative="greater").pvalue.item()
-    found = confidence_in_gain(OBJECTIVES[name], one, other, y)
-    assert found == pytest.approx(1 - p, abs=1e-5)
+    actual = confidence_in_gain(OBJECTIVES[name], one, other, y)
+    assert actual == pytest.approx(1 - p, abs=1e-5)
     back = confidence_in_gain(OBJECTIVES[name], other, one, y)
-    assert found + back == pytest.approx(1, abs=1e-9)
+    assert actual + back == pytest.approx(1, abs=1e-9)
 
 
 def test_links_that_move_up_are_believed_by_the_bootstrap():

@@ -79,13 +79,13 @@ def test_named_items_have_their_own_edges_and_unknown_ones_are_refused(monkeypat
     monkeypatch.setattr(edge_importance_module, "EPOCHS", 3)
     task = load_task("karate")
     model = fitted(task, epochs=5)
-    found = explain(model, task, {}, ["11"])
-    assert found.edges
-    assert any("11" in (edge.source, edge.target) for edge in found.edges)
+    explanation = explain(model, task, {}, ["11"])
+    assert explanation.edges
+    assert any("11" in (edge.source, edge.target) for edge in explanation.edges)
     reach = {"0", "11"}  # two hops: node 11 has one neighbour
-    assert all({edge.source, edge.target} & reach for edge in found.edges)
-    assert found.features == ()
-    assert "every node has a column of its own" in found.notes[0]
+    assert all({edge.source, edge.target} & reach for edge in explanation.edges)
+    assert explanation.features == ()
+    assert "every node has a column of its own" in explanation.notes[0]
     with pytest.raises(InputError, match="has no item called 'nobody'"):
         explain(model, task, {}, ["nobody"])
 
@@ -96,12 +96,12 @@ def test_numbers_are_explained_too_and_links_have_no_edges_to_explain(monkeypatc
     spec = pgso.RunSpec(dataset="diabetes", epochs=20, hidden_channels=16)
     session, _ = fit_task(spec, task)
     header = {"scale": session.criterion.scale.as_dict()}
-    found = explain(take_best(session), task, header, repeats=2)
-    assert found.items == "89 nodes of the validation set"
-    assert found.notes == ()
-    assert found.edges
-    assert found.score == pytest.approx(min(session.curves["val"]), rel=1e-4)
-    assert {entry.name for entry in found.features[:4]} & {"bmi", "s5"}
+    explanation = explain(take_best(session), task, header, repeats=2)
+    assert explanation.items == "89 nodes of the validation set"
+    assert explanation.notes == ()
+    assert explanation.edges
+    assert explanation.score == pytest.approx(min(session.curves["val"]), rel=1e-4)
+    assert {entry.name for entry in explanation.features[:4]} & {"bmi", "s5"}
     links = load_task("karate", task="link")
     none = explain(fitted(links, task="link", epochs=2), links, {}, repeats=2)
     assert none.edges == ()
@@ -154,7 +154,7 @@ def test_edges_of_graphs_are_those_inside_them(monkeypatch):
         for k in range(20)
     ]
     task = pgso.Task.from_data(graphs)
-    found = explain(fitted(task, epochs=2, task="graph"), task, {}, ["3"], repeats=2)
-    assert {edge.source for edge in found.edges} <= {"12", "13", "14", "15"}
-    assert len(found.edges) == 4
-    assert len(found.features) == 2
+    explanation = explain(fitted(task, epochs=2, task="graph"), task, {}, ["3"], repeats=2)
+    assert {edge.source for edge in explanation.edges} <= {"12", "13", "14", "15"}
+    assert len(explanation.edges) == 4
+    assert len(explanation.features) == 2

@@ -27,8 +27,8 @@ def test_parts_do_not_overlap():
     parts = selection(**ROBUST)
     assert not (parts.teaches & parts.chooses).any()
     assert not (parts.teaches & parts.judges).any()
-    assert not (parts._first_choice & parts.judges).any()
-    assert (parts.teaches | parts._first_choice | parts.judges).all()
+    assert not (parts.chooses_judged & parts.judges).any()
+    assert (parts.teaches | parts.chooses_judged | parts.judges).all()
     halves = selection(s_loss="held_out", data_options=GRID)
     assert (halves.teaches ^ halves.chooses).all()
 
@@ -60,6 +60,17 @@ def test_judging_labels_do_not_choose_the_epoch_that_they_judge():
     torch.testing.assert_close(one.selection.judged, other.selection.judged)
     assert first.judged.outputs == second.judged.outputs
     assert first.judged.answers != second.judged.answers
+
+
+def test_labels_that_teach_s_do_not_choose_the_epoch():
+    """Two epochs: the first is right where S learns, the second where it does not."""
+    parts = selection(s_loss="held_out", data_options=GRID)
+    y = parts.scoring.y
+    taught = torch.zeros(len(y), dtype=torch.bool)
+    taught[parts.scoring.by_part(torch.arange(len(y)))["val"][parts.teaches]] = True
+    right = torch.nn.functional.one_hot(y, 2).float()
+    first = torch.where(taught.unsqueeze(1), right, 1 - right)
+    assert parts.merit(1 - first, 0.4, 1.0) > parts.merit(first, 0.6, 0.5)
 
 
 def test_a_run_that_is_judged_is_the_run_that_is_not():

@@ -64,8 +64,8 @@ def test_intervals_found_later_are_those_of_every_epoch(monkeypatch, at_once, ch
         expected.append([(low.min().item(), high.max().item()) for low, high in ends])
         if epoch == 3:
             assert len(session.curves["interval"]) == 4
-    found = torch.tensor(session.curves["interval"])
-    torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-6, atol=1e-6)
+    actual = torch.tensor(session.curves["interval"])
+    torch.testing.assert_close(actual, torch.tensor(expected), rtol=1e-6, atol=1e-6)
 
 
 def test_scores_are_those_of_the_predictions():
@@ -133,8 +133,8 @@ def test_the_best_epoch_is_chosen_on_validation_and_its_weights_are_kept():
             tensor.copy_(session.best_weights[name])
     task = session.task
     logits = predict_outputs(session.model, task)[task.test]
-    found = task.objective.score(logits.numpy(), task.y[task.test].numpy())
-    assert found == session.curves["test"][session.best_epoch]
+    actual = task.objective.score(logits.numpy(), task.y[task.test].numpy())
+    assert actual == session.curves["test"][session.best_epoch]
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_it_does_harm():

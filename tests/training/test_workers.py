@@ -62,7 +62,7 @@ def test_what_lies_around_is_not_loaded_and_a_long_temporary_folder_does_not_mat
     """
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "program.py").write_text(textwrap.dedent(program))
-    (tmp_path / "profile.py").write_text("raise SystemExit('whoever imports this is gone')")
+    (tmp_path / "profile.py").write_text("raise SystemExit('this must not be imported')")
     for folder in (tmp_path, tmp_path / ("long" * 25)):
         folder.mkdir(exist_ok=True)
         path = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", os.getcwd())])

@@ -122,8 +122,8 @@ def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, 
     n = T.shape[0]
     p = np.zeros(start.size * n, dtype=np.float32)
     term = _ones_at(start, n)
-    for place, (factor, share) in enumerate(terms):
-        term = factor * (term @ T if place else term)
+    for k, (factor, share) in enumerate(terms):
+        term = factor * (term @ T if k else term)
         term = _where(term, term.data >= _limit(term, start, root_d, share * eps))
         p[_places(term)] += term.data
     return p

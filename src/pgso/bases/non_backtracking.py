@@ -93,7 +93,7 @@ def two_steps(graph: Graph | Tensor) -> Graph:
 
 
 def ihara_bass(graph: Graph) -> sp.csr_array:  # (2n, 2n)
-    r"""A matrix of size 2n with the eigenvalues of the operator on edges, but for ±1.
+    r"""A matrix of size 2n with the eigenvalues of the operator on edges, except for ±1.
 
     .. math::
         \begin{pmatrix} A & I - D \\ I & 0 \end{pmatrix}

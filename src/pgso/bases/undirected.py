@@ -16,11 +16,11 @@ def undirected(graph: Graph) -> Graph:
         return graph
     n, (source, target) = graph.num_nodes, graph.edge_index
     low, high = torch.minimum(source, target), torch.maximum(source, target)
-    pairs, place, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
+    pairs, pair_of, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
     edges = torch.stack([pairs // n, pairs % n])
     weight = graph.edge_weight
     if weight is not None:
-        weight = weight.new_zeros(len(pairs)).index_add(0, place, weight) / count
+        weight = weight.new_zeros(len(pairs)).index_add(0, pair_of, weight) / count
     apart = edges[0] != edges[1]  # a loop is its own reverse
     both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
     return Graph.from_edge_index(

@@ -13,8 +13,8 @@ import typer
 from pgso.cli.columns import show_columns
 from pgso.cli.completion import (
     BASE_NAMES,
-    CONV_NAMES,
     completing,
+    conv_names,
     dataset_names,
     options_of,
     settings_of,
@@ -57,7 +57,7 @@ Conv = Annotated[
     typer.Option(
         help="Base architecture: pgso list convs.",
         show_default=usual("conv"),
-        autocompletion=completing(CONV_NAMES),
+        autocompletion=conv_names,
     ),
 ]
 Operator = Annotated[
@@ -165,7 +165,7 @@ DataOptions = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="The dataset's own, e.g. rows=50; may be repeated.",
+        help="An option of the dataset, e.g. rows=50; may be repeated.",
         autocompletion=options_of,
     ),
 ]
@@ -186,9 +186,12 @@ Offline = Annotated[
 Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
 Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the workers.")]
 Address = Annotated[
-    str | None, typer.Option(help="Of a running Ray cluster.", show_default="one is started here")
+    str | None,
+    typer.Option(help="The address of a running Ray cluster.", show_default="one is started here"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; all else goes to stderr.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON; everything that is not JSON goes to stderr.")
+]
 
 Device = Annotated[
     str,
@@ -202,7 +205,7 @@ RUNS = Path("runs")
 CORES = os.cpu_count() or 1
 
 
-def own(device: str) -> str | None:
+def device_of_runs(device: str) -> str | None:
     """The device for a sweep's runs; None: each finds out for itself."""
     return None if device == "auto" else device
 
@@ -317,13 +320,13 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
         >>> pairs(["norm=batch", "heads=4", "residual=true"])
         {'norm': 'batch', 'heads': 4, 'residual': True}
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError(f"{text!r} is not of the form NAME=VALUE, such as epochs=100")
         try:
-            found[name] = json.loads(value)
+            settings[name] = json.loads(value)
         except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end
-            found[name] = value
-    return found
+            settings[name] = value
+    return settings

@@ -47,7 +47,7 @@ def compare(
     class_weights: choices.ClassWeights = None,
     log_targets: choices.LogTargets = None,
     reference: Annotated[
-        bool, typer.Option(help="Train a stronger fixed network beside, on the same seeds.")
+        bool, typer.Option(help="Also train a stronger fixed network on the same seeds.")
     ] = True,
     settings: choices.Settings = None,
     options: choices.DataOptions = None,
@@ -133,7 +133,9 @@ def compare(
                 name = "stronger" if record.spec in beside else record.spec.operator
                 advance(f"{name}, seed {record.spec.seed}")
 
-            runs = run_all(specs, store, data, engine, used, address, tell, choices.own(device))
+            runs = run_all(
+                specs, store, data, engine, used, address, tell, choices.device_of_runs(device)
+            )
     else:
         runs = [record for record in map(store.get, specs) if record is not None]
     records = [run for run in runs if run.spec not in beside and not nothing_found(run)]

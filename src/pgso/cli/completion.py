@@ -1,8 +1,10 @@
 """What the shell offers after TAB, without importing torch."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from glob import escape, glob
+from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pgso.gso.presets import PRESETS
@@ -19,8 +21,8 @@ def dataset_names(incomplete: str) -> list[str]:
     from pgso.data import DATASETS
 
     names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # small letters will do
-    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+    suggestions = names or completing(DATASETS)(incomplete)  # small letters will do
+    return sorted(suggestions) + sorted(glob(f"{escape(incomplete)}*/"))
 
 
 def experiment_names(incomplete: str) -> list[str]:
@@ -30,8 +32,18 @@ def experiment_names(incomplete: str) -> list[str]:
     return completing(EXPERIMENTS)(incomplete)
 
 
-# Known without importing torch; a test holds them against the registries.
-CONV_NAMES = ("bank", "filter", "gat", "gcn", "gin", "sgc")
+def conv_names(incomplete: str) -> list[str]:
+    """What the shell offers for a conv: read off the files of ``convs/``, which import torch."""
+    from importlib.metadata import entry_points
+
+    files = (Path(__file__).parents[1] / "convs").glob("*.py")
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    ours = {name for text in texts for name in re.findall(r'CONVS\.register\("(\w+)"\)', text)}
+    plugins = {point.name for point in entry_points(group="pgso.convs")}
+    return completing(sorted(ours | plugins))(incomplete)
+
+
+# Known without importing torch; a test holds them against the registry.
 BASE_NAMES = ("heat", "non-backtracking", "ppr", "undirected")
 
 
@@ -64,10 +76,10 @@ def space_of(incomplete: str) -> list[str]:
 
 
 def options_of(incomplete: str) -> list[str]:
-    """What the shell offers after ``--option``: those of the dataset that was typed before.
+    """What the shell offers after ``--option``: the options of the dataset that was typed before.
 
-    The words come from the shell's variables (bash's, and those of typer's scripts for others):
-    typer does not parse a line that ends in an option without a value.
+    The words come from the shell's variables (bash sets them; for other shells typer's
+    scripts do): typer does not parse a line that ends in an option without a value.
     """
     from pgso.data import DATASETS
     from pgso.data.dataset import Dataset

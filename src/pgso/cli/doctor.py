@@ -29,7 +29,7 @@ EXTRAS = {
 @command("doctor", "pgso doctor", "pgso doctor --data ./data --json")
 def doctor(data: choices.Data = None, as_json: choices.AsJson = False) -> None:
     """Show versions, threads, backends, the data root and which datasets are there."""
-    found: dict[str, Mapping[str, Any]] = {
+    sections: dict[str, Mapping[str, Any]] = {
         "versions": versions(),
         "extras": extras(),
         "threads": threads(),
@@ -37,10 +37,10 @@ def doctor(data: choices.Data = None, as_json: choices.AsJson = False) -> None:
         "data": datasets(data),
     }
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(sections))
         return
     console = Console(highlight=False)
-    for title, rows in found.items():
+    for title, rows in sections.items():
         table = Table(box=None, show_header=False, title=title, title_justify="left")
         for name, value in rows.items():
             table.add_row(escape(f"  {name}"), escape(_shown(value)))
@@ -51,8 +51,8 @@ def versions() -> dict[str, str | None]:
     """What is installed of what pgso needs."""
     import pgso
 
-    found: dict[str, str | None] = {"pgso": pgso.__version__, "python": platform.python_version()}
-    return found | {name: _version(name) for name in NEEDED}
+    ours: dict[str, str | None] = {"pgso": pgso.__version__, "python": platform.python_version()}
+    return ours | {name: _version(name) for name in NEEDED}
 
 
 def extras() -> dict[str, str]:
@@ -91,12 +91,12 @@ def datasets(root: Path | None = None) -> dict[str, Any]:
     from pgso.data import DATASETS
     from pgso.data.places import data_root, is_writable, processed_root
 
-    place = data_root(root)
+    folder = data_root(root)
     named = sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower())
-    here = [dataset.name for dataset in named if dataset.files and not dataset.missing(place)]
+    here = [dataset.name for dataset in named if dataset.files and not dataset.missing(folder)]
     return {
-        "root": str(place),
-        "downloads are kept there": is_writable(place),
+        "root": str(folder),
+        "downloads are kept there": is_writable(folder),
         "processed copies": str(processed_root()),
         "here": here,
         "need no files": [dataset.name for dataset in named if not dataset.files],

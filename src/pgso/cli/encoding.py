@@ -61,7 +61,7 @@ def wants_ascii(environment: Mapping[str, str]) -> bool:
 
 
 def write_what_the_terminal_reads() -> None:
-    """Make standard output and error write every character, whatever their encoding.
+    """Make standard output and error write every character, in any encoding.
 
     rich draws its boxes in ASCII if the encoding is ASCII.
     """

@@ -21,7 +21,7 @@ MOST_COLUMNS = 20  # of a table, that are printed
 @command("find", "pgso find karate", "pgso find ./my_graph --json", "pgso find texas --seed 3")
 def find(
     dataset: choices.DatasetName,
-    seed: Annotated[int, typer.Option(help="Of the dataset's split.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the dataset's split.", min=0)] = 0,
     objective: choices.ObjectiveName = None,
     options: choices.DataOptions = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
@@ -55,8 +55,9 @@ def find(
             **given,
         )
         status.update("what it must beat")
-        spec = choices.make_spec(dataset, None, options, objective=objective, seed=seed)
-        record = found.record.model_copy(update={"data": data_record(spec, data)})
+        asked = {"objective": objective, "seed": seed, "head": "closed_form"}
+        spec = choices.make_spec(dataset, None, options, **asked)
+        record = found.record.model_copy(update={"data": data_record(spec, data, found.task)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / folders.shortened(f"find-{name}")

@@ -15,10 +15,10 @@ def check_destination(option: str, path: Path | None, folder: bool = False) -> N
     if path.exists() and path.is_dir() != folder:
         kind = "a folder" if folder else "a file"
         raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
-    place = path if folder else path.parent
+    target = path if folder else path.parent
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target):
             pass
     except OSError as error:
         raise InputError(

@@ -64,11 +64,11 @@ def objectives() -> list[Row]:
     return [
         {
             "objective": name,
-            "scores": ANSWERS[each.answer],
-            "better": "larger" if each.larger_is_better else "smaller",
-            "about": (each.__doc__ or "").splitlines()[0],
+            "scores": ANSWERS[objective.answer],
+            "better": "larger" if objective.larger_is_better else "smaller",
+            "about": (objective.__doc__ or "").splitlines()[0],
         }
-        for name, each in OBJECTIVES.items()
+        for name, objective in OBJECTIVES.items()
     ]
 
 
@@ -93,18 +93,18 @@ def list_(
     as_json: choices.AsJson = False,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments, objectives."""
-    found = {name: LISTS[name]() for name in ([what] if what else LISTS)}
+    lists = {name: LISTS[name]() for name in ([what] if what else LISTS)}
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(lists))
         return
-    for name, rows in found.items():
+    for name, rows in lists.items():
         Console().print(_table(name, rows))
 
 
 def _table(name: str, rows: list[Row]) -> Table:
     table = Table(*rows[0], box=None)  # names stay whole in 80 columns
-    for place, column in enumerate(table.columns):
-        if any(isinstance(list(row.values())[place], int | float) for row in rows):
+    for position, column in enumerate(table.columns):
+        if any(isinstance(list(row.values())[position], int | float) for row in rows):
             column.justify = "right"
     for row in rows:
         table.add_row(*map(_shown, row.values()))

@@ -39,7 +39,7 @@ def predict(
         ),
     ] = None,
     top: Annotated[
-        int | None, typer.Option(help="Write so many rows only.", min=1, show_default="all")
+        int | None, typer.Option(help="Write only this many rows.", min=1, show_default="all")
     ] = None,
     data: choices.Data = None,
     offline: choices.Offline = False,
@@ -58,7 +58,7 @@ def predict(
 
     from pgso.models.links import LinkModel
     from pgso.training.prediction import predict_outputs
-    from pgso.training.predictions import calibration_of, most_probable_links, prediction_table
+    from pgso.training.prediction_table import calibration_of, most_probable_links, prediction_table
 
     if isinstance(network, LinkModel):
         ids = task.ids or range(task.num_nodes)

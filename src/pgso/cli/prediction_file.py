@@ -64,10 +64,10 @@ def ranked(columns: list[str], rows: Rows, by: str) -> tuple[list[str], Rows]:
         (['rank', 'id', 'p(yes)'], [[1, 'b', 0.9], [2, 'a', 0.2]])
     """
     numbers = [name for c, name in enumerate(columns) if any(_is_number(row[c]) for row in rows)]
-    name = next((each for each in (f"p({by})", by) if each in numbers), None)
+    name = next((column_name for column_name in (f"p({by})", by) if column_name in numbers), None)
     if name is None and rows:
-        classes = [each[2:-1] for each in numbers if each.startswith("p(")]
-        others = [each for each in numbers if not each.startswith("p(")]
+        classes = [column_name[2:-1] for column_name in numbers if column_name.startswith("p(")]
+        others = [column_name for column_name in numbers if not column_name.startswith("p(")]
         allowed = ", ".join([*classes, *others])
         raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {allowed}")
     column = columns.index(name) if name is not None else 0

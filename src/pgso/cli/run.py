@@ -32,7 +32,9 @@ ALL = "all"  # every study, the most important ones first
 )
 def run(
     experiment: ExperimentName,
-    quick: Annotated[bool, typer.Option("--quick", help="A toy size.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run it at a toy size, in seconds.")
+    ] = False,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -43,7 +45,8 @@ def run(
         ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only say how many runs there are, and how long.")
+        bool,
+        typer.Option("--plan", help="Only say how many runs there are, and how long they take."),
     ] = False,
     only: Annotated[str | None, typer.Option(help="Only runs on this dataset.")] = None,
     workers: choices.Workers = choices.CORES,
@@ -119,12 +122,18 @@ def run(
                     )
                     advance(f"{record.spec.dataset}, {how}")
 
-                run_all(portion, store, data, engine, used, address, tell)
+                ended = run_all(portion, store, data, engine, used, address, tell)
+            for record in ended:  # also what another process has run in the meantime
+                done.setdefault(record.spec.key, record)
         specs = whole(study, size, done)
-        kept = [done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"]
-        console.print(f"{name}: {len(kept)} of {len(specs)} runs: {ledger}", soft_wrap=True)
-        if (kept or not specs) and not plan:
-            aside = write_current(ledger, kept, study.curves) | set_aside_elsewhere(ledger, kept)
+        done_records = [
+            done[s.key] for s in specs if s.key in done and done[s.key].status != "failed"
+        ]
+        console.print(f"{name}: {len(done_records)} of {len(specs)} runs: {ledger}", soft_wrap=True)
+        if (done_records or not specs) and not plan:
+            aside = write_current(ledger, done_records, study.curves) | set_aside_elsewhere(
+                ledger, done_records
+            )
             for file, count in aside.items():
                 console.print(
                     f"{count} records of older numerics are now in {file}", soft_wrap=True
@@ -159,8 +168,8 @@ def report(
 ) -> None:
     """Draw pages from records; trains nothing.
 
-    Without a study: an overview of a folder of runs (--out, else ./runs or this folder), with the
-    pages of its findings and comparisons, and the pages of all studies that have ledgers.
+    Without a study: an overview of a folder of runs (--out; by default ./runs or this folder),
+    with the pages of its findings and comparisons, and the pages of all studies that have ledgers.
     """
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
@@ -186,7 +195,7 @@ def report(
             if experiment:
                 raise InputError(f"there are no records at {ledger}; first: pgso run {name}")
             continue
-        check_one_revision(records, f"pgso run {name} makes those of older revisions again")
+        check_one_revision(records, f"pgso run {name} runs the older ones again")
         try:
             text = study.page(records, results / name / "figures")
         except KeyError as error:

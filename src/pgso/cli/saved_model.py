@@ -38,10 +38,10 @@ def open_model(
     network, spec, header = load_model(model)
     asked = choices.make_spec(dataset, None, options)
     path = Path(dataset).expanduser()
-    own = asked.dataset not in DATASETS and (path.is_dir() or path.suffix.lower() in OWN)
-    unlabelled = own and path.suffix.lower() != ".npz"
+    is_own_file = asked.dataset not in DATASETS and (path.is_dir() or path.suffix.lower() in OWN)
+    unlabelled = is_own_file and path.suffix.lower() != ".npz"
     # A user's folders are read alike, and a dataset as the model saw it.
-    alike = asked.dataset == spec.dataset or (own and spec.dataset not in DATASETS)
+    alike = asked.dataset == spec.dataset or (is_own_file and spec.dataset not in DATASETS)
     given = {
         **asked.data_options,
         **(spec.data_options if alike else {}),
@@ -65,7 +65,8 @@ def open_model(
         task = task.scored_by(objective)
     if unnamed and asked.dataset != spec.dataset:
         Console(stderr=True, markup=False).print(
-            f"note: columns without names are taken to be those of {spec.dataset}, in that order",
+            "note: columns have no names, so they are read as the columns of "
+            f"{spec.dataset}, in that order",
             soft_wrap=True,
         )
     return SavedModel(network, spec, header, task, _is_same(asked.dataset, spec.dataset))

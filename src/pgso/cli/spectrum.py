@@ -12,15 +12,13 @@ from pgso.cli import choices, completion, folders
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
-from pgso.gso.presets import PRESETS, resolve
+from pgso.gso.presets import PRESETS, TABLE_1, resolve
 from pgso.records import RunSpec
 from pgso.records.store import read_record, write_atomically
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
     from pgso.spectrum.summary import Summary
-
-NOT_IN_TABLE_1 = ("gin", "quarter", "three_quarters", "transition", "gat", "zeros")
 
 
 @command(
@@ -73,7 +71,7 @@ def spectrum(
         spec, operators = _operators_of(record)
         source = source or spec.dataset
     elif compare_presets:
-        operators = {name: S for name, S in PRESETS.items() if name not in NOT_IN_TABLE_1}
+        operators = {name: PRESETS[name] for name in TABLE_1}
     else:
         operators = {preset: resolve(choices.preset_of(preset))}
     if source is None:

@@ -46,7 +46,9 @@ def sweep(
         str,
         typer.Option(help="grid | tpe", autocompletion=completion.completing(("grid", "tpe"))),
     ] = "grid",
-    trials: Annotated[int, typer.Option(help="Of the TPE search, per operator.", min=1)] = 20,
+    trials: Annotated[
+        int, typer.Option(help="Trials of the TPE search, per operator.", min=1)
+    ] = 20,
     space: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,14 +81,14 @@ def sweep(
     choices.refuse_settings(space, NOT_SET, "--space")
     folders.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json, markup=False)
-    base = choices.make_spec(dataset, settings, options, conv=conv)
+    template = choices.make_spec(dataset, settings, options, conv=conv)
     choices.start_early(engine, workers)
     operators = operator or ["fixed", "pgso", "mpgso"]
     for choice in (
         *({"operator": name} for name in operators),
         *({name: value} for name, values in chosen_space.items() for value in values),
     ):
-        choices.check_names(base.but(**choice))  # refused now rather than when its turn comes
+        choices.check_names(template.but(**choice))  # refused now rather than when its turn comes
 
     from pgso.data.load import task_of
     from pgso.scale.place import device_of
@@ -94,12 +96,14 @@ def sweep(
     from pgso.training.search import GRAPH_SPACE, NODE_SPACE, grid, grid_search, tpe_search
 
     device_of(device)  # refused before the first run
-    choices.check(base, data)
+    choices.check(template, data)
     if not chosen_space:
-        kind = task_of(base, data).kind
-        known = GRAPH_SPACE if kind == "graph" else NODE_SPACE
+        kind = task_of(template, data).kind
+        default_space = GRAPH_SPACE if kind == "graph" else NODE_SPACE
         settled = choices.pairs(settings)
-        chosen_space = {name: values for name, values in known.items() if name not in settled}
+        chosen_space = {
+            name: values for name, values in default_space.items() if name not in settled
+        }
     count = len(list(grid(chosen_space))) if search == "grid" else trials
     failed: list[RunRecord] = []
     best: dict[str, Trial] = {}
@@ -113,10 +117,12 @@ def sweep(
         def run(specs: Sequence[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            return run_all(specs, store, data, engine, workers, address, tell, choices.own(device))
+            return run_all(
+                specs, store, data, engine, workers, address, tell, choices.device_of_runs(device)
+            )
 
         for name in operators:
-            start = base.but(operator=name)
+            start = template.but(operator=name)
             if search == "grid":
                 best[name] = grid_search(start, chosen_space, range(seeds), run)[0]
             else:
@@ -132,8 +138,8 @@ def sweep(
     ]
     if best[winner].records:
         swept = SweepRecord(
-            dataset=base.dataset,
-            conv=base.conv,
+            dataset=template.dataset,
+            conv=template.conv,
             metric=best[winner].records[0].metric,
             command=context.obj,
             search=search,
@@ -143,12 +149,12 @@ def sweep(
             best=tuple(SweepChoice.model_validate(entry) for entry in entries),
         )
         mark = sha256(swept.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
-        file = swept.write(out / f"sweep-{folders.folder_of(base)}-{mark}")
+        file = swept.write(out / f"sweep-{folders.folder_of(template)}-{mark}")
         console.print(f"record: {file}", soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(entries))
     else:
-        console.print(_table(best, f"{dataset}, {base.conv}: best of {count} on validation"))
+        console.print(_table(best, f"{dataset}, {template.conv}: best of {count} on validation"))
         console.print(f"next, with the choice of {winner}: {as_typed(following)}", soft_wrap=True)
     for failure in failed:
         console.print(f"failed: {failure.spec.key}: {(failure.error or '').splitlines()[-1]}")

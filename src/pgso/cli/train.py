@@ -35,7 +35,7 @@ def train(
     basis: choices.Basis = None,
     degree: choices.Degree = None,
     operator: choices.Operator = "pgso",
-    seed: Annotated[int, typer.Option(help="Of the split and of the weights.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the split and of the weights.", min=0)] = 0,
     epochs: choices.Epochs = None,
     layers: choices.Layers = None,
     hidden: choices.Hidden = None,

@@ -12,7 +12,7 @@ from torch_geometric.nn.inits import reset
 from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.explanation import EdgeMasking
+from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.shapes import Shape

@@ -80,9 +80,9 @@ class AttendedShift(OnPattern):
 
     def _scales(self, dtype: torch.dtype) -> "Scales":
         """α, m2 l, r and a of every head."""
-        found = self.operator.factors(torch.promote_types(dtype, torch.float32))  # type: ignore[attr-defined]
+        factors = self.operator.factors(torch.promote_types(dtype, torch.float32))  # type: ignore[attr-defined]
         size = (self.target.size(0), self.graph.num_nodes)
-        parts = (found.outer, found.right, found.alpha, found.a)
+        parts = (factors.outer, factors.right, factors.alpha, factors.a)
         by_head = (part.t() if part.dim() == 2 else part for part in parts)
         return Scales(*(part.to(dtype).expand(size) for part in by_head))
 
@@ -97,11 +97,11 @@ class AttendedShift(OnPattern):
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, H)
         """The entries of each head's matrix."""
-        left, right, own, a = self._scales(self.target.dtype)
+        left, right, alpha, a = self._scales(self.target.dtype)
         pattern = self.graph.pattern
         entries = left.t().index_select(0, pattern.row) * self._attended(a)
         entries = entries * right.t().index_select(0, pattern.col)
-        return entries.index_add(0, pattern.diagonal, own.t()).to(self._dtype(dtype))
+        return entries.index_add(0, pattern.diagonal, alpha.t()).to(self._dtype(dtype))
 
     @property
     def T(self) -> EntryShift:
@@ -110,11 +110,11 @@ class AttendedShift(OnPattern):
 
 
 class Scales(NamedTuple):
-    """The vectors in γ_att x = own ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
+    """The vectors in γ_att x = α ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
 
     left: Tensor  # m2 D_a^e2
     right: Tensor  # D_a^e3
-    own: Tensor  # m1 D_a^e1 + m3
+    alpha: Tensor  # m1 D_a^e1 + m3, as in pgso.gso.formula (not the attention)
     a: Tensor
 
 
@@ -130,14 +130,14 @@ def attend(
 
     The fast form of :func:`attention` and :func:`modulated`, for a constant A. Edges hold numbers
     of one head at a time, which are read from a vector over nodes that stays in the cache. No
-    gradient per edge is formed: with l' the slope of the leaky ReLU and δ that of the softmax,
+    gradient per edge is formed: with l' the slope of the leaky ReLU and δ the slope of the softmax,
     dL/dt_i = Σ_j α_ij l'_ij (g_i · x_j + δ_i) is a dot product of g with a row of (α ∘ l') x, and
     dL/ds of x with one of (α ∘ l')ᵀ g.
     """
-    left, right, own, a = scales
+    left, right, alpha, a = scales
     if graph.weight is None:  # A is 1 on all of the pattern but its diagonal
         a = a - 1 if graph.loops is None else a - 1 + graph.loops.to(a.dtype)
-    out: Tensor = _Attend.apply(x, target, source, left, right, own, a, graph, slope)
+    out: Tensor = _Attend.apply(x, target, source, left, right, alpha, a, graph, slope)
     return out
 
 
@@ -173,8 +173,8 @@ def modulated(
     graph: Graph | EdgeList,
 ) -> Tensor:  # (n, H, C)
     """γ_att x by operations that torch knows: any entries, any derivative, not fast."""
-    left, right, own = (part.t().unsqueeze(2) for part in scales[:3])
-    return own * x + left * weighted_product(graph, entries, right * x)
+    left, right, alpha = (part.t().unsqueeze(2) for part in scales[:3])
+    return alpha * x + left * weighted_product(graph, entries, right * x)
 
 
 class _Attend(torch.autograd.Function):
@@ -184,26 +184,26 @@ class _Attend(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, *inputs: Any) -> Tensor:
         *by_head, graph, slope = inputs
         out = torch.empty_like(x)
-        kept = []
-        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
+        statistics = []
+        for h, (t, s, left, right, alpha, a) in enumerate(zip(*by_head, strict=True)):
             e, largest = _exponentials(graph.pattern, _logits(graph.pattern, t, s), slope)
             total = product(graph.pattern, e, torch.ones_like(t).unsqueeze(1)).flatten()
             v = product(graph.pattern, _weighted(e, graph), x[:, h] * right.unsqueeze(1))
             v.div_(total.unsqueeze(1))
             share = leaky_relu(t + s, slope).sub_(largest).exp_().div_(total)  # α_ii
-            diagonal = own + left * right * a * share
+            diagonal = alpha + left * right * a * share
             part = torch.mul(x[:, h], diagonal.unsqueeze(1), out=out[:, h])
             part.addcmul_(v, left.unsqueeze(1))
-            kept += [v, largest, total, share]
+            statistics += [v, largest, total, share]
         ctx.graph, ctx.slope = graph, slope
-        ctx.save_for_backward(x, *by_head, *kept)
+        ctx.save_for_backward(x, *by_head, *statistics)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), graph, slope = grads, ctx.graph, ctx.slope
         x, *saved = ctx.saved_tensors
-        by_head, kept = saved[:6], saved[6:]
+        by_head, statistics = saved[:6], saved[6:]
         if torch.is_grad_enabled():
             out = _differentiable(x, by_head, graph, slope)
             return *torch.autograd.grad(out, (x, *by_head), grad, create_graph=True), None, None
@@ -211,8 +211,8 @@ class _Attend(torch.autograd.Function):
         to_x = torch.empty_like(x)
         to_heads = tuple(torch.empty_like(part) for part in by_head)
         to_target, to_source, to_left, to_right, to_own, to_a = to_heads
-        for h, (t, s, left, right, own, a) in enumerate(zip(*by_head, strict=True)):
-            v, largest, total, share = kept[4 * h : 4 * h + 4]
+        for h, (t, s, left, right, alpha, a) in enumerate(zip(*by_head, strict=True)):
+            v, largest, total, share = statistics[4 * h : 4 * h + 4]
             x_h, g = x[:, h].contiguous(), grad[:, h].contiguous()
             q, p = row_dots(g, x_h), row_dots(g, v)
             self_term = left * right * share
@@ -232,7 +232,7 @@ class _Attend(torch.autograd.Function):
 
             to_x_right = product(graph.transposed, _weighted(e_t, graph, True), g_left)
             to_right[h] = row_dots(x_h, to_x_right) + a * left * share * q
-            part = torch.mul(g, (own + a * self_term).unsqueeze(1), out=to_x[:, h])
+            part = torch.mul(g, (alpha + a * self_term).unsqueeze(1), out=to_x[:, h])
             part.addcmul_(to_x_right, right.unsqueeze(1))
 
             direct = torch.where(t + s > 0, to_share, slope * to_share)
@@ -264,7 +264,7 @@ def _exponentials(
 
 
 def _weighted(values: Tensor, graph: Graph, transposed: bool = False) -> Tensor:
-    """Times A's entries; those of an unweighted graph are taken as 1, on the diagonal too."""
+    """Times A's entries. In an unweighted graph they are 1, on the diagonal too."""
     if graph.weight is None:
         return values
     weight = graph.weight.to(values.dtype)

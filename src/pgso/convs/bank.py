@@ -148,7 +148,7 @@ class BankConv(Conv):
         on_graph = [term for term in terms if term != SELF]
         if len(given) != len(on_graph):
             raise InputError(
-                f"the terms {', '.join(terms)} take one operator each but for self, "
+                f"the terms {', '.join(terms)} take one operator each, except for self, "
                 f"{len(on_graph)} of them, got {len(given)}"
             )
         return given

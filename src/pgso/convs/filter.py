@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.algebra import BASES, polynomial
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
+from pgso.gso.polynomials import BASES, polynomial
 from pgso.gso.shapes import Shape
 from pgso.spectrum.interval import gershgorin_interval
 
@@ -37,8 +37,8 @@ class NormalisedPGSO(PGSO):
         super().__init__("gcn", FREE if learn is True else learn)
         if not set(self.learned) <= set(FREE):
             raise InputError(
-                f"on the line of P only e2 and a learn, got {', '.join(self.learned)}; start from "
-                "a preset to learn others"
+                f"in P = D_a^-α A_a D_a^(α-1) only e2 and a learn, got {', '.join(self.learned)}; "
+                "start from a preset to learn others"
             )
 
     @property

@@ -49,7 +49,9 @@ class GINConv(Conv):
     """
 
     preset = "gin"
-    reads_out = True  # else the last perceptron would squeeze all through as many units as classes
+    reads_out = (
+        True  # without it the last perceptron would have only as many hidden units as classes
+    )
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class SGConv(Conv):
         if K is not None and (not isinstance(K, int) or K < 1):
             raise InputError(f"K, the number of hops, must be an integer of at least 1, got {K}")
         if isinstance(gso, (list, tuple)):
-            hops = [as_operator(each, self.preset) for each in gso]
+            hops = [as_operator(hop_gso, self.preset) for hop_gso in gso]
         else:
             hops = [as_operator(gso, self.preset)] * (K or 1)  # type: ignore[arg-type]
         if not hops or (K is not None and len(hops) != K):

@@ -175,7 +175,7 @@ def dense_dropout(
 
 
 def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
-    """0 where a value is dropped, else what it is multiplied with."""
+    """What every value is multiplied with; 0 where it is dropped."""
     parts, rows = len(draws.generators), draws.rows_of(x)
     count, width = x.numel() // parts, x.size(-1)
     if rows is not None:  # drawn for all rows, looked up for those that are there
@@ -187,10 +187,10 @@ def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
     if rows is not None and width % per_number == 0:
         random = random[:, : count // per_number].view(parts, rows[1], -1)
         return look_up(random.index_select(1, rows[0]), x.dtype).view(x.shape)
-    found = look_up(random, x.dtype).view(parts, -1)[:, :count]
+    factors = look_up(random, x.dtype).view(parts, -1)[:, :count]
     if rows is not None:
-        found = found.reshape(parts, rows[1], -1).index_select(1, rows[0])
-    return found.reshape(x.shape)
+        factors = factors.reshape(parts, rows[1], -1).index_select(1, rows[0])
+    return factors.reshape(x.shape)
 
 
 def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, flat)
@@ -203,11 +203,11 @@ def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, 
 
 
 def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
-    """0 with probability p, else the scale that makes up for it."""
+    """0 with probability p, and otherwise the scale that makes up for it."""
     steps = 2**16
     dropped = round(p * steps)
-    kept = (random >= dropped - steps // 2).to(dtype)
-    return kept.mul_(steps / (steps - dropped))
+    is_kept = (random >= dropped - steps // 2).to(dtype)
+    return is_kept.mul_(steps / (steps - dropped))
 
 
 _eight_coins: dict[torch.dtype, Tensor] = {}

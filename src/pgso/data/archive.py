@@ -32,7 +32,7 @@ def read_archive(
         path: The file.
         keys: Which arrays are needed, and their number of dimensions; by default, all there are.
             Others may be there and are not looked at.
-        words: Those of the needed arrays that hold words; the others hold numbers.
+        words: Which of the needed arrays hold words; the others hold numbers.
     """
     try:
         with path.open("rb") as file:
@@ -49,7 +49,7 @@ def read_archive(
                     raise InputError(f"{path} has no array {key!r}; it has {', '.join(members)}")
             wanted = {key: members[key] for key in (members if keys is None else keys)}
             check_unpacked(path, sum(info.file_size for info in wanted.values()))
-            found = {key: _read(archive, info) for key, info in wanted.items()}
+            arrays = {key: _read(archive, info) for key, info in wanted.items()}
     except InputError:
         raise
     except FileNotFoundError:
@@ -58,13 +58,13 @@ def read_archive(
         reason = str(error)[:200] or type(error).__name__
         raise InputError(f"{path} is no readable .npz archive ({reason}); fetch it again") from None
     for key, dimensions in (keys or {}).items():
-        if found[key].ndim != dimensions:
+        if arrays[key].ndim != dimensions:
             raise InputError(
-                f"{path}: {key!r} must have {dimensions} dimensions, got {found[key].shape}"
+                f"{path}: {key!r} must have {dimensions} dimensions, got {arrays[key].shape}"
             )
-        if key not in words and found[key].dtype.kind not in "biuf":
-            raise InputError(f"{path}: {key!r} must hold numbers, got {found[key].dtype}")
-    return found
+        if key not in words and arrays[key].dtype.kind not in "biuf":
+            raise InputError(f"{path}: {key!r} must hold numbers, got {arrays[key].dtype}")
+    return arrays
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:

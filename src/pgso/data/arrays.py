@@ -168,8 +168,8 @@ def check_finite(values: "Array | scipy.sparse.csr_array", what: str) -> None:
         return
     if not isinstance(values, np.ndarray):
         values = values.tocoo()
-        place = int((~np.isfinite(values.data)).argmax())
-        row, value = int(values.row[place]), values.data[place]
+        position = int((~np.isfinite(values.data)).argmax())
+        row, value = int(values.row[position]), values.data[position]
     else:
         first = np.argwhere(~np.isfinite(values))[0]
         row, value = int(first[0]), values[tuple(first)]

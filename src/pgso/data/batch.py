@@ -76,8 +76,8 @@ class Slices:
         n, nnz = ends[:, -1].tolist()
         num_loops = one_way_edges = one_way_weights = 0
         if self.irregular is not None:
-            found = self.irregular.index_select(1, indices).sum(1).tolist()
-            num_loops, one_way_edges, one_way_weights = found
+            irregularities = self.irregular.index_select(1, indices).sum(1).tolist()
+            num_loops, one_way_edges, one_way_weights = irregularities
 
         graph, places = self.graph, _Places(counts, shifts, n, nnz)
         pattern = transposed = self.pattern.at(places)
@@ -157,4 +157,4 @@ def _irregular(graph: Graph, owner: Tensor, num_graphs: int) -> Tensor | None:  
         weights = ~torch.isclose(graph.weight, reverse, rtol=tolerance, atol=0.0)
     of_entry = owner[p.row.long()]
     places = (owner[loops], of_entry[edges], of_entry[weights])
-    return torch.stack([torch.bincount(place, minlength=num_graphs) for place in places])
+    return torch.stack([torch.bincount(numbers, minlength=num_graphs) for numbers in places])

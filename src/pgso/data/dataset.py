@@ -25,8 +25,8 @@ class Sizes(NamedTuple):
         """Refuse files that do not hold the published dataset: truncated, or somebody else's."""
         graphs = 1 if arrays.nodes_per_graph is None else len(arrays.nodes_per_graph)
         nodes, features = arrays.x.shape
-        found = Sizes(graphs, nodes, arrays.edge_index.shape[1], features, len(arrays.classes))
-        for what, got, published in zip(self._fields, found, self, strict=True):
+        sizes = Sizes(graphs, nodes, arrays.edge_index.shape[1], features, len(arrays.classes))
+        for what, got, published in zip(self._fields, sizes, self, strict=True):
             if got != published:
                 raise InputError(
                     f"the files in {where} hold {got} {what}, but {name} has {published}: one of "
@@ -60,7 +60,7 @@ class Dataset:
 
 
 class _Datasets(Registry[Dataset]):
-    """Datasets by name, whatever its case."""
+    """Datasets by name, in capitals or not."""
 
     def __getitem__(self, name: str) -> Dataset:
         return super().__getitem__(name.lower() if isinstance(name, str) else name)
@@ -76,16 +76,16 @@ DATASETS = _Datasets("dataset")
 
 def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:
     """Refuse options that a loader does not have, or of another type than their defaults."""
-    known = Dataset(name, load).options
+    defaults = Dataset(name, load).options
     for option, value in options.items():
-        if option not in known:
-            listed = ", ".join(f"{key}={value!r}" for key, value in known.items())
+        if option not in defaults:
+            listed = ", ".join(f"{key}={value!r}" for key, value in defaults.items())
             raise InputError(
                 f"{name} has no option {option!r}; "
-                + (f"its options and defaults are {listed}" if known else "it has no options")
+                + (f"its options and defaults are {listed}" if defaults else "it has no options")
             )
 
-        default = known[option]
+        default = defaults[option]
         text = isinstance(default, str) or default is None  # None: a name, or nothing
         fits = isinstance(value, str) == text and not isinstance(value, dict)
         if default is None and value is None:

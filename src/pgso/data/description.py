@@ -9,6 +9,7 @@ from torch import Tensor
 from pgso.data.arrays import Array
 from pgso.data.task import Task
 from pgso.graph import Graph
+from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec
 from pgso.records.data import ClassCount, DataRecord, FeatureColumn, TargetRange, data_spec
 
@@ -42,7 +43,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         degree_median=float(np.median(degree)) if len(degree) else 0.0,
         degree_mean=float(degree.mean()) if len(degree) else 0.0,
         degree_max=float(degree.max()) if len(degree) else 0.0,
-        isolated=int((graph.neighbour_weight == 0).sum()),
+        isolated=int((received_weight(graph) == 0).sum()),
         components=len(sizes),
         largest_component=int(sizes.max(initial=0)),
         num_items=_num_items(task),
@@ -108,8 +109,12 @@ def homophily(graph: Graph, y: Tensor, labelled: Tensor, num_classes: int) -> fl
 
 def is_identity(task: Task) -> bool:
     """Whether a column is a node's own: what was not trained on has only zeros."""
-    x = task.x
-    if task.kind == "graph" or x.shape[0] != x.shape[1]:
+    return task.kind != "graph" and is_diagonal(task.x)
+
+
+def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
+    """Whether x is square with one entry in every row, its own."""
+    if x.shape[0] != x.shape[1]:
         return False
     x = x.to_sparse_csr() if x.layout == torch.strided else x
     n = len(x)
@@ -169,13 +174,13 @@ def _targets(task: Task) -> tuple[TargetRange, ...]:
         return ()
     ranges = []
     for name, column in zip(task.targets, task.y.double().T, strict=True):
-        known = column[column.isfinite()]
+        numbers = column[column.isfinite()]
         low, mean, high = (
-            (float(known.min()), float(known.mean()), float(known.max()))
-            if len(known)
+            (float(numbers.min()), float(numbers.mean()), float(numbers.max()))
+            if len(numbers)
             else (0.0, 0.0, 0.0)
         )
-        ranges.append(TargetRange(name=name, known=len(known), low=low, mean=mean, high=high))
+        ranges.append(TargetRange(name=name, known=len(numbers), low=low, mean=mean, high=high))
     return tuple(ranges)
 
 
@@ -202,10 +207,10 @@ def _largest(x: Tensor) -> float:
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:
     columns = (task.preparation and task.preparation.columns) or ()
-    place = {name: c for c, name in enumerate(task.columns or ())}
+    position = {name: c for c, name in enumerate(task.columns or ())}
 
     def missing(name: str) -> int:
-        at = place.get(f"{name}=(missing)")
+        at = position.get(f"{name}=(missing)")
         if at is None or task.x.layout != torch.strided:
             return 0
         return int(task.x[:, at].sum())

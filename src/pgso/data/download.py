@@ -61,7 +61,7 @@ def ensure_files(dataset: Dataset, root: Path) -> None:
     with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
         try:
             dataset.download(Path(scratch))
-        except Exception as error:  # whatever the network, the server or the archive came up with
+        except Exception as error:  # the network, the server or the archive may fail in any way
             raise InputError(
                 f"{lacking}, and downloading failed ({type(error).__name__}: {error}): this "
                 f"machine seems to be offline; {advice}"

@@ -60,16 +60,16 @@ def merged(
         The edges and their weights; None in place of weights that are all 1.
     """
     n = max(num_nodes, 1)
-    key, place = np.unique(edge_index[1] * n + edge_index[0], return_inverse=True)
-    total = np.bincount(place, weights=weight, minlength=len(key)).astype(np.float64)
+    key, group = np.unique(edge_index[1] * n + edge_index[0], return_inverse=True)
+    total = np.bincount(group, weights=weight, minlength=len(key)).astype(np.float64)
     if undirected:
         twice = np.concatenate([key, key % n * n + key // n])
-        key, first, place = np.unique(twice, return_index=True, return_inverse=True)
+        key, first, group = np.unique(twice, return_index=True, return_inverse=True)
         both = np.concatenate([total, total])
         total = both[first]
-        wrong = total[place] != both
+        wrong = total[group] != both
         if wrong.any():
             j, i = (int(end) for end in (twice[wrong][0] % n, twice[wrong][0] // n))
-            weights = sorted({float(both[wrong][0]), float(total[place][wrong][0])})
+            weights = sorted({float(both[wrong][0]), float(total[group][wrong][0])})
             raise TwoWeightsError(path, (j, i), weights)
     return np.stack([key % n, key // n]), None if (total == 1).all() else total

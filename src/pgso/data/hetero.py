@@ -35,20 +35,20 @@ def target_type(data: Any, target: str | None) -> str:
 
 def offsets(data: Any, target: str) -> dict[str, int]:
     """Where the nodes of each type begin: targets first, so that target i is node i."""
-    places, place = {}, 0
+    places, offset = {}, 0
     for name in (target, *(name for name in data.node_types if name != target)):
         if data[name].num_nodes is None:
             raise InputError(f"nodes of type {name!r} need features x, or num_nodes")
-        places[name] = place
-        place += int(data[name].num_nodes)
+        places[name] = offset
+        offset += int(data[name].num_nodes)
     return places
 
 
 def features(data: Any, places: dict[str, int]) -> "Array | scipy.sparse.csr_array":
-    """Features of all nodes: each type has columns of its own, and zeros in those of others.
+    """Features of all nodes: each type has columns of its own.
 
-    A linear map of these columns is then a map for each type. A type without features has one
-    column of ones.
+    In the columns of other types it has zeros. A linear map of these columns is
+    then a map for each type. A type without features has one column of ones.
     """
     blocks = []
     for name in places:

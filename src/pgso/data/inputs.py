@@ -13,10 +13,11 @@ from pgso.graph import Graph
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
-    """A :class:`Graph` from one, from an edge_index, a scipy or networkx graph, or PyG data.
+    """A :class:`Graph` from one, an edge_index, a matrix, a networkx graph, or PyG data.
 
     Args:
-        graph: An ``edge_index`` may be an array, a tensor or nested lists of shape (2, E).
+        graph: An ``edge_index`` may be an array, a tensor or nested lists of shape (2, E). A square
+            matrix, dense or sparse, is an adjacency matrix; a dense 2 x 2 one is an edge_index.
         num_nodes: Rows of the features or labels, which the graph must have; if it is an
             ``edge_index``, its last nodes may have no edge.
     """
@@ -24,6 +25,8 @@ def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
         prepared = graph
     elif scipy.sparse.issparse(graph):
         prepared = Graph.from_scipy(graph)
+    elif isinstance(graph, Tensor) and graph.layout != torch.strided:
+        prepared = Graph.from_torch_sparse(graph)
     elif hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
         prepared = Graph.from_networkx(graph)
     elif hasattr(graph, "edge_index"):
@@ -32,10 +35,13 @@ def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
         edges = graph if isinstance(graph, Tensor) else _array(graph, "graph")
         if not isinstance(edges, Tensor) and edges.dtype.kind not in "biuf":
             raise InputError(
-                "graph must be a pgso.Graph, an edge_index of shape (2, E), a scipy sparse matrix "
+                "graph must be a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix "
                 f"or a networkx graph, got {type(graph).__name__}"
             )
-        prepared = Graph.from_edge_index(torch.as_tensor(edges), num_nodes=num_nodes)
+        if edges.ndim == 2 and edges.shape[0] == edges.shape[1] != 2:
+            prepared = Graph.from_dense(edges)
+        else:
+            prepared = Graph.from_edge_index(torch.as_tensor(edges), num_nodes=num_nodes)
     if num_nodes is not None and prepared.num_nodes != num_nodes:
         raise InputError(
             f"the graph has {prepared.num_nodes} nodes, but there are {num_nodes} rows; "
@@ -81,13 +87,13 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     labels = _array(y, "y")
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
-    known = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
+    has_label = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
     try:
-        classes, places = np.unique(labels[known], return_inverse=True)
+        classes, places = np.unique(labels[has_label], return_inverse=True)
     except TypeError:
         raise InputError("the labels in y must be of one type, such as all words") from None
     codes = np.full(len(labels), -1, dtype=np.int64)
-    codes[known] = places
+    codes[has_label] = places
     return classes, codes
 
 

@@ -32,7 +32,7 @@ def link_task(
 
     Args:
         name: Of the dataset.
-        arrays: A node task; what it says about nodes is not used, but for their features.
+        arrays: A node task. Of what it says about nodes only the features are used.
         seed: Of which links are taken out, and of the pairs beside them.
         val: The share of links that validate.
         test: The share of links that test.
@@ -156,9 +156,11 @@ class NonLinks:
 
     def _is_link(self, source: Array, target: Array) -> Array:
         key = target * self.n + source
-        place = np.searchsorted(self.keys, key)
-        found = self.keys[np.minimum(place, len(self.keys) - 1)] == key if len(self.keys) else False
-        is_link: Array = found | (source == target)
+        position = np.searchsorted(self.keys, key)
+        is_listed = (
+            self.keys[np.minimum(position, len(self.keys) - 1)] == key if len(self.keys) else False
+        )
+        is_link: Array = is_listed | (source == target)
         return is_link
 
 

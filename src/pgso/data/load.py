@@ -52,8 +52,8 @@ def load_task(
         task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
             for.
         objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
-        preparation: That of a saved model, for the table of a user's folder (others have none).
-        options: The dataset's own, see its loader; of links also those of
+        preparation: How a saved model prepares the table of a user's folder; other data have none.
+        options: The dataset's own, see its loader; for links also the options of
             :func:`pgso.data.links.link_task`.
 
     Example:
@@ -65,18 +65,18 @@ def load_task(
     for what, path in (("a dataset's name or folder", name), ("root", root)):
         if not isinstance(path, str | os.PathLike) and (path is not None or what != "root"):
             raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
-    place = data_root(root)
-    dataset = _find(os.fspath(name), place)
+    folder = data_root(root)
+    dataset = _find(os.fspath(name), folder)
     links = {}
     if task == "link":
         links = {name: options.pop(name) for name in LINK_OPTIONS if name in options}
         if "unlabelled" in dataset.options:
             options["unlabelled"] = True  # links need no labels
     check_options(dataset.load, options, dataset.name)
-    ensure_files(dataset, place)
+    ensure_files(dataset, folder)
     if preparation is not None and "preparation" in signature(dataset.load).parameters:
         options["preparation"] = preparation
-    arrays = dataset.load(place, int(seed), **options)
+    arrays = dataset.load(folder, int(seed), **options)
     if task == "link":
         return link_task(dataset.name, arrays, int(seed), **links).scored_by(objective)
     loaded = Task.of(dataset.name, arrays)

@@ -90,10 +90,10 @@ def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
     return nodes, np.concatenate([edges, edges[:, ::-1]]).T, x
 
 
-def _encode(features: Sequence[tuple[str, list[Any]]], *found: Any) -> list[int]:
+def _encode(features: Sequence[tuple[str, list[Any]]], *properties: Any) -> list[int]:
     return [
         values.index(value) if value in values else len(values) - 1
-        for (_, values), value in zip(features, found, strict=True)
+        for (_, values), value in zip(features, properties, strict=True)
     ]
 
 

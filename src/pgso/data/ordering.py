@@ -20,7 +20,7 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
     """The nodes in reverse Cuthill-McKee order: neighbours stand near each other.
 
     A product reads the rows of neighbours one after another. On ogbn-arxiv's graph, where the
-    published order is that of ids, they are then found in the cache more often.
+    published order is the order of ids, they are then found in the cache more often.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 2, 2, 1], [2, 0, 1, 2]]))
@@ -49,10 +49,10 @@ def in_fast_order(task: Task) -> Task:
     if task.num_nodes < LARGE or size > MOST_BYTES:
         return task
     order = fast_order(task.graph)
-    place = inverse(order)
+    position = inverse(order)
 
     def moved(graph: Graph) -> Graph:
-        return Graph.from_edge_index(place[graph.edge_index], graph.edge_weight, graph.num_nodes)
+        return Graph.from_edge_index(position[graph.edge_index], graph.edge_weight, graph.num_nodes)
 
     relations = None
     if task.relations is not None:
@@ -68,9 +68,9 @@ def in_fast_order(task: Task) -> Task:
         relations=relations,
         x=x,
         y=task.y.index_select(0, order),
-        train=place[task.train],
-        val=place[task.val],
-        test=place[task.test],
+        train=position[task.train],
+        val=position[task.val],
+        test=position[task.test],
         ids=None if task.ids is None else tuple(task.ids[k] for k in order.tolist()),
     )
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """The data root: the argument, else ``$PGSO_DATA``, else ``~/.cache/pgso``."""
+    """The data root: the argument, or ``$PGSO_DATA``, or ``~/.cache/pgso``, in this order."""
     given = os.fspath(root) if root is not None else os.environ.get("PGSO_DATA")
     return Path(given or "~/.cache/pgso").expanduser()
 
 
 def processed_root() -> Path:
-    """Where processed copies are kept: ``$PGSO_CACHE``, else ``~/.cache/pgso/processed``."""
+    """Where processed copies are kept: ``$PGSO_CACHE``, or ``~/.cache/pgso/processed``."""
     return Path(os.environ.get("PGSO_CACHE") or "~/.cache/pgso/processed").expanduser()
 
 

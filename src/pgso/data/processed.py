@@ -38,7 +38,7 @@ def _fingerprint(files: Sequence[Path]) -> str:
     facts = [str(VERSION)]
     for file in files:
         status = file.stat()
-        # The time of the last change cannot be set by hand, unlike that of the last writing.
+        # A user can set the time of the last writing (mtime), but not of the last change (ctime).
         times = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         facts.append(f"{file.absolute()} {status.st_size} {times}")
     return hashlib.sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()[:16]

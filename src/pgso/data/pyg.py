@@ -35,7 +35,7 @@ def arrays_from_data(data: Any, seed: int = 0, target: str | None = None) -> Arr
             columns of masks, number ``seed`` modulo their number is taken.
         target: Of ``HeteroData``: the type of nodes to learn about, where several have answers.
     """
-    # A dataset in memory has an edge_index too: that of all its graphs together.
+    # A dataset in memory has an edge_index too, with the edges of all its graphs.
     is_one = isinstance(data, HeteroData) or hasattr(data, "edge_index")
     if is_one and not isinstance(data, Dataset):
         return _one(data, seed, target)
@@ -82,7 +82,7 @@ def _one(data: Any, seed: int, target: str | None) -> Arrays:
 
 
 def _typed(data: Any, target: str, seed: int) -> Arrays:
-    """One graph of all types of nodes; only those of the target type have answers."""
+    """One graph of all types of nodes; only nodes of the target type have answers."""
     store = data[target]
     if getattr(store, "y", None) is None:
         raise InputError(f"nodes of type {target!r} need y, one answer each")
@@ -129,10 +129,10 @@ def _nodes(data: Any, seed: int) -> Arrays:
 
 
 def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
-    for place, graph in enumerate(graphs):
+    for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or y.numel() == 0:
-            raise InputError(f"graph {place} needs edge_index and y, an answer of its own")
+            raise InputError(f"graph {number} needs edge_index and y, an answer of its own")
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
     edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]

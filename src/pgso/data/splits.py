@@ -37,7 +37,7 @@ def split_each_class(
 
 
 def split_at_random(
-    known: Array,  # (items,) of booleans: of which items something is known
+    answered: Array,  # (items,) of booleans: of which items something is known
     seed: int,
     train: float = 0.6,
     val: float = 0.2,
@@ -48,7 +48,7 @@ def split_at_random(
         >>> [len(part) for part in split_at_random(np.ones(50, dtype=bool), seed=0)]
         [30, 10, 10]
     """
-    order = np.random.default_rng(seed).permutation(np.flatnonzero(known))
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(answered))
     first = min(max(round(train * len(order)), 1), len(order))
     second = min(max(round((train + val) * len(order)), first + 1), len(order))
     return np.sort(order[:first]), np.sort(order[first:second]), np.sort(order[second:])
@@ -69,13 +69,13 @@ def split_groups(group: Array, train: float = 0.8, val: float = 0.1) -> Split:
         >>> [part.tolist() for part in split_groups(np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 2]))]
         [[0, 1, 2, 4, 5, 6, 7, 8], [3], [9]]
     """
-    _, first, place, size = np.unique(
+    _, first, group_of, size = np.unique(
         group, return_index=True, return_inverse=True, return_counts=True
     )
     parts: tuple[list[int], list[int], list[int]] = ([], [], [])
     limits = (train * len(group), val * len(group))
     for chosen in np.lexsort((first, -size)):
-        members = np.flatnonzero(place == chosen).tolist()
+        members = np.flatnonzero(group_of == chosen).tolist()
         sizes = [len(part) + len(members) for part in parts]
         parts[0 if sizes[0] <= limits[0] else 1 if sizes[1] <= limits[1] else 2].extend(members)
     train_part, val_part, test_part = (np.sort(np.array(p, dtype=np.int64)) for p in parts)

@@ -14,7 +14,7 @@ from pgso.estimators.estimator import NodeEstimator
 class PGSOClassifier(ClassifierMixin, NodeEstimator):
     """Classify the nodes of a graph, and learn which operator the graph wants.
 
-    Options are those of :class:`pgso.RunSpec`. Of the labelled nodes, ``validation_fraction`` of
+    It takes options of :class:`pgso.RunSpec`. Of the labelled nodes, ``validation_fraction`` of
     each class choose the epoch (and with ``operator="auto"`` whether to learn the operator at
     all); the others are trained on. Prediction works on the same graph or on another.
 
@@ -29,7 +29,7 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         residual: Whether a linear map of each layer's input is added to its output.
         epochs: How often all training nodes are gone through.
         lr: Learning rate.
-        exponent_lr: That of the exponents e1, e2, e3.
+        exponent_lr: The learning rate of the exponents e1, e2, e3.
         weight_decay: Pull of all weights towards zero.
         validation_fraction: The share of the labelled nodes that choose the epoch.
         random_state: Of the initial weights, dropout, and the choice of validation nodes.
@@ -72,8 +72,8 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
     def predict(self, graph: Any = None, X: Any = None) -> Array:  # (n,)
         """The most probable label of every node; of the fitted graph if none is given."""
-        place = self.predict_proba(graph, X).argmax(axis=1)
-        out: Array = self.classes_[place]
+        codes = self.predict_proba(graph, X).argmax(axis=1)
+        out: Array = self.classes_[codes]
         return out
 
     def predict_proba(self, graph: Any = None, X: Any = None) -> Array:  # (n, C)
@@ -83,21 +83,21 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """The share of labelled nodes that are predicted right; of the fitted ones by default."""
-        place = self.predict_proba(graph, X).argmax(axis=1)
+        predicted = self.predict_proba(graph, X).argmax(axis=1)
         if y is None:
-            if len(place) != len(self.labels_):
+            if len(predicted) != len(self.labels_):
                 raise InputError("another graph needs its own y to be scored")
-            right, known = place == self.labels_, self.labels_ >= 0
+            right, has_label = predicted == self.labels_, self.labels_ >= 0
         else:
             names, codes = read_labels(y)
-            if len(codes) != len(place):
-                raise InputError(f"y has {len(codes)} labels, the graph {len(place)} nodes")
-            known = codes >= 0
+            if len(codes) != len(predicted):
+                raise InputError(f"y has {len(codes)} labels, the graph {len(predicted)} nodes")
+            has_label = codes >= 0
             right = np.zeros(len(codes), dtype=bool)
-            right[known] = self.classes_[place[known]] == names[codes[known]]
-        if not known.any():
+            right[has_label] = self.classes_[predicted[has_label]] == names[codes[has_label]]
+        if not has_label.any():
             raise InputError("y has no known label to compare with")
-        return float(right[known].mean())
+        return float(right[has_label].mean())
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         """Some of each class validate, at least one where there are two; all others train."""

@@ -19,11 +19,11 @@ def remember_columns(estimator: Any, X: Any) -> None:
 
 def check_columns(estimator: Any, X: Any) -> None:
     """Refuse a table whose columns are others, or in another order, than ``fit`` saw."""
-    known, names = getattr(estimator, "feature_names_in_", None), _column_names(X)
-    if known is not None and names is not None and list(known) != list(names):
+    fitted_names, names = getattr(estimator, "feature_names_in_", None), _column_names(X)
+    if fitted_names is not None and names is not None and list(fitted_names) != list(names):
         raise InputError(
-            f"the columns of X must be those that fit saw, in their order: {', '.join(known)}; "
-            f"got {', '.join(names)}"
+            f"the columns of X must be those that fit saw, in their order: "
+            f"{', '.join(fitted_names)}; got {', '.join(names)}"
         )
 
 

@@ -77,14 +77,14 @@ class NodeEstimator(BaseEstimator):
             raise UnknownNameError("head", self.head, HEADS)
         random = check_random_state(self.random_state)
         if self.head == "closed_form":
-            known = np.flatnonzero(np.isfinite(y).all(axis=1) if y.ndim == 2 else y >= 0)
+            labelled = np.flatnonzero(np.isfinite(y).all(axis=1) if y.ndim == 2 else y >= 0)
             nobody = np.zeros(0, dtype=np.int64)
-            task = _task(graph, X, y, (known, nobody, nobody), answers)
-            found = find(task)
-            self.record_: Any = found.record
-            S = found.best.S
+            task = _task(graph, X, y, (labelled, nobody, nobody), answers)
+            finding = find(task)
+            self.record_: Any = finding.record
+            S = finding.best.S
             self.operator_: tuple[PGSOParameters, ...] = (PGSOParameters(*S),) if S else ()
-            self.model_: Any = found.head()
+            self.model_: Any = finding.head()
             self.scale_ = None  # the head gives numbers in their unit
         else:
             spec = self._spec(int(random.randint(2**31)))
@@ -109,14 +109,14 @@ class NodeEstimator(BaseEstimator):
         check_is_fitted(self, "record_")
         check_columns(self, X)
         x = self.x_ if X is None else as_tensor(read_features(X))
-        known = self.graph_ if graph is None else graph
+        structure = self.graph_ if graph is None else graph
         if X is None and graph is not None and self.has_features_:
             raise InputError("another graph needs its own X; the model was fitted with features")
         if x.size(1) != self.n_features_in_:
             raise InputError(f"X has {x.size(1)} columns, the model takes {self.n_features_in_}")
         self.model_.eval()
         with torch.no_grad():
-            out: Tensor = self.model_(x, read_graph(known, x.size(0)))
+            out: Tensor = self.model_(x, read_graph(structure, x.size(0)))
         return out if self.scale_ is None else self.scale_.decode(out)
 
     def _spec(self, seed: int) -> RunSpec:

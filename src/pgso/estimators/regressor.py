@@ -70,11 +70,11 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         """Some of the nodes with a known number validate; all others train."""
-        known = random.permutation(np.flatnonzero(np.isfinite(y).any(axis=1)))
-        if len(known) < 2:
+        nodes = random.permutation(np.flatnonzero(np.isfinite(y).any(axis=1)))
+        if len(nodes) < 2:
             raise InputError("y needs two nodes with known numbers: one trains, one validates")
-        cut = min(max(round(self._fraction() * len(known)), 1), len(known) - 1)
-        return np.sort(known[cut:]), np.sort(known[:cut]), np.zeros(0, dtype=np.int64)
+        cut = min(max(round(self._fraction() * len(nodes)), 1), len(nodes) - 1)
+        return np.sort(nodes[cut:]), np.sort(nodes[:cut]), np.zeros(0, dtype=np.int64)
 
 
 def _numbers(y: Any) -> Array:

@@ -78,8 +78,10 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     def get_feature_names_out(self, input_features: Any = None) -> Array:  # ((hops + 1) F,)
         """``name`` for X itself, ``name_hop1`` for γX and so on."""
         check_is_fitted(self, "n_features_in_")
-        known = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        names = [str(name) for name in (known if input_features is None else input_features)]
+        fitted_names = getattr(
+            self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]
+        )
+        names = [str(name) for name in (fitted_names if input_features is None else input_features)]
         if len(names) != self.n_features_in_:
             raise InputError(f"{self.n_features_in_} names are needed, got {len(names)}")
         hops = [f"{name}_hop{hop}" for hop in range(1, int(self.hops) + 1) for name in names]

@@ -52,14 +52,14 @@ def pairs_of(
 ) -> dict[str, tuple[float, float, int]]:
     """Leave-one-out score and mean test score of every rung that was trained, and its runs."""
     merit = OBJECTIVES[finding.metric].merit
-    known = {rung.name: rung for rung in finding.rungs}
+    rungs = {rung.name: rung for rung in finding.rungs}
     by_rung: dict[str, list[float]] = {}
     for run in runs:
-        rung = _rung_of(run.spec, known, finding.same_as)
+        rung = _rung_of(run.spec, rungs, finding.same_as)
         if rung is not None and rung.loo is not None and run.test is not None:
             by_rung.setdefault(rung.name, []).append(merit(run.test))
     return {
-        name: (merit(known[name].loo), fmean(scores), len(scores))
+        name: (merit(rungs[name].loo), fmean(scores), len(scores))
         for name, scores in by_rung.items()
     }
 
@@ -78,8 +78,10 @@ def agreement(findings: Mapping[str, FindingRecord], runs: Sequence[RunRecord]) 
         by_loo = max(pairs, key=lambda name: pairs[name][0])
         by_test = max(pairs, key=lambda name: pairs[name][1])
         lost = pairs[by_test][1] - pairs[by_loo][1]
-        found = spearmanr(values[:, 0], values[:, 1]).statistic if np.ptp(values, 0).all() else 0.0
-        correlations.append(float(found))
+        correlation = (
+            spearmanr(values[:, 0], values[:, 1]).statistic if np.ptp(values, 0).all() else 0.0
+        )
+        correlations.append(float(correlation))
         spread = values.std(axis=0)
         centred.append((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
         rows.append(
@@ -87,7 +89,7 @@ def agreement(findings: Mapping[str, FindingRecord], runs: Sequence[RunRecord]) 
                 dataset,
                 str(len(pairs)),
                 str(sum(count for _, _, count in pairs.values())),
-                f"{found:.2f}",
+                f"{correlation:.2f}",
                 by_loo,
                 by_test,
                 objective.written(lost),
@@ -111,10 +113,10 @@ def agreement(findings: Mapping[str, FindingRecord], runs: Sequence[RunRecord]) 
 
 
 def _rung_of(
-    spec: RunSpec, known: Mapping[str, RungRecord], same_as: Mapping[str, str]
+    spec: RunSpec, rungs: Mapping[str, RungRecord], same_as: Mapping[str, str]
 ) -> RungRecord | None:
     for name in rung_names(spec):
-        rung = known.get(same_as.get(name, name))
+        rung = rungs.get(same_as.get(name, name))
         if rung is not None:
             return rung
     return None

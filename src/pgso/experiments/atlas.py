@@ -62,10 +62,10 @@ class Atlas(Experiment):
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Winners, the map, and verdicts against the truth."""
-        found = [record for record in records if record.finding is not None]
-        real = [record for record in found if record.spec.dataset != GENERATED]
-        drawn = [record for record in found if record.spec.dataset == GENERATED]
-        shown = save(_map(found), figures, "atlas")
+        searched = [record for record in records if record.finding is not None]
+        real = [record for record in searched if record.spec.dataset != GENERATED]
+        drawn = [record for record in searched if record.spec.dataset == GENERATED]
+        shown = save(_map(searched), figures, "atlas")
         findings = {record.spec.dataset: _finding(record) for record in real}
         trained = agreement(findings, trained_runs(figures.parents[1]))
         networks = f"## Trained networks\n\n{trained}\n" if trained else ""
@@ -112,10 +112,10 @@ def _finding(record: RunRecord) -> FindingRecord:
 
 
 def _winners(records: Sequence[RunRecord]) -> str:
-    kept = Counter(_best(record).family for record in records)
+    counts = Counter(_best(record).family for record in records)
     by_family = group(records, lambda record: _best(record).family, COLOURS)
     rows = [
-        (family, str(kept[family]), ", ".join(record.spec.dataset for record in members))
+        (family, str(counts[family]), ", ".join(record.spec.dataset for record in members))
         for family, members in by_family.items()
     ]
     return table(["family kept", "datasets", "which"], rows)
@@ -127,12 +127,12 @@ def _datasets(records: Sequence[RunRecord]) -> str:
     rows = []
     for record in sorted(records, key=lambda record: record.spec.dataset.lower()):
         finding, best = _finding(record), _best(record)
-        own = finding.rung(finding.reference)
+        reference = finding.rung(finding.reference)
         objective = OBJECTIVES[finding.metric]
-        gain = None if own.points is None else -own.points
+        gain = None if reference.points is None else -reference.points
         test = None
-        if best.test is not None and own.test is not None:
-            test = objective.merit(best.test) - objective.merit(own.test)
+        if best.test is not None and reference.test is not None:
+            test = objective.merit(best.test) - objective.merit(reference.test)
         homophily = finding.graph.adjusted_homophily
         rows.append(
             (
@@ -140,7 +140,7 @@ def _datasets(records: Sequence[RunRecord]) -> str:
                 objective.label,
                 best.name,
                 objective.written(best.test),
-                objective.written(own.test),
+                objective.written(reference.test),
                 *(_signed(value, record) for value in (gain, test)),
                 _agreement(finding),
                 "–" if homophily is None else f"{homophily:.2f}",
@@ -200,9 +200,9 @@ RULES = (
 def _gains(records: Sequence[RunRecord]) -> Iterator[float]:
     for record in records:
         finding, best = _finding(record), _best(record)
-        own = finding.rung(finding.reference)
-        if best.test is not None and own.test is not None:
-            yield 100 * (best.test - own.test)
+        reference = finding.rung(finding.reference)
+        if best.test is not None and reference.test is not None:
+            yield 100 * (best.test - reference.test)
 
 
 def _best(record: RunRecord) -> RungRecord:

@@ -55,7 +55,7 @@ def judged(ledgers: Ledgers) -> list[Cell]:
     """All learned cells of the two tables; those that were not run have no points.
 
     On validation the paper judges; the test scores are what it compares itself with. All cells
-    that were run are corrected together, those of validation and of test apart.
+    that were run are corrected together, on validation and on test separately.
     """
     records = [
         record

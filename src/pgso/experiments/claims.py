@@ -238,7 +238,7 @@ def _stays_behind(runs: Sequence[RunRecord], gcn: Sequence[RunRecord]) -> str:
     """Why a start ends lower: does it move, and does it fit the training set?"""
     if all(r.curves["parameters"][-1] == r.curves["parameters"][0] for r in runs):
         return "S never moves: where γ is 0 in every layer, so are features and gradients"
-    fit, usual = (np.mean([100 * r.curves["train"][-1] for r in each]) for each in (runs, gcn))
+    fit, usual = (np.mean([100 * r.curves["train"][-1] for r in group]) for group in (runs, gcn))
     m2 = np.mean([r.parameters[0][NAMES.index("m2")] for r in runs])
     held = f"(m2 ends at {m2:+.1f}, {fit:.0f} % of the training set against {usual:.0f} %)"
     if fit < usual - 2:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from pgso.experiments.published import PUBLISHED, Cell
 from pgso.experiments.summaries import (
     figure_of,
@@ -80,19 +82,20 @@ def points(
 ) -> str:
     """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
 
-    Points, not bars as in the paper: the axes do not begin at 0. What the paper prints is a hollow
-    diamond of the same colour.
+    A panel is as high as its means and what is printed ask for; an interval of very few seeds may
+    leave it. Points, not bars as in the paper: the axes do not begin at 0. What the paper prints is
+    a hollow diamond of the same colour.
     """
     by_dataset = group(records, lambda record: record.spec.dataset, datasets)
     axes = panels(len(by_dataset))
     for axis, (dataset, runs) in zip(axes, by_dataset.items(), strict=True):
         cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
         for shift, operator in enumerate(OPERATORS):
-            by_place = {
-                place + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
-                for place, conv in enumerate(CONVS)
+            by_column = {
+                column + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
+                for column, conv in enumerate(CONVS)
             }
-            run = {place: values for place, values in by_place.items() if values}
+            run = {column: values for column, values in by_column.items() if values}
             means = [sum(values) / len(values) for values in run.values()]
             ends = [t_interval(values) for values in run.values()]
             reach = [end.high - mean if end else 0.0 for end, mean in zip(ends, means, strict=True)]
@@ -108,18 +111,22 @@ def points(
                 label=LABELS[operator],
             )
             printed = {
-                place + 0.2 * (shift - 1): PUBLISHED[dataset, conv, operator].mean
-                for place, conv in enumerate(CONVS)
+                column + 0.2 * (shift - 1): PUBLISHED[dataset, conv, operator].mean
+                for column, conv in enumerate(CONVS)
                 if (dataset, conv, operator) in PUBLISHED
             }
             label = "printed in the paper" if shift == 0 else None
             axis.plot([*printed], [*printed.values()], "D", markersize=4, markerfacecolor="none",
                       markeredgecolor=colour, markeredgewidth=0.8, label=label)  # fmt: skip
+        heights = [value for line in axis.lines for value in np.ravel(line.get_ydata())]
+        room = max(np.ptp(heights), 2.0) * 0.6 if heights else 0.0
         low, high = axis.get_ylim()
+        if heights:
+            low, high = max(low, min(heights) - room), min(high, max(heights) + room)
         axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=[c.upper() for c in CONVS])
         axis.set_ylim(max(low, 0.0), min(high, 100.0))
         axis.set_ylabel(f"{part}, {runs[0].objective.heading}")
-    legend_beside(axes[-1])
+    legend_beside(axes[-1], "means and 95 % intervals")
     return save(figure_of(axes), figures, name)
 
 

@@ -33,14 +33,14 @@ class Convergence(Experiment):
         """Two tasks, two operators, ten seeds (folds)."""
         del done
         if size == Size.QUICK:
-            bases, seeds = [RunSpec(dataset="karate", epochs=8)], range(2)
+            templates, seeds = [RunSpec(dataset="karate", epochs=8)], range(2)
         else:
             cora = RunSpec(dataset="Cora")
             ptc = RunSpec(dataset="PTC_MR", conv="gin", num_layers=3, input_dropout=0.0)
-            bases, seeds = [cora, ptc], range(10)
+            templates, seeds = [cora, ptc], range(10)
         return [
-            base.but(operator=operator, seed=seed)
-            for base in bases
+            template.but(operator=operator, seed=seed)
+            for template in templates
             for operator in ("fixed", "pgso")
             for seed in seeds
         ]
@@ -55,10 +55,12 @@ class Convergence(Experiment):
             for axis, name in zip(axes, ("loss", "train", "val"), strict=True):
                 for operator, members in by_operator.items():
                     epochs, mean, sd = mean_curve(members, named_curve(name))
+                    unit = 1 if name == "loss" else 100
+                    mean, sd = unit * mean, unit * sd
                     colour = OPERATORS[operator]
                     axis.plot(epochs, mean, label=LABELS[operator], color=colour, linewidth=1.2)
                     axis.fill_between(epochs, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
-                axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy")
+                axis.set(xlabel="epoch", ylabel=name if name == "loss" else f"{name} accuracy, %")
             legend_beside(axes[-1])
             shown = save(figure_of(axes), figures, f"convergence_{dataset}")
             parts.append(f"## {dataset}\n\n{shown}\n")

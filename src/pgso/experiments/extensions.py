@@ -55,9 +55,9 @@ class Extensions(Experiment):
                 seed=seed,
                 operator="mpgso",
                 epochs=epochs,
-                **{**suited, **choices},
+                **{**settings, **choices},
             )
-            for name, suited in (TOY if size == Size.QUICK else DATASETS).items()
+            for name, settings in (TOY if size == Size.QUICK else DATASETS).items()
             for conv, variants in VARIANTS.items()
             for choices in variants.values()
             for seed in range(seeds)

@@ -107,7 +107,7 @@ def _ledgers(results: Path) -> Ledgers:
 
 def _ledger(results: Path, name: str) -> list[RunRecord]:
     records = list(read_ledger(results / name / "records.jsonl").values())
-    check_one_revision(records, f"pgso run {name} makes those of older revisions again")
+    check_one_revision(records, f"pgso run {name} runs the older ones again")
     return records
 
 
@@ -121,8 +121,8 @@ def _gains(cells: Sequence[Cell]) -> tuple[str, str]:
         return NOT_RUN, ""
     parts = []
     for part, label in (("val", "validation"), ("test", "test")):
-        found = [getattr(cell, part).verdict for cell in cells]
-        parts.append(f"{label}: {found.count(HOLDS)} better, {found.count(FAILS)} worse")
+        verdicts = [getattr(cell, part).verdict for cell in cells]
+        parts.append(f"{label}: {verdicts.count(HOLDS)} better, {verdicts.count(FAILS)} worse")
     better, worse = (sum(c.test.verdict == verdict for c in cells) for verdict in (HOLDS, FAILS))
     few = len(cells) // 4
     verdict = "mostly not" if worse > better else "in some cells" if better > few else "hardly"
@@ -140,12 +140,12 @@ def _harms(cells: Sequence[Cell]) -> tuple[str, str]:
 
 def _blocks(ledgers: Ledgers) -> tuple[str, str]:
     by_variant = group(ledgers["sbm_sparsity"], sbm_sparsity.variant_of, sbm_sparsity.VARIANTS)
-    parts, found = [], []
+    parts, verdicts = [], []
     for variant, runs in by_variant.items():
         rise = sbm_sparsity.slopes(runs, "a")
         parts.append(f"{variant.split(' (')[0]}: {mean_and_interval(rise, 2)}")
-        found.append(positive(rise))
-    return "; ".join(parts) or NOT_RUN, _of(found)
+        verdicts.append(positive(rise))
+    return "; ".join(parts) or NOT_RUN, _of(verdicts)
 
 
 def _aligned(ledgers: Ledgers) -> tuple[str, str]:
@@ -181,13 +181,13 @@ def _epochs(ledgers: Ledgers) -> tuple[str, str]:
     return listed or NOT_RUN, _of([positive(values) for values in ahead.values()])
 
 
-def _of(found: Sequence[str]) -> str:
+def _of(verdicts: Sequence[str]) -> str:
     """One word for several verdicts."""
-    if not found:
+    if not verdicts:
         return ""
-    if len(set(found)) == 1:
-        return found[0]
-    return f"in {found.count(HOLDS)} of {len(found)}"
+    if len(set(verdicts)) == 1:
+        return verdicts[0]
+    return f"in {verdicts.count(HOLDS)} of {len(verdicts)}"
 
 
 def _overfitting(cells: Sequence[Cell]) -> str:
@@ -203,11 +203,11 @@ def _overfitting(cells: Sequence[Cell]) -> str:
 
 def _selection(cells: Sequence[Cell]) -> str:
     gains = [cell for cell in cells if cell.val.verdict == HOLDS]
-    kept = [cell for cell in gains if cell.test.verdict == HOLDS]
+    confirmed = [cell for cell in gains if cell.test.verdict == HOLDS]
     sentence = (
         "2. **Selection on validation.** The paper reports validation accuracy, on which epochs "
         "and hyper-parameters are chosen. "
-        f"{len(gains)} models gain there; test confirms {len(kept)}"
+        f"{len(gains)} models gain there; test confirms {len(confirmed)}"
     )
     if not gains:
         return f"{sentence}."

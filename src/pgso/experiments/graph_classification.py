@@ -53,9 +53,9 @@ class GraphClassification(Experiment):
         hyper-parameters.
         """
         if size == Size.QUICK:
-            base = RunSpec(dataset="MUTAG", epochs=2, hidden_channels=8, heads=2, **COMMON)
+            template = RunSpec(dataset="MUTAG", epochs=2, hidden_channels=8, heads=2, **COMMON)
             specs = [
-                base.but(conv=conv, operator=operator, seed=seed)
+                template.but(conv=conv, operator=operator, seed=seed)
                 for conv in ("gcn", "gin")
                 for operator in OPERATORS
                 for seed in range(2)
@@ -65,11 +65,11 @@ class GraphClassification(Experiment):
         for dataset, epochs in EPOCHS.items():
             for conv in CONVS:
                 for operator in OPERATORS:
-                    base = RunSpec(
+                    template = RunSpec(
                         dataset=dataset, conv=conv, operator=operator, epochs=epochs, **COMMON
                     )
                     seeds = range(FOLDS * SHUFFLINGS)
-                    fair += tuned_runs(base, GRID, TUNING_SEEDS, seeds, done)
+                    fair += tuned_runs(template, GRID, TUNING_SEEDS, seeds, done)
         molecules = [
             RunSpec(dataset="ogbg-molhiv", conv=conv, operator=operator, seed=seed, **HIV)
             for conv in CONVS

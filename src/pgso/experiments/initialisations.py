@@ -37,10 +37,10 @@ class Initialisations(Experiment):
         """Five presets, ten seeds, three layers as in Section 5.1."""
         del done
         if size == Size.QUICK:
-            base, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
+            template, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
         else:
-            base, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
-        return [base.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
+            template, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
+        return [template.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S from each start, accuracy curves, and where S ends."""
@@ -49,7 +49,7 @@ class Initialisations(Experiment):
         for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
             for name in NAMES:
                 epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
-                axis.plot(epochs, mean, label=name, linewidth=1.2, **LINES[name])
+                axis.plot(epochs, mean, label=name, **LINES[name])
                 if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
                     end, colour = ENDS_ON_CORA[start][NAMES.index(name)], LINES[name]["color"]
                     axis.plot(epochs[-1], end, "D", markersize=4, markerfacecolor="none",

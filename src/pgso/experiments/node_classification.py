@@ -13,7 +13,7 @@ from pgso.experiments.tuned import CONVS, OPERATORS, tuned_runs
 from pgso.records import RunRecord, RunSpec
 
 # Each architecture as it was published for these graphs, and one choice by validation. Scalars of S
-# learn at the appendix's rates whatever the weights' rate is.
+# learn at the appendix's rates, at every rate of the weights.
 GRID: dict[str, list[dict[str, Any]]] = {
     "gcn": [{"hidden_channels": h} for h in (16, 64)],
     "sgc": [
@@ -49,28 +49,32 @@ class NodeClassification(Experiment):
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
         """Hyper-parameters by validation on seeds of their own, then twenty seeds."""
         if size == Size.QUICK:
-            base = RunSpec(dataset="karate", epochs=4, heads=2)
+            template = RunSpec(dataset="karate", epochs=4, heads=2)
             quick = [{"hidden_channels": 8, "num_layers": 1}, {"hidden_channels": 8}]
             return [
                 spec
                 for conv in CONVS
                 for operator in OPERATORS
                 for spec in tuned_runs(
-                    base.but(conv=conv, operator=operator), quick, TUNING_SEEDS[:1], range(2), done
+                    template.but(conv=conv, operator=operator),
+                    quick,
+                    TUNING_SEEDS[:1],
+                    range(2),
+                    done,
                 )
             ]
-        found = []
+        specs = []
         for dataset in ("Cora", "CiteSeer"):
             for conv in CONVS:
                 for operator in OPERATORS:
-                    base = RunSpec(dataset=dataset, conv=conv, operator=operator)
-                    found += tuned_runs(base, GRID[conv], TUNING_SEEDS, range(20), done)
+                    template = RunSpec(dataset=dataset, conv=conv, operator=operator)
+                    specs += tuned_runs(template, GRID[conv], TUNING_SEEDS, range(20), done)
         for conv in CONVS:
             for operator in OPERATORS:
-                base = RunSpec(dataset=_arxiv(), conv=conv, operator=operator)
+                template = RunSpec(dataset=_arxiv(), conv=conv, operator=operator)
                 large = {**LARGE, **LARGE_SGC} if conv == "sgc" else LARGE
-                found += tuned_runs(base, [large], [], range(3), done)
-        return found
+                specs += tuned_runs(template, [large], [], range(3), done)
+        return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """Table 3 with both scores, paired deltas and the paper's cells."""
@@ -90,7 +94,7 @@ class NodeClassification(Experiment):
 
 
 def _arxiv() -> str:
-    """Arxiv's graph with its own features where their files are, else with substitutes."""
+    """Arxiv's graph with its own features if their files are there, or with substitutes."""
     return "ogbn-arxiv-topicbag" if DATASETS["ogbn-arxiv"].missing(data_root()) else "ogbn-arxiv"
 
 

@@ -137,7 +137,7 @@ def _chosen_keys(question: Question, records: Sequence[RunRecord]) -> set[str]:
 
 def _model(record: RunRecord) -> str:
     given = {"operator": record.spec.operator, "preset": record.spec.preset}
-    return next(name for name, each in MODELS.items() if {"preset": None, **each} == given)
+    return next(name for name, choices in MODELS.items() if {"preset": None, **choices} == given)
 
 
 def _table(runs: Sequence[RunRecord]) -> str:

@@ -45,7 +45,7 @@ class Timing(NamedTuple):
 class Timings:
     """Estimates the seconds of a run from runs like it.
 
-    Best are runs that differ in nothing but the seed, then those of the same dataset, conv and
+    Best are runs that differ in nothing but the seed, then runs of the same dataset, conv and
     operator, then any of the same dataset. The time grows with the epochs, and with layers x width
     where these differ. Of several revisions of the numerics the newest one counts.
 
@@ -88,8 +88,8 @@ class Timings:
     def hours(self, specs: Iterable[RunSpec]) -> float | None:
         """The sum over runs; None if one of them has no estimate."""
         seconds = [self.seconds(spec) for spec in specs]
-        known = [value for value in seconds if value is not None]
-        return None if len(known) < len(seconds) else sum(known) / 3600
+        numbers = [value for value in seconds if value is not None]
+        return None if len(numbers) < len(seconds) else sum(numbers) / 3600
 
 
 def timings_of(results: Path) -> Timings:
@@ -153,8 +153,8 @@ def plan_table(results: Path, workers: int = 2) -> str:
     return (
         f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours. "
         f"*To do*: runs without a record of today's numerics (revision {NUMERICS}). The hours are "
-        "estimates: how long a run of the same dataset, conv and operator took before, whatever "
-        "else ran beside it, times the number of runs."
+        "estimates: the number of runs, times the seconds that a run of the same dataset, conv and "
+        "operator took before, other programs on the machine included."
     )
 
 

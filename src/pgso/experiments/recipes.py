@@ -87,9 +87,9 @@ class Recipes(Experiment):
         if size == Size.QUICK:
             datasets = {"karate": {"epochs": 4, "hidden_channels": 8}}
             variants, seeds = {name: VARIANTS[name] for name in ("paper", "validation")}, 2
-        found = []
+        specs = []
         for seed in range(seeds):
-            for name, suited in datasets.items():
+            for name, settings in datasets.items():
                 everything = size == Size.QUICK or name in TRIED_ON
                 if name in FRESH and seed >= FEWER_SEEDS:
                     continue
@@ -97,19 +97,19 @@ class Recipes(Experiment):
                 for residual in (False, True):
                     if residual and name not in (*WITH_RESIDUAL, "karate"):
                         continue
-                    base = RunSpec(dataset=name, seed=seed, residual=residual, **suited)
-                    robust = base.but(recipe="robust", **ALONE)
-                    found += [base.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
-                    found.append(robust.but(operator="auto"))
+                    template = RunSpec(dataset=name, seed=seed, residual=residual, **settings)
+                    robust = template.but(recipe="robust", **ALONE)
+                    specs += [template.but(operator="fixed", preset=p) for p in FIXED_PRESETS]
+                    specs.append(robust.but(operator="auto"))
                     if judged_only:
                         continue
                     for operator in LEARNED:
                         for variant, choices in variants.items():
                             if everything or variant in EVERYWHERE:
-                                found.append(base.but(operator=operator, **choices))
+                                specs.append(template.but(operator=operator, **choices))
                     if size == Size.QUICK or name in NODES:
-                        found += [robust.but(operator=operator) for operator in LEARNED]
-        return found
+                        specs += [robust.but(operator=operator) for operator in LEARNED]
+        return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """What the robust recipe gives, then everything that was tried."""
@@ -195,10 +195,10 @@ def _variants_table(by_dataset: Mapping[str, Sequence[RunRecord]]) -> str:
 def variant_of(spec: RunSpec) -> str | None:
     """The variant whose choices a spec has."""
     names = ("s_loss", "s_rate", "s_decay", "s_delay", "preset", "evidence")
-    own = {name: getattr(spec, name) for name in names}
+    chosen = {name: getattr(spec, name) for name in names}
     default = RunSpec(dataset="any")
     for name, choices in VARIANTS.items():
-        if own == {field: choices.get(field, getattr(default, field)) for field in own}:
+        if chosen == {field: choices.get(field, getattr(default, field)) for field in chosen}:
             return name
     return None
 

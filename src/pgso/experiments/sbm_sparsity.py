@@ -87,13 +87,11 @@ class SbmSparsity(Experiment):
         for column, (variant, runs) in enumerate(by_variant.items()):
             levels = group(runs, level_of)
             p = sorted(levels, reverse=True)
-            for place, name in enumerate(NAMES):
-                values = [[final_S(record)[place] for record in levels[level]] for level in p]
+            for k, name in enumerate(NAMES):
+                values = [[final_S(record)[k] for record in levels[level]] for level in p]
                 means = np.array([np.mean(level) for level in values])
                 sds = np.array([np.std(level, ddof=1) if len(level) > 1 else 0 for level in values])
-                axes[0, column].errorbar(
-                    p, means, sds, label=name, linewidth=1.2, elinewidth=0.6, **LINES[name]
-                )
+                axes[0, column].errorbar(p, means, sds, label=name, elinewidth=0.6, **LINES[name])
             accuracy = [np.mean(scores(levels[level])) for level in p]
             axes[1, column].plot(p, accuracy, marker="o", markersize=3, color=OPERATORS["pgso"])
             axes[1, column].axhline(100 / COMMUNITIES, color=OPERATORS["fixed"], linestyle="dotted")
@@ -156,14 +154,14 @@ def final_S(record: RunRecord) -> Sequence[float]:
 
 def slopes(records: Sequence[RunRecord], scalar: str) -> list[float]:
     """Per seed: the fitted change of a scalar from the densest to the sparsest level."""
-    place = NAMES.index(scalar)
-    found = []
+    k = NAMES.index(scalar)
+    changes = []
     for runs in group(records, lambda record: record.spec.seed).values():
         p = [level_of(record) for record in runs]
         if len(set(p)) > 1:
-            fit = stats.linregress(p, [final_S(record)[place] for record in runs])
-            found.append(float(fit.slope) * (LEVELS[-1][0] - LEVELS[0][0]))
-    return found
+            fit = stats.linregress(p, [final_S(record)[k] for record in runs])
+            changes.append(float(fit.slope) * (LEVELS[-1][0] - LEVELS[0][0]))
+    return changes
 
 
 def exponent_gap(records: Sequence[RunRecord]) -> list[float]:

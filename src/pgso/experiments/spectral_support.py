@@ -55,7 +55,7 @@ class SpectralSupport(Experiment):
         left.margins(y=0.15)
         for name in NAMES:
             epochs, mean, sd = mean_curve(records, parameter_curve(0, name))
-            right.plot(epochs, mean, label=name, linewidth=1.2, **LINES[name])
+            right.plot(epochs, mean, label=name, **LINES[name])
         right.set(xlabel="epoch", ylabel="value", title="(b) S")
         legend_beside(right)
         shown = save(figure_of([left]), figures, "figure_1")

@@ -94,16 +94,16 @@ class Structure(Experiment):
         graphs = GRAPHS
         if size == Size.QUICK:
             graphs = {"karate": {"epochs": 3, "hidden_channels": 8}}
-        found = []
-        for name, suited in graphs.items():
-            for base in structures(RunSpec(dataset=name, **suited)).values():
-                tried = [base.but(**setting) for setting in settings_of(base)]
+        specs = []
+        for name, settings in graphs.items():
+            for template in structures(RunSpec(dataset=name, **settings)).values():
+                tried = [template.but(**setting) for setting in settings_of(template)]
                 tuning = [spec.but(seed=s) for s in range(TUNING_SEEDS) for spec in tried]
-                found += tuning
+                specs += tuning
                 if all(spec.key in done for spec in tuning):
                     best = chosen(tried, done.get)
-                    found += [best.but(seed=s) for s in range(TUNING_SEEDS, SEEDS[size])]
-        return found
+                    specs += [best.but(seed=s) for s in range(TUNING_SEEDS, SEEDS[size])]
+        return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """The answers, then all scores, then what they cost."""
@@ -112,8 +112,8 @@ class Structure(Experiment):
         scores = {name: scores_of(runs) for name, runs in by_dataset.items()}
         answers = "\n".join(_answer(question, scores) for question in QUESTIONS)
         rows = [
-            [name, *(mean_and_spread(list(found.get(s, {}).values())) for s in STRUCTURES)]
-            for name, found in scores.items()
+            [name, *(mean_and_spread(list(by_structure.get(s, {}).values())) for s in STRUCTURES)]
+            for name, by_structure in scores.items()
         ]
         return (
             f"# {self.title}\n\nTest scores in points, differences paired by seed with 95 % "
@@ -128,11 +128,11 @@ class Structure(Experiment):
         )
 
 
-def structures(base: RunSpec) -> dict[str, RunSpec]:
+def structures(template: RunSpec) -> dict[str, RunSpec]:
     """The specs of all structures that make sense on a dataset."""
-    directed = has_direction(base.dataset)
+    directed = has_direction(template.dataset)
     return {
-        name: base.but(**choices)
+        name: template.but(**choices)
         for name, choices in STRUCTURES.items()
         if directed or choices.get("terms") != DIRECTED
     }
@@ -171,24 +171,24 @@ PLAIN: dict[str, Any] = {
 def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
     """Test scores of every structure in the setting that validation chose."""
     by_key = {record.spec.key: record for record in records}
-    found: dict[str, Scores] = {}
+    scores: dict[str, Scores] = {}
     for name, runs in group(records, lambda r: structure_of(r.spec) or "", STRUCTURES).items():
         if not name:
             continue
         tried = list({run.spec.but(seed=0).key: run.spec.but(seed=0) for run in runs}.values())
         best = chosen(tried, by_key.get)
-        found[name] = {
+        scores[name] = {
             run.spec.seed: run.objective.shown(run.test)
             for run in runs
             if run.spec.but(seed=0) == best and run.test is not None
         }
-    return found
+    return scores
 
 
 def _answer(question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> str:
     rows, better, worse = [], 0, 0
-    for dataset, found in scores.items():
-        one, other = found.get(question.one, {}), found.get(question.other, {})
+    for dataset, by_structure in scores.items():
+        one, other = by_structure.get(question.one, {}), by_structure.get(question.other, {})
         points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
         if points:
             rows.append([dataset, mean_and_interval(points), str(len(points))])

@@ -43,13 +43,15 @@ class Experiment(ABC):
         bad = sum(record.status != "done" for record in records)
         versions = ", ".join(sorted({record.versions.get("torch", "?") for record in records}))
         revisions = ", ".join(sorted({str(record.numerics) for record in records}))
+        ladders = {str(r.ladder_revision) for r in records if r.ladder_revision is not None}
+        ladder = f", revision {', '.join(sorted(ladders))} of find's ladder" if ladders else ""
         done = {record.spec.key: record for record in records}
         size, missing = self._state(done)
         ended = f", {bad} of them diverged or failed" if bad else ""
         option = " --quick" if size == Size.QUICK else ""
         left_out = f" Left out so far: {listed(missing)}." if missing else ""
         return (
-            f"\n---\nRevision {revisions} of the numerics. {len(records)} runs{ended}, "
+            f"\n---\nRevision {revisions} of the numerics{ladder}. {len(records)} runs{ended}, "
             f"{hours:.1f} hours of one core, torch {versions}.{left_out} Made by `pgso run "
             f"{name}{option}` and `pgso report {name}`; every number comes from the records next "
             "to this page.\n"
@@ -78,19 +80,19 @@ def needed(
 def whole(
     experiment: Experiment, size: Size, done: Mapping[str, RunRecord] | None = None
 ) -> list[RunSpec]:
-    """All runs of a study, those of later stages too.
+    """All runs of a study, also of its later stages.
 
     What a later stage will train depends on scores. Runs that are not done are taken to tie, and
     a tie chooses the first setting of a grid. So the number of runs is exact, and the settings of
     the later stages are a guess.
     """
-    known = dict(done or {})
+    records = dict(done or {})
     while True:
-        specs, _ = needed(experiment, size, known)
-        unknown = [spec for spec in specs if spec.key not in known]
+        specs, _ = needed(experiment, size, records)
+        unknown = [spec for spec in specs if spec.key not in records]
         if not unknown:
             return specs
-        known |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
+        records |= {spec.key: RunRecord(spec=spec, val=0.5) for spec in unknown}
 
 
 def listed(specs: Sequence[RunSpec]) -> str:

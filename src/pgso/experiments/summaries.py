@@ -17,8 +17,10 @@ from pgso.report.statistics import t_interval
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
+WIDE = ("m1", "e2")  # m3 and e3 often lie on top of them: a wide line shows on both sides
 LINES: dict[str, dict[str, Any]] = {
-    name: {"color": c, "linestyle": dash} for name, (c, dash) in PARAMETERS.items()
+    name: {"color": colour, "linestyle": dash, "linewidth": 2.8 if name in WIDE else 1.2}
+    for name, (colour, dash) in PARAMETERS.items()
 }
 
 
@@ -34,8 +36,8 @@ def group(
 
 def scores(records: Sequence[RunRecord], part: str = "test") -> list[float]:
     """Test or validation scores as their objective shows them, runs without one left out."""
-    found = [(record.objective, getattr(record, part)) for record in records]
-    return [objective.shown(value) for objective, value in found if value is not None]
+    values = [(record.objective, getattr(record, part)) for record in records]
+    return [objective.shown(value) for objective, value in values if value is not None]
 
 
 def mean_and_spread(values: Sequence[float]) -> str:
@@ -81,13 +83,13 @@ def named_curve(name: str) -> Pick:
     return lambda record: curve(record, name)
 
 
-def parameter_curve(place: int, scalar: str) -> Pick:
+def parameter_curve(layer: int, scalar: str) -> Pick:
     """Picks the trajectory of one scalar of one operator."""
     column = NAMES.index(scalar)
 
     def pick(record: RunRecord) -> tuple[list[int], list[float]]:
         epochs, values = curve(record, "parameters")
-        return epochs, [operators[place][column] for operators in values]
+        return epochs, [operators[layer][column] for operators in values]
 
     return pick
 

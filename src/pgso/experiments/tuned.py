@@ -11,7 +11,7 @@ CONVS = ("gcn", "sgc", "gat", "gin")
 
 
 def tuned_runs(
-    base: RunSpec,
+    template: RunSpec,
     choices: Sequence[Mapping[str, Any]],
     tuning_seeds: Sequence[int],
     final_seeds: Sequence[int],
@@ -23,16 +23,16 @@ def tuned_runs(
     epochs) and the epoch is chosen on validation, so the grid over epochs is part of every run.
     """
     if len(choices) == 1:
-        return [base.but(**choices[0], seed=seed) for seed in final_seeds]
-    tuning = [base.but(**choice, seed=seed) for choice in choices for seed in tuning_seeds]
-    best = best_choice(base, choices, tuning_seeds, done)
+        return [template.but(**choices[0], seed=seed) for seed in final_seeds]
+    tuning = [template.but(**choice, seed=seed) for choice in choices for seed in tuning_seeds]
+    best = best_choice(template, choices, tuning_seeds, done)
     if best is None:
         return tuning
-    return [*tuning, *(base.but(**best, seed=seed) for seed in final_seeds)]
+    return [*tuning, *(template.but(**best, seed=seed) for seed in final_seeds)]
 
 
 def best_choice(
-    base: RunSpec,
+    template: RunSpec,
     choices: Sequence[Mapping[str, Any]],
     seeds: Sequence[int],
     done: Mapping[str, RunRecord],
@@ -42,7 +42,7 @@ def best_choice(
         return choices[0]
     means = []
     for choice in choices:
-        records = [done.get(base.but(**choice, seed=seed).key) for seed in seeds]
+        records = [done.get(template.but(**choice, seed=seed).key) for seed in seeds]
         values = [record.merit for record in records if record is not None]
         if len(values) < len(seeds):
             return None

@@ -36,9 +36,11 @@ class Finding:
 
     Attributes:
         record: Everything there is to know, as data: ``record.write(path)`` saves it as JSON.
+        task: The data that were searched; None: they came as arrays.
     """
 
     record: FindingRecord
+    task: Task | None
     _ladder: Ladder
     _best: Fitted
 
@@ -138,10 +140,13 @@ def find(
     start = perf_counter()
     if is_collection(data):
         data = Task.from_data(data, seed)
+    task = None
     if isinstance(data, Task):
-        problem = Problem.of(data.scored_by(objective))
+        task = data.scored_by(objective)
     elif isinstance(data, str | os.PathLike) and x is None and y is None:
-        problem = Problem.of(load_task(data, root, seed, objective=objective, **options))
+        task = load_task(data, root, seed, objective=objective, **options)
+    if task is not None:
+        problem = Problem.of(task)
     else:
         if options:
             raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
@@ -157,14 +162,16 @@ def find(
         "data_options": options,
     }
     record = _record(ladder, best, wanted, start)
-    return Finding(record, ladder, best)
+    return Finding(record, task, ladder, best)
 
 
 def check_problem(problem: Problem) -> None:
     """Refuse labels that nothing can be learned from."""
     labels = problem.y[problem.train]
     if len(labels) < 3:
-        raise InputError(f"find needs three training labels or more, got {len(labels)}")
+        raise InputError(
+            f"find needs three training labels or more, got {len(labels)}; give train more of them"
+        )
     if problem.classes and len(labels.unique()) < 2:
         raise InputError(
             f"all {len(labels)} training labels of {problem.name} are of one class; "
@@ -182,9 +189,9 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     guess = score_of_guessing(problem)
     rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
-    kept, reference = by_name[best.rung.name], by_name[GCN]
+    best_rung, reference = by_name[best.rung.name], by_name[GCN]
     signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
-    gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
+    gains = [rung.points for rung in rungs if rung.points is not None and rung is not best_rung]
     statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
     return FindingRecord(
@@ -196,24 +203,24 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         rungs=rungs,
         same_as=ladder.same_as,
         steps=tuple(ladder.steps),
-        best=kept.name,
+        best=best_rung.name,
         reference=reference.name,
         signal=signal,
         verdict=with_signal(
-            verdict_of(kept, reference, rungs, problem.objective, statistics),
+            verdict_of(best_rung, reference, rungs, problem.objective, statistics),
             signal,
             problem,
-            kept.name,
+            best_rung.name,
         ),
         guess=guess,
         headroom=max(gains, default=None),
         judges=len(best.losses),
-        spec=spec_of(kept, is_directed, wanted).model_dump(mode="json"),
-        code=code_of(kept, problem),
-        command=command_of(kept, is_directed, wanted),
+        spec=spec_of(best_rung, is_directed, wanted).model_dump(mode="json"),
+        code=code_of(best_rung, problem),
+        command=command_of(best_rung, is_directed, wanted),
         predictions=some_predictions(problem, ladder.predict(best)),
         targets=problem.columns,
-        spectrum=spectrum_of(problem, kept.S),
+        spectrum=spectrum_of(problem, best_rung.S),
         versions={"pgso": pgso.__version__, "torch": torch.__version__},
         seconds=perf_counter() - start,
     )
@@ -226,10 +233,10 @@ def rung_record(
     longest = max((word.letters for word in fitted.words), key=len)
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = fitted.evidence
-    score, kept = fitted.pooled(problem), best.pooled(problem)
+    score, best_score = fitted.pooled(problem), best.pooled(problem)
 
     def merit(value: float) -> float:
-        """A score below that of guessing is worth as much as guessing."""
+        """A score below the score of guessing counts as much as guessing."""
         return max(map(problem.objective.merit, (value, guess)))
 
     return RungRecord(
@@ -247,7 +254,7 @@ def rung_record(
         loo=fitted.loo,
         val=fitted.val,
         test=fitted.test,
-        points=None if score is None or kept is None else merit(score) - merit(kept),
+        points=None if score is None or best_score is None else merit(score) - merit(best_score),
         gain=None if evidence is None else evidence.gain,
         interval=None if evidence is None else evidence.interval,
         p=None if evidence is None else evidence.p,

@@ -4,6 +4,7 @@ import torch
 
 from pgso.data.description import component_sizes, homophily
 from pgso.finding.problem import Problem
+from pgso.graph.degrees import received_weight
 from pgso.records.finding import GraphStatistics
 
 
@@ -24,7 +25,7 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
         degree_median=float(degree.median()) if len(degree) else 0.0,
         degree_mean=float(degree.mean()) if len(degree) else 0.0,
         degree_max=float(degree.max()) if len(degree) else 0.0,
-        isolated=int((graph.neighbour_weight == 0).sum()),
+        isolated=int((received_weight(graph) == 0).sum()),
         components=len(component_sizes(graph)),
         adjusted_homophily=adjusted_homophily(problem),
         num_features=problem.num_features,

@@ -19,7 +19,7 @@ class Head(nn.Module):
     .. math::
         b + \sum_w \gamma_{w_1} \gamma_{w_2} \cdots x W_w
 
-    for its words w, with x prepared as that of the graph it was fitted on. Nothing is trained.
+    for its words w. x is prepared as the features of the fit were. Nothing is trained.
     """
 
     def __init__(self, problem: Problem, words: Sequence[Word], fit: Fit, readout: Readout) -> None:

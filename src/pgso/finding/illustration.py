@@ -39,8 +39,8 @@ def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
         truth = (problem.classes[int(y)],) if int(y) >= 0 else ()
     else:
         predicted = tuple(_written(value) for value in out.tolist())
-        known = bool(y.isfinite().any())
-        truth = tuple(_written(value) for value in y.tolist()) if known else ()
+        has_answer = bool(y.isfinite().any())
+        truth = tuple(_written(value) for value in y.tolist()) if has_answer else ()
     return Prediction(item=name, predicted=predicted, probability=probability, truth=truth)
 
 
@@ -54,8 +54,10 @@ def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
     if S is None or problem.graph.num_edges > MOST_EDGES:
         return None
     try:
-        found = density(undirected(problem.graph), S, num_points=POINTS)
+        spectrum = density(undirected(problem.graph), S, num_points=POINTS)
     except InputError:  # such as weights or an S beyond what Theorem 2 covers
         return None
-    round_to = [[float(f"{value:.5g}") for value in part] for part in (found.grid, found.density)]
+    round_to = [
+        [float(f"{value:.5g}") for value in part] for part in (spectrum.grid, spectrum.density)
+    ]
     return Spectrum(grid=tuple(round_to[0]), density=tuple(round_to[1]))

@@ -49,6 +49,8 @@ def problem_from(
     prepared = as_tensor(read_features(features))
     if prepared.size(0) != n:
         raise InputError(f"x has {prepared.size(0)} rows, y has {n}; give one of each per node")
+    if prepared.size(1) == 0:
+        raise InputError("x has no columns; leave x out if the nodes have no features")
     chosen = {name: _indices(part, name, known) for name, part in parts.items()}
     if parts["train"] is None:
         taken = np.isin(np.arange(n), np.concatenate([chosen["val"], chosen["test"]]))
@@ -74,8 +76,8 @@ def problem_from(
 def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Array]:
     """The names of the classes (none: numbers), a value or row per node, and which are known.
 
-    Floating-point numbers are no classes if the objective scores ``numbers``, if they have
-    fractions, or if they have many values.
+    Numbers are no classes if the objective scores ``numbers``; floating-point ones also if they
+    have fractions or many values.
     """
     values = np.asarray(y.numpy(force=True) if isinstance(y, Tensor) else y)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -85,13 +87,14 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
             f"y of shape {values.shape} holds several labels each, and find answers for one class "
             "or for numbers; give one class per node"
         )
-    if values.dtype.kind == "f" and values.ndim <= 2:
-        columns = values.reshape(len(values), -1)
+    if values.ndim in (1, 2) and values.dtype.kind in ("fiu" if numbers else "f"):
+        columns = values.reshape(len(values), -1).astype(np.float64)
         known = np.isfinite(columns)
         some = np.unique(columns[known])
         many = len(some) > min(MOST_CLASSES, known.sum() / 2)
         if numbers or values.ndim == 2 or (some % 1).any() or many:
-            return (), np.where(known, columns, np.nan).astype(np.float64), known.any(axis=1)
+            rows: Array = np.any(known, axis=1)
+            return (), np.where(known, columns, np.nan), rows
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0
 

@@ -31,7 +31,7 @@ class Fitted:
     """A rung with its fit and what its labels say."""
 
     rung: Rung
-    words: tuple[Word, ...]  # without those whose scale is 0
+    words: tuple[Word, ...]  # words whose scale is 0 are left out
     fit: Fit
     readout: Readout
     losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
@@ -44,8 +44,8 @@ class Fitted:
     @property
     def terms(self) -> tuple[str, ...]:
         """The operators with weights of their own, as ``BankConv`` names them."""
-        found = [word.letters[0].term if word.letters else "self" for word in self.words]
-        return tuple(dict.fromkeys(found))
+        names = [word.letters[0].term if word.letters else "self" for word in self.words]
+        return tuple(dict.fromkeys(names))
 
     def pooled(self, problem: Problem) -> float | None:
         """The score on all labels that judge."""
@@ -112,24 +112,24 @@ class Ladder:
                     self.blocks.forget()  # nothing else shares what a learned S computes
 
     def loss(self, name: str) -> float:
-        """The leave-one-out error of a rung; of one that turned out to be another, the other's."""
+        """The leave-one-out error of a rung. A rung that equals another one has its error."""
         name = self.same_as.get(name, name)
         return self.fitted[name].fit.loss if name in self.fitted else math.inf
 
     def add(self, rung: Rung) -> Fitted:
-        """Fit a rung, unless its blocks turn out to be those of one that is there."""
+        """Fit a rung, unless its blocks are equal to the blocks of a rung that was fitted."""
         start = perf_counter()
         self.tell(rung.name)
         blocks = [self.blocks.block(word) for word in rung.words]
         shares = choose_scales(blocks, self.problem.targets)
-        kept = [b for b, share in enumerate(shares) if share > 0]
-        words = tuple(rung.words[b] for b in kept)
+        used = [b for b, share in enumerate(shares) if share > 0]
+        words = tuple(rung.words[b] for b in used)
         for other in self.fitted.values():
             if other.words == words:
                 self.same_as[rung.name] = other.rung.name
                 return other
         self.fitted[rung.name] = self._fit(
-            rung, words, [blocks[b] for b in kept], [shares[b] for b in kept], start
+            rung, words, [blocks[b] for b in used], [shares[b] for b in used], start
         )
         return self.fitted[rung.name]
 
@@ -146,16 +146,16 @@ class Ladder:
         start: float,
     ) -> Fitted:
         problem = self.problem
-        found = fit(blocks, problem.targets, shares)
+        ridge = fit(blocks, problem.targets, shares)
         y, objective = problem.y, problem.objective
-        readout = Readout.of(problem, temperature(problem, found.loo))
-        out = readout(self.blocks.predict(words, found))
-        train = readout(found.loo), y[problem.train]
+        readout = Readout.of(problem, temperature(problem, ridge.loo))
+        out = readout(self.blocks.predict(words, ridge))
+        train = readout(ridge.loo), y[problem.train]
         val, test = ((out[part], y[part]) for part in (problem.val, problem.test))
         return Fitted(
             rung=rung,
             words=words,
-            fit=found,
+            fit=ridge,
             readout=readout,
             losses=losses(problem, [train, val]),
             loo=score(objective, *train),
@@ -183,12 +183,12 @@ class Ladder:
         if not challengers:
             return incumbent
         rows = torch.stack([challenger.losses[judges] for challenger in challengers])
-        found = compare(incumbent.losses[judges], rows)
-        for challenger, evidence in zip(challengers, found, strict=True):
+        evidences = compare(incumbent.losses[judges], rows)
+        for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
         better = [
             challenger
-            for challenger, evidence in zip(challengers, found, strict=True)
+            for challenger, evidence in zip(challengers, evidences, strict=True)
             if evidence.p <= risk and _scores_higher(challenger, incumbent, self.problem)
         ]
         if not better:

@@ -32,7 +32,7 @@ def learn(
     rows: Tensor,
     per_hop: bool = False,
 ) -> tuple[SevenNumbers, ...]:
-    """S of the operators of a rung, from where they are: one S for all, or one for every hop.
+    """Learn S of a rung's operators from their present S: one S for all, or one for every hop.
 
     Args:
         problem: The task.
@@ -50,10 +50,10 @@ def learn(
     Y = problem.targets[rows].float()
     Y = Y - Y.mean(dim=0)
     optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
-    best, found = torch.inf, (letter.S,) * hops
-    features = _features(problem, rows)
+    best, best_S = torch.inf, (letter.S,) * hops
+    features = features_to_propagate(problem, rows)
     for _ in range(STEPS_PER_HOP if per_hop else STEPS):
-        kernels = _kernels(problem, propagation, words, S, rows, features)
+        kernels = kernels_of(problem, propagation, words, S, rows, features)
         K = torch.einsum("b,bij->ij", log_scales.exp(), kernels)
         M = torch.linalg.inv(K + torch.eye(len(rows)))
         residual = (M @ Y) / (M.diagonal() - 1 / len(rows)).clamp(min=1e-6).unsqueeze(1)
@@ -61,11 +61,11 @@ def learn(
         if not bool(loss.isfinite()):
             break
         if float(loss.detach()) < best:
-            best, found = float(loss.detach()), tuple(map(_numbers, S.detach()))
+            best, best_S = float(loss.detach()), tuple(map(_numbers, S.detach()))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return found
+    return best_S
 
 
 def with_S(words: Sequence[Word], S: Sequence[SevenNumbers]) -> tuple[Word, ...]:
@@ -74,23 +74,24 @@ def with_S(words: Sequence[Word], S: Sequence[SevenNumbers]) -> tuple[Word, ...]
         replace(
             word,
             letters=tuple(
-                replace(letter, name="learned", S=S[_hop(word.letters, place, len(S))])
-                for place, letter in enumerate(word.letters)
+                replace(letter, name="learned", S=S[_hop(word.letters, position, len(S))])
+                for position, letter in enumerate(word.letters)
             ),
         )
         for word in words
     )
 
 
-def _hop(letters: Sequence[Letter], place: int, hops: int) -> int:
+def _hop(letters: Sequence[Letter], position: int, hops: int) -> int:
     """Which S a letter has: the last letter meets x first, and is hop 0."""
-    return min(len(letters) - 1 - place, hops - 1)
+    return min(len(letters) - 1 - position, hops - 1)
 
 
-def _features(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
-    """What is propagated: x, or with fewer labels than columns the labels' own columns of I.
+def features_to_propagate(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
+    """What the operators are applied to: x or, with fewer labels than columns, columns of I.
 
-    On a large graph the leading components of x will do: S has seven numbers.
+    A column of I picks a label: γᵀ turns it into the row of γ that belongs to the label. On a large
+    graph the leading principal components of x are enough, since S has only seven numbers.
     """
     nodes = problem.train[rows]
     if len(nodes) < problem.x.size(1):
@@ -101,7 +102,7 @@ def _features(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
     return principal_components(x, COMPONENTS) if len(x) > LARGE else x
 
 
-def _kernels(
+def kernels_of(
     problem: Problem,
     propagation: Propagation,
     words: Sequence[Word],
@@ -109,28 +110,38 @@ def _kernels(
     rows: Tensor,
     start: Tensor,
 ) -> Tensor:  # (blocks, l, l), each centred and of trace l
+    """The kernel F Fᵀ of every word's features on the labelled rows; differentiable in S.
+
+    Args:
+        problem: The task.
+        propagation: The operators on its graph.
+        words: One for each block.
+        S: One S for all operators, or one for every hop.
+        rows: Which of the training labels.
+        start: From :func:`features_to_propagate`.
+    """
     by_rows = len(rows) < problem.x.size(1)
-    known: dict[tuple[tuple[Letter, int], ...], Tensor] = {(): start}
+    products: dict[tuple[tuple[Letter, int], ...], Tensor] = {(): start}
 
     def product(letters: tuple[tuple[Letter, int], ...]) -> Tensor:
-        """Of letters with the number of their S; γᵀ from the left where rows are propagated."""
-        if letters not in known:
+        """The product of letters, each with the number of its S; of γᵀ if rows are propagated."""
+        if letters not in products:
             (letter, hop), rest = (
                 (letters[-1], letters[:-1]) if by_rows else (letters[0], letters[1:])
             )
             times = propagation.times_transposed if by_rows else propagation.times
-            known[letters] = times(product(rest), letter, S[hop])
-        return known[letters]
+            products[letters] = times(product(rest), letter, S[hop])
+        return products[letters]
 
-    found = []
+    kernels = []
     for word in words:
-        hops = (_hop(word.letters, place, len(S)) for place in range(len(word.letters)))
+        hops = (_hop(word.letters, position, len(S)) for position in range(len(word.letters)))
         values = product(tuple(zip(word.letters, hops, strict=True)))
         features = (problem.x.t() @ values).t() if by_rows else values[problem.train[rows]]
         features = features - features.mean(dim=0)
         kernel = features @ features.t()
-        found.append(kernel * (len(rows) / kernel.diagonal().sum().clamp(min=1e-30)))
-    return torch.stack(found)
+        kernels.append(kernel * (len(rows) / kernel.diagonal().sum().clamp(min=1e-30)))
+    return torch.stack(kernels)
 
 
 def _numbers(S: Tensor) -> SevenNumbers:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.data import Task
+from pgso.data.description import is_diagonal
 from pgso.errors import InputError
 from pgso.finding.scaling import Preparation
 from pgso.graph import Graph, Relations
@@ -45,6 +46,7 @@ class Problem:
     classes: tuple[str, ...]  # empty: regression
     nodes_per_graph: Tensor
     num_features: int  # before x was prepared
+    has_features: bool = True  # False: a column is a node's own, as where x was left out
     preparation: Preparation | None = None  # what was done to the features of nodes
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] = ()  # the names of the numbers
@@ -83,6 +85,7 @@ class Problem:
     def prepared(cls, *, x: Tensor, **fields: Any) -> "Problem":
         """The same fields, of which x is as it was given."""
         fields.setdefault("num_features", x.size(1))
+        fields["has_features"] = fields["kind"] == "graph" or not is_diagonal(x)
         preparation = None
         if fields["kind"] == "graph":
             x = (x if x.layout == torch.strided else x.to_dense()).float()
@@ -92,10 +95,10 @@ class Problem:
             preparation = Preparation.of(x, COMPONENTS if is_large else None)
             ready = preparation(x)
         if not fields["classes"]:
-            known = fields["y"].isfinite()
-            fields["train"] = fields["train"][known[fields["train"]].all(dim=1)]
+            has_number = fields["y"].isfinite()
+            fields["train"] = fields["train"][has_number[fields["train"]].all(dim=1)]
             for part in ("val", "test"):
-                fields[part] = fields[part][known[fields[part]].any(dim=1)]
+                fields[part] = fields[part][has_number[fields[part]].any(dim=1)]
         return cls(x=ready, preparation=preparation, **fields)
 
     @property
@@ -122,8 +125,8 @@ class Problem:
         if not getattr(self.objective, "is_balanced", False):
             return None
         weight = torch.ones(len(self.classes), dtype=torch.float64)
-        found = self.objective.class_weight(self.y[self.train]).double()
-        weight[: len(found)] = found.where(found > 0, torch.ones_like(found))
+        weights = self.objective.class_weight(self.y[self.train]).double()
+        weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
         return weight
 
     @cached_property

@@ -10,26 +10,21 @@ from torch import Tensor
 class Preparation:
     """How features of nodes are prepared.
 
-    Dense columns have zero mean and unit variance on the graph it was learned on. Sparse rows
-    have norm 1. Either may then be turned into principal components.
+    Dense columns have zero mean and unit variance on the graph it was learned on. A constant
+    column becomes a column of ones: by itself it says nothing, but its sums over neighbours are the
+    degrees. Sparse rows have norm 1. Either may then be turned into principal components.
     """
 
-    mean: Tensor | None  # (F,) of dense columns; None: features were sparse
-    factor: Tensor | None  # (F,) one over the deviation; 0 for a constant column
+    mean: Tensor | None  # (F,) subtracted from dense columns; None: features were sparse
+    factor: Tensor | None  # (F,) one over the deviation, or over the value of a constant column
     V: Tensor | None = None  # (F, k) principal components
     offset: Tensor | None = None  # (1, k) the components of the mean
 
     @classmethod
     def of(cls, x: Tensor, components: int | None = None) -> "Preparation":
         """Learn it from features, (n, F); ``components``: how many, None for no reduction."""
-        if x.layout == torch.strided:
-            x = x.float()
-            mean = x.mean(dim=0)
-            deviation = (x - mean).square().mean(dim=0).sqrt()
-            varies = deviation > 1e-6 * x.abs().amax(dim=0)
-            first = cls(mean, torch.where(varies, 1 / deviation, 0.0))
-        else:
-            first = cls(None, None)
+        is_dense = x.layout == torch.strided
+        first = cls(*_standardisation(x.float())) if is_dense else cls(None, None)
         if components is None:
             return first
         return cls(first.mean, first.factor, *_components(first(x), components))
@@ -42,6 +37,19 @@ class Preparation:
             x = x if x.layout == torch.strided else x.to_dense()
             x = (x.float() - self.mean) * self.factor
         return x if self.V is None or self.offset is None else x @ self.V - self.offset
+
+
+def _standardisation(x: Tensor) -> tuple[Tensor, Tensor]:  # (n, F) -> (F,), (F,)
+    """What to subtract from each column, and what to multiply it by then."""
+    # In units of a power of 2, which costs no digits: squares of 1e-30 and 1e30 have no float.
+    unit = torch.exp2(torch.frexp(x.abs().amax(dim=0)).exponent.float())
+    x = x / unit
+    mean = x.mean(dim=0)
+    deviation = (x - mean).square().mean(dim=0).sqrt()
+    varies = deviation > 1e-6 * x.abs().amax(dim=0)
+    factor = torch.where(varies, deviation, mean)
+    factor = torch.where(factor == 0, factor, 1 / factor) / unit
+    return torch.where(varies, mean * unit, 0.0), factor
 
 
 def standardised(x: Tensor) -> Tensor:

@@ -34,10 +34,10 @@ def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
 def pooled(problem: Problem, loo: float | None, val: float | None) -> float | None:
     """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
     parts = [(loo, len(problem.train)), (val, len(problem.val))]
-    known = [(score, size) for score, size in parts if score is not None]
-    if not known:
+    defined = [(score, size) for score, size in parts if score is not None]
+    if not defined:
         return None
-    return sum(score * size for score, size in known) / sum(size for _, size in known)
+    return sum(score * size for score, size in defined) / sum(size for _, size in defined)
 
 
 def temperature(problem: Problem, loo: Tensor) -> float:
@@ -77,7 +77,7 @@ class Readout:
 
     @classmethod
     def of(cls, problem: Problem, factor: float) -> "Readout":
-        """That of a problem, with a :func:`temperature`."""
+        """The readout of a problem, with its :func:`temperature`."""
         is_balanced = problem.class_weight is not None
         if not problem.classes:
             return cls(factor, None, None, problem.scale)

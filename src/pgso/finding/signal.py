@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from pgso.finding.evidence import compare
+from pgso.finding.evidence import FEWEST, compare
 from pgso.finding.ladder import Fitted
 from pgso.finding.problem import Problem
 from pgso.finding.rungs.no_graph import NO_GRAPH
@@ -22,6 +22,14 @@ SENTENCES: dict[Signal, str] = {
     "neither": "Neither the features nor the graph tell these labels apart: nothing here is better "
     "than {guess}. Look for other features, or for more labels.",
 }
+FEW = (
+    "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "
+    "needs {fewest} or more."
+)
+NO_FEATURES = (
+    "The graph does not tell these labels apart, and there are no features. Look for features, or "
+    "for more labels."
+)
 WEAK = (
     "Nothing here is surely better than {guess}; what comes closest is {best}. Look for other "
     "features, or for more labels."
@@ -85,6 +93,11 @@ def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:
 def with_signal(verdict: str, signal: Signal, problem: Problem, best: str) -> str:
     """The verdict on operators, with what it is worth; ``best`` is the kept rung's name."""
     guess = "the most frequent class" if problem.classes else "the mean"
+    labels = len(problem.train) + len(problem.val)
+    if labels < FEWEST:
+        return FEW.format(labels=labels, fewest=FEWEST)
+    if not problem.has_features and signal in ("neither", "graph"):
+        return NO_FEATURES if signal == "neither" else verdict
     if signal == "neither":
         sentence = SENTENCES[signal] if best == NO_GRAPH else WEAK
         return sentence.format(guess=guess, best=best)

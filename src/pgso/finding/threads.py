@@ -13,7 +13,10 @@ MANY_LABELS = 1000  # from which on decompositions are long enough to be shared
 
 @contextmanager
 def threads_for(problem: Problem) -> Iterator[None]:
-    """One thread for a small problem: on a busy machine two took 15 times as long on Cora."""
+    """How many threads a problem gets: a small one gets one.
+
+    On a busy machine two threads took 15 times as long as one on Cora.
+    """
     if len(problem.train) >= MANY_LABELS:
         yield
         return

@@ -75,14 +75,18 @@ def _what(best: RungRecord, gain: str, neighbours_differ: bool) -> str:
             reason = "Neighbours help, with other weights for hubs than GCN's"
         return f"{reason}{gain}; use the preset {preset}."
     if best.family == "directions":
-        return f"Direction matters: give each its own weights, {terms}{gain}."
+        ways = {term.partition("@")[2] for term in best.terms} - {""}
+        what = "give each its own weights" if len(ways) > 1 else "follow the edges one way"
+        return f"Direction matters: {what}, {terms}{gain}."
     if best.family == "moments":
         return f"How alike neighbours are tells the graphs apart: {terms} with moments{gain}."
     if best.family == "relations":
         return f"Kinds of edges matter: give each its own weights, {terms}{gain}."
     if best.family == "learned":
-        each = " of every hop" if best.S_per_hop else ""
-        return f"A learned S{each} fits this graph better than any preset: {terms}{gain}."
+        of_hops = " of every hop" if best.S_per_hop else ""
+        return f"A learned S{of_hops} fits this graph better than any preset: {terms}{gain}."
+    if "self" not in best.terms:  # the node itself turned out to be of no use
+        return f"Each hop needs weights of its own: {', '.join(best.blocks)}{gain}."
     return f"A node and its neighbours need weights of their own: {terms}{gain}."
 
 

@@ -95,9 +95,9 @@ def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
         edge_weight = edge_weight.float()  # sums of many small weights need the digits
     finite = edge_weight.detach().isfinite()
     if not bool(finite.all()):
-        place = int((~finite).nonzero()[0])
+        at = int((~finite).nonzero()[0])
         raise InputError(
-            f"edge_weight must be finite, got {float(edge_weight[place])} at position {place}"
+            f"edge_weight must be finite, got {float(edge_weight[at])} at position {at}"
         )
     return edge_weight
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-MANY_NODES = 1024  # with fewer nodes, grouping them by degree costs more than it saves
 NumNodes = int | tuple[int, int]
 
 
@@ -133,10 +132,10 @@ class Graph:
         may_be_symmetric = diagonal is not None and not structure.is_symmetric
         if may_be_symmetric and weight is not None and not weight.requires_grad:
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
-            kept = weight != 0
-            if not bool((kept | (pattern.row == pattern.col)).all()):
-                pairs = torch.stack([pattern.col, pattern.row])[:, kept]
-                without = cls.from_edge_index(pairs, weight[kept], pattern.num_nodes)
+            is_kept = weight != 0
+            if not bool((is_kept | (pattern.row == pattern.col)).all()):
+                pairs = torch.stack([pattern.col, pattern.row])[:, is_kept]
+                without = cls.from_edge_index(pairs, weight[is_kept], pattern.num_nodes)
                 if without.is_undirected:
                     return without
         return cls(
@@ -185,13 +184,22 @@ class Graph:
         if self.is_undirected:
             return self
         reverse: Graph | None = self._memo["T"]() if "T" in self._memo else None
-        return self._reversed() if reverse is None else reverse
+        if reverse is not None:
+            return reverse
+        reverse = self._reversed()
+        if torch.compiler.is_compiling():  # a traced program keeps nothing
+            return reverse
+        reverse._memo["column_sums"] = self.row_sums
+        reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
+        if self.weight is None or not self.weight.requires_grad:
+            self._memo["T"] = lambda: reverse
+        return reverse
 
     def _reversed(self) -> "Graph":
         weight = self.weight
         with for_any_mode() if weight is None or not weight.requires_grad else torch.enable_grad():
             weight = None if weight is None else weight.index_select(0, self.transposition)
-            reverse = Graph(
+            return Graph(
                 pattern=self.transposed,
                 transposed=self.pattern,
                 transposition=inverse(self.transposition),
@@ -202,11 +210,6 @@ class Graph:
                 num_edges=self.num_edges,
                 dtype=self.dtype,
             )
-        reverse._memo["column_sums"] = self.row_sums
-        reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
-        if weight is None or not weight.requires_grad:
-            self._memo["T"] = lambda: reverse
-        return reverse
 
     @property
     def column_sums(self) -> Tensor:  # (n,)
@@ -236,67 +239,6 @@ class Graph:
             return entries
         loops = entries.new_zeros(self.num_nodes) if self.loops is None else self.loops
         return entries.index_copy(0, self.pattern.diagonal, loops)
-
-    @property
-    def neighbour_weight(self) -> Tensor:  # (n,)
-        """Σ_{j≠i} |A_ij|: what a node gets from others, signs aside; in double precision."""
-        return self.memo("neighbour_weight", lambda: self._sizes(self.pattern, self.pattern.row))
-
-    @property
-    def sent_weight(self) -> Tensor:  # (n,)
-        """Σ_{i≠j} |A_ij|: what others get from a node."""
-        if self.is_undirected:
-            return self.neighbour_weight
-        return self.memo("sent_weight", lambda: self._sizes(self.transposed, self.pattern.col))
-
-    def _sizes(self, pattern: Pattern, ends: Tensor) -> Tensor:
-        if self.weight is None:
-            assert pattern.rowptr is not None
-            return (pattern.rowptr.diff() - (1 if pattern.is_square else 0)).double()
-        size = self.weight.double().abs()
-        if pattern.is_square:
-            size = size.index_fill(0, self.pattern.diagonal, 0)
-        return size.new_zeros(pattern.num_nodes).index_add(0, ends, size)
-
-    @property
-    def kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
-        """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), in doubles: once for nodes alike.
-
-        Where more than the number of neighbours tells nodes apart, there is a kind per node.
-        """
-        return self.memo("kinds_of_nodes", self._kinds_of_nodes)
-
-    def _kinds_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        degree, neighbours = self.row_sums, self.neighbour_weight
-        if self.weight is None and self.loops is None and torch.equal(degree, neighbours):
-            kinds = degree.unique()
-            return kinds, kinds, None
-        return degree, neighbours, None if self.loops is None else self.loops.double()
-
-    @property
-    def receives(self) -> Tensor | None:  # (n,)
-        """Which nodes have an edge to them, self-loops included; None if all have."""
-        return self.memo("receives", lambda: _has_entries(self.pattern, self.loops))
-
-    @property
-    def sends(self) -> Tensor | None:  # (n,)
-        """Which nodes have an edge from them, self-loops included; None if all have."""
-        return self.memo("sends", lambda: _has_entries(self.transposed, self.loops))
-
-    @property
-    def degree_classes(self) -> tuple[Tensor, Tensor, Tensor] | None:  # (U,), (n,), (U,)
-        """The distinct degrees in double precision, the place of each node's, and their counts.
-
-        There are few in an unweighted graph: a power is taken once for each of them, not for each
-        node. None where there are too many.
-        """
-        return self.memo("degree_classes", self._degree_classes)
-
-    def _degree_classes(self) -> tuple[Tensor, Tensor, Tensor] | None:
-        if self.num_nodes < MANY_NODES or self.sample is not None or self.weight is not None:
-            return None
-        classes = self.row_sums.unique(return_inverse=True, return_counts=True)
-        return classes if classes[0].numel() <= self.num_nodes / 8 else None
 
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)
@@ -428,14 +370,6 @@ def _row_sums(pattern: Pattern, entries: Tensor) -> Tensor:  # (n,)
     """In double precision: sums of many weights, and powers of the sums, need the digits."""
     sums = torch.zeros(pattern.num_nodes, dtype=torch.float64, device=entries.device)
     return sums.index_add(0, pattern.row, entries.double())
-
-
-def _has_entries(pattern: Pattern, loops: Tensor | None) -> Tensor | None:  # (rows,)
-    assert pattern.rowptr is not None
-    present = pattern.rowptr.diff() > (1 if pattern.is_square else 0)
-    if loops is not None:
-        present |= loops.detach() != 0
-    return None if bool(present.all()) else present
 
 
 def _nearly_equal(left: Tensor, right: Tensor) -> bool:

@@ -49,7 +49,7 @@ class Pattern:
         return cls(rowptr, row.to(dtype), col.to(dtype), diagonal, shape)
 
     def copies(self, count: int) -> "Pattern":
-        """So many copies along a diagonal: rows and columns of copy r come after those of r - 1."""
+        """Copies along a diagonal: rows and columns of copy r come after copy r - 1."""
         rows, columns = self.shape
         nnz = self.col.numel()
         assert self.rowptr is not None

@@ -42,21 +42,25 @@ class Level:
         forth = Pattern.of(*within, None, size)
         back = Pattern.of(back_row, within[0][transposition], None, size[::-1])
 
-        def each(values: Tensor, number: int) -> Tensor:
+        def in_copies(values: Tensor, number: int) -> Tensor:
             return side_by_side(values, number, copies)
 
         pattern = Pattern(
-            None, each(row, n), each(col, n), each(diagonal, chosen.numel()), (copies * n,) * 2
+            None,
+            in_copies(row, n),
+            in_copies(col, n),
+            in_copies(diagonal, chosen.numel()),
+            (copies * n,) * 2,
         )
         entries = graph.entries[chosen].repeat(copies)
         return cls(
             pattern=pattern,
             forth=forth.copies(copies),
             back=back.copies(copies),
-            transposition=each(transposition, chosen.numel()),
-            rows=each(rows, n),
-            columns=each(columns, n),
-            among=each(torch.searchsorted(columns, rows), columns.numel()),
+            transposition=in_copies(transposition, chosen.numel()),
+            rows=in_copies(rows, n),
+            columns=in_copies(columns, n),
+            among=in_copies(torch.searchsorted(columns, rows), columns.numel()),
             weight=None if graph.weight is None else entries,
             loops=None if graph.loops is None else graph.loops[rows].repeat(copies),
             entries=entries,
@@ -69,7 +73,7 @@ class Reach:
 
     Args:
         graph: The graph of one replica.
-        nodes: Ascending nodes of every layer: the features' first, those of the loss last.
+        nodes: Ascending nodes of every layer, from the features' to the loss's.
         copies: How many replicas there are.
     """
 

@@ -47,7 +47,7 @@ def edges_of_networkx(graph: "networkx.Graph", weight: str | None) -> Edges:
     """The edges of a networkx graph: both directions of each if it is undirected."""
     if not hasattr(graph, "adjacency") or not hasattr(graph, "is_directed"):
         raise InputError(f"expected a networkx graph, got {type(graph).__name__}")
-    number = {node: place for place, node in enumerate(graph.nodes)}
+    number = {node: position for position, node in enumerate(graph.nodes)}
     triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1)]
     ends = torch.tensor([(u, v) for u, v, _ in triples], dtype=torch.int64).reshape(-1, 2).t()
     try:

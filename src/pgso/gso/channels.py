@@ -18,7 +18,7 @@ from pgso.gso.operator import Features, flatten, unflatten
 COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache
 ROWS = 8192  # of a block: what is computed from its rows stays in the cache
 MOST_CLASSES = 4096  # degrees up to which tables by degree are worth their sums
-MOST_OWN = 100.0  # own / left up to which rounding lets left be told from the sum
+MOST_OWN = 100.0  # own / left and own / right up to which their gradients keep enough digits
 
 
 class ChannelShift(OnPattern):
@@ -29,7 +29,7 @@ class ChannelShift(OnPattern):
         S: Shape (7, 1, C): a value for each of C channels.
         columns: What e3 acts on, if not the row sums of A.
         per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
-        transposed: Whether it is γᵀ; its graph is then that of γ.
+        transposed: Whether this is γᵀ. ``graph`` is the graph of γ in both cases.
     """
 
     S: Tensor
@@ -92,10 +92,10 @@ class ChannelShift(OnPattern):
 
     def _tables(self, S: Tensor, classes: "DegreeClasses | None") -> tuple[Tensor, Tensor, Tensor]:
         """own, left and right by node, or by class of nodes; γᵀ has the last two exchanged."""
-        found = self._factors(S, classes)
-        pair = (found.outer, found.right)
+        vectors = self._factors(S, classes)
+        pair = (vectors.outer, vectors.right)
         left, right = reversed(pair) if self.transposed else pair
-        return found.own, left, right
+        return vectors.own, left, right
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node and column of S: (n, C), or (1, C) where nodes are alike."""
@@ -119,9 +119,11 @@ class ChannelShift(OnPattern):
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, C)
         """The entries of each channel's matrix."""
         S = self.S.to(torch.float64)
-        found = self._factors(S, None)
+        vectors = self._factors(S, None)
         size = (self.graph.num_nodes, S.size(-1))
-        own, left, right = (part.expand(size) for part in (found.own, found.outer, found.right))
+        own, left, right = (
+            part.expand(size) for part in (vectors.own, vectors.outer, vectors.right)
+        )
         entries = entries_of(self.graph, own, left, right).to(self._dtype(dtype))
         return turn(entries, self._graph()) if self.transposed else entries
 
@@ -150,9 +152,9 @@ def _traced() -> bool:
 
 
 def _tell_apart(tables: tuple[Tensor, Tensor, Tensor]) -> bool:
-    """Whether left ∘ A (right ∘ x) can be had back from γ x, whose gradients then need no more.
+    """Whether gradients may take left ∘ A (right ∘ x) as the difference γ x - own ∘ x.
 
-    It is a difference to own ∘ x, which would be a rounding error where left or right is small.
+    Where left or right is small beside own, the difference would be a rounding error.
     """
     own, left, right = (table.detach().abs() for table in tables)
     smaller = torch.minimum(left, right)
@@ -160,16 +162,16 @@ def _tell_apart(tables: tuple[Tensor, Tensor, Tensor]) -> bool:
 
 
 def _spread(table: Tensor, classes: "DegreeClasses | None") -> Tensor:
-    """The values of each node, from those of each class."""
+    """One row per node, from one row per class of nodes."""
     return table if classes is None else table.index_select(0, classes.index)
 
 
 class _PerChannel(torch.autograd.Function):
     """own ∘ x + left ∘ A (right ∘ x) with tables (U, F) by degree, or (n, F) without classes.
 
-    Gradients as in :mod:`pgso.gso.gradients`. A pass over n x F numbers costs a third of a product
-    if its result is a new array, and little if it is not: there is one new array each way, and the
-    rest happens in parts of arrays.
+    Gradients as in :mod:`pgso.gso.gradients`. A pass over n x F numbers that makes a new array
+    costs a third of a product. So forward and backward make one new array each, and work on blocks
+    of rows otherwise.
     """
 
     @staticmethod
@@ -204,8 +206,8 @@ class _PerChannel(torch.autograd.Function):
             _collect(to_y, g[block], y[block], block, classes)
             _collect(to_z, x[block], z[block], block, classes)
             _collect(to_own, g[block], x[block], block, classes)
-        kept = own * to_own
-        return z, to_own, (to_y - kept) / left, (to_z - kept) / right, None, None
+        own_part = own * to_own
+        return z, to_own, (to_y - own_part) / left, (to_z - own_part) / right, None, None
 
 
 def _around(

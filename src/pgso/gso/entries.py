@@ -1,4 +1,4 @@
-"""Operators whose matrix has entries where A + I has, and the one that is given by them."""
+"""Operators with entries where A + I has entries, and the operator with given entries."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING
@@ -45,9 +45,11 @@ class OnPattern(ShiftOperator):
     def to_dense(self) -> Tensor:
         """The matrix, differentiable in S: O(n²) memory."""
         entries, pattern = self.entries(), self.graph.pattern
-        place = pattern.row.long() * self.shape[1] + pattern.col
+        position = pattern.row.long() * self.shape[1] + pattern.col
         rest = entries.shape[1:]
-        dense = entries.new_zeros(self.shape[0] * self.shape[1], *rest).index_add(0, place, entries)
+        dense = entries.new_zeros(self.shape[0] * self.shape[1], *rest).index_add(
+            0, position, entries
+        )
         return dense.view(*self.shape, *rest)
 
     def diagonal(self) -> Tensor:

@@ -24,12 +24,13 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from pgso.graph import Graph, product, row_dots, turn
+from pgso.graph.degrees import receivers, senders
 
 
 class Held:
     """The entries of P at one o, l and r, which all layers that share an operator use.
 
-    What only gradients need is found when it is first asked for.
+    What only gradients need is computed on first use.
     """
 
     def __init__(self, graph: Graph, own: Tensor | None, left: Tensor, right: Tensor) -> None:
@@ -49,11 +50,11 @@ class Held:
     def divisors(self) -> tuple[Tensor, Tensor]:  # (targets,), (sources,)
         """The l and r that gradients are divided by; infinite where the gradient is 0.
 
-        That is where a node has no power, and where it has no edge: there the difference above
-        would be 0 but for rounding.
+        It is 0 where d + a ≤ 0, and where a node has no edge. There the differences of the
+        formula at the top would leave a rounding error.
         """
         if self._divisors is None:
-            pairs = ((self.left, self.graph.receives), (self.right, self.graph.sends))
+            pairs = ((self.left, receivers(self.graph)), (self.right, senders(self.graph)))
             self._divisors = tuple(or_infinite(*pair) for pair in pairs)  # type: ignore[assignment]
         assert self._divisors is not None
         return self._divisors
@@ -140,12 +141,12 @@ class TransformedPropagation(torch.autograd.Function):
             out = propagated(wide.flatten(1), own, left, right, held, graph)
             return out.unflatten(1, wide.shape[1:]), 2
 
-        def at(place: int) -> Tensor:
+        def at(position: int) -> Tensor:
             pairs = zip(inputs[:4], in_dims[:4], strict=True)
-            one = [value if dim is None else value.select(dim, place) for value, dim in pairs]
+            one = [value if dim is None else value.select(dim, position) for value, dim in pairs]
             return propagated(one[0], one[1], one[2], one[3], None, graph)
 
-        return torch.stack([at(place) for place in range(info.batch_size)]), 0
+        return torch.stack([at(position) for position in range(info.batch_size)]), 0
 
 
 def propagated(
@@ -156,7 +157,7 @@ def propagated(
     held: Held | None,
     graph: Graph,
 ) -> Tensor:
-    """Y = P x; differentiable in x and in the vectors, however it is asked for."""
+    """Y = P x; differentiable in x and in the vectors, also by ``torch.func`` and forward mode."""
     transformed = not torch.compiler.is_compiling() and (
         torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
     )
@@ -190,7 +191,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-    """Those of x, own, left and right, differentiable in their turn."""
+    """The gradients of x, own, left and right; they can be differentiated again."""
     own, left, right, *features = ctx.saved_tensors
     once = ctx.held is not None and not torch.is_grad_enabled()
     if once:
@@ -206,13 +207,13 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     q = None
     if own is not None:
         q = row_dots(g, x, one).to(own.dtype)
-        kept = own * q
-        to_left, to_right = to_left - kept, to_right - kept
+        own_part = own * q
+        to_left, to_right = to_left - own_part, to_right - own_part
     if once:
         by_left, by_right = ctx.held.divisors
     elif own is None or torch.compiler.is_compiling():
         by_left, by_right = or_infinite(left, None), or_infinite(right, None)
     else:
-        by_left = or_infinite(left, ctx.graph.receives)
-        by_right = or_infinite(right, ctx.graph.sends)
+        by_left = or_infinite(left, receivers(ctx.graph))
+        by_right = or_infinite(right, senders(ctx.graph))
     return z, q, to_left / by_left, to_right / by_right

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.gso.dense import DEGREES
+from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.entries import EntryShift, OnPattern
-from pgso.gso.explanation import EdgeMasking
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -33,7 +33,7 @@ class PGSO(EdgeMasking):
         degrees: ``"row"``: powers of row sums, as in the paper; ``"both"``: e2 acts on row sums, e3
             on column sums. They are the same on undirected graphs.
         edges: On which edges it acts: all as they are (None or ``"in"``), all reversed
-            (``"out"``), or those of one relation of a :class:`pgso.Relations`.
+            (``"out"``), or the edges of one relation of a :class:`pgso.Relations`.
 
     Example:
         >>> PGSO("gcn", learn=("m2", "a"))
@@ -148,7 +148,7 @@ class PGSO(EdgeMasking):
         return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
-        """The graph that it acts on: all edges, all reversed, or those of its relation."""
+        """The graph that it acts on: all edges, all edges reversed, or one relation."""
         part: Graph = self._part(graph)
         return part.T if self.edges == "out" else part
 
@@ -164,7 +164,7 @@ class PGSO(EdgeMasking):
     def on_nodes(
         self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
     ) -> ShiftOperator:
-        """As ``on``, where the number of nodes is that of the features."""
+        """As ``on``, for as many nodes as the features have."""
         if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
             return self.on(graph, edge_weight, num_nodes=num_nodes)
         return self.on(graph_for(num_nodes, graph, edge_weight))
@@ -185,7 +185,7 @@ class PGSO(EdgeMasking):
         return self._matrix(self.on(graph, edge_weight)).to_torch_sparse()
 
     def _matrix(self, operator: ShiftOperator) -> OnPattern:
-        """Refuse to see one matrix where every channel has its own."""
+        """The operator if it is one matrix; refuse one with a matrix per channel."""
         if not self.commutes or not isinstance(operator, OnPattern):
             raise InputError(
                 f"an operator of shape {self.shape} is one matrix per {self.kind}; "

@@ -8,13 +8,16 @@ import torch
 from torch import Tensor
 
 from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
+from pgso.graph.degrees import degree_classes, received_weight, sent_weight
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.formula import Factors
 from pgso.gso.gradients import Held, entries_of, propagated
 from pgso.gso.operator import ShiftOperator, flatten, unflatten
 
-MOST_OWN = 2.0  # own x over the rest of γ x, up to which their sum keeps the digits of both
-MOST_OF_ONE = 64.0  # the same for a single node
+# How much larger the diagonal part own ∘ x may be than the neighbours' part of γ x, so that their
+# sum still holds enough digits of the smaller part:
+MOST_OWN = 2.0  # in the mean over the nodes
+MOST_OF_ONE = 64.0  # at a single node
 
 
 class NodeShift(OnPattern):
@@ -54,7 +57,7 @@ class NodeShift(OnPattern):
         )
 
     def _spread(self, values: Tensor, dtype: torch.dtype) -> Tensor:
-        """The values of each node, from those of its class."""
+        """One value per node, from one value per class of nodes."""
         if self.index is not None and values.dim() == 1:
             values = values.index_select(0, self.index)
         return values.to(dtype)
@@ -85,7 +88,7 @@ class NodeShift(OnPattern):
         return propagated(x, own, left, right, self._held(x.dtype), graph)
 
     def _apart(self, source: Tensor, target: Tensor | None, own: Tensor | None) -> Tensor:
-        """Own ∘ target + m2 l ∘ A (r ∘ source), each part by itself."""
+        """Own ∘ target + m2 l ∘ A (r ∘ source); the two parts are computed separately."""
         graph, dtype = self.graph, source.dtype
         by_node = self.factors(dtype)
         if isinstance(graph, Graph) and not _learns(graph.weight):
@@ -115,10 +118,11 @@ class NodeShift(OnPattern):
         return unflatten(out, source)
 
     def mixes(self, dtype: torch.dtype) -> bool:
-        """Whether γ x may be one sum: what a node keeps must not drown what it gets.
+        """Whether one product may compute own ∘ x and the neighbours' part of γ x together.
 
-        Gradients are then differences that keep their digits (:mod:`pgso.gso.gradients`). Traced
-        programs and other devices than the CPU do not look at the numbers, and take the safe way.
+        The gradients of S are then differences (:mod:`pgso.gso.gradients`). They keep their digits
+        only if own ∘ x is not much larger than the neighbours' part. Traced programs and other
+        devices than the CPU cannot look at the numbers: they always compute the parts separately.
         """
         if dtype not in (torch.float32, torch.float64) or self.device.type != "cpu":
             return False
@@ -195,15 +199,16 @@ def keeps_digits(
     graph: Graph,
     by_class: bool,  # whether the tables have one value per degree that occurs
 ) -> Any:  # (...) of booleans
-    """Whether what nodes keep of themselves does not drown what they get from others.
+    """Whether own ∘ x is not much larger than what nodes get from neighbours.
 
-    In numpy, whose small operations take a third of torch's time.
+    This is numpy, whose small operations take a third of torch's time.
     """
     alpha, m2, left, right, a = tables
-    received, sent, number, loops = graph.neighbour_weight, graph.sent_weight, None, 0.0
+    received, sent, number, loops = received_weight(graph), sent_weight(graph), None, 0.0
     if by_class:  # all nodes of a degree at once
-        assert graph.degree_classes is not None
-        received, _, number = graph.degree_classes
+        classes = degree_classes(graph)
+        assert classes is not None
+        received, _, number = classes
         sent = received * number
     elif graph.loops is not None:
         loops = np.abs(graph.loops.detach().numpy())

@@ -127,7 +127,7 @@ class ShiftOperator(ABC):
         return self * -1.0
 
     def __pow__(self, exponent: int) -> "ShiftOperator":
-        from pgso.gso.algebra import power
+        from pgso.gso.polynomials import power
 
         raised: ShiftOperator = power(self, exponent)
         return raised
@@ -144,10 +144,10 @@ class ShiftOperator(ABC):
             object.__setattr__(self, name, value)
 
     def _once(self, name: str, make: Callable[[], V]) -> V:
-        """What is computed when first asked for, and then held.
+        """A value that is computed on first use and then held.
 
-        It has its history whoever asks first: also under ``no_grad``. Two threads may both compute
-        it: they get equal values.
+        It is computed with gradients even if the first use is under ``no_grad``: a later use may
+        need them. Two threads may both compute it; their values are equal.
         """
         if torch.compiler.is_compiling():
             return make()
@@ -164,7 +164,7 @@ class ShiftOperator(ABC):
 
 
 def flatten(x: Tensor) -> Tensor:  # -> (n, F)
-    """Features with leading dimensions as (n, everything else): one product serves them all."""
+    """Features (..., n, F) as (n, everything else), so that one product serves them all."""
     if x.dim() == 2:
         return x
     return x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).flatten(1)

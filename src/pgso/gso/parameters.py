@@ -70,6 +70,6 @@ class PGSOParameters(NamedTuple):
 
 def as_float(value: Scalar) -> float:
     """A scalar as a plain float, cut off from any gradient."""
-    if getattr(value, "ndim", 0):  # one element in brackets would change the shape of γ x
+    if getattr(value, "ndim", 0):  # a tensor of shape (1,) would change the shape of γ x
         raise TypeError("not a scalar")
     return float(value.detach() if hasattr(value, "detach") else value)

@@ -30,6 +30,17 @@ PRESETS: Registry[PGSOParameters] = Registry("preset", {
 # fmt: on
 
 
+TABLE_1 = (
+    "adjacency",
+    "laplacian",
+    "signless_laplacian",
+    "random_walk_laplacian",
+    "symmetric_laplacian",
+    "gcn",
+    "mean",
+)
+
+
 def resolve(S: "str | Sequence[Scalar] | Tensor") -> PGSOParameters:
     """S as seven checked scalars, from a preset's name or from its values.
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph, product, row_dots
+from pgso.graph.degrees import degree_classes, receivers, senders
 from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of, or_infinite, propagated
@@ -23,7 +24,7 @@ class ReplicaShift(NodeShift):
         S: Shape (7, R).
         columns: What e3 acts on, if not the row sums.
         fixed: Whether S never learns.
-        reach: Where products of fewer nodes than all are taken, for losses of a few nodes.
+        reach: The nodes that each layer needs, if the loss sees only a few nodes; None: all.
     """
 
     one: Graph
@@ -40,7 +41,7 @@ class ReplicaShift(NodeShift):
         reach: Reach | None = None,
     ) -> None:
         count = S.size(1)
-        classes = graph.degree_classes if columns is None and graph.is_undirected else None
+        classes = degree_classes(graph) if columns is None and graph.is_undirected else None
         rows, index = graph.row_sums, None
         if classes is not None:
             rows, index = classes[0], copies.memo("replica_classes", lambda: _index(classes, count))
@@ -52,7 +53,7 @@ class ReplicaShift(NodeShift):
         self._set(one=graph, num_replicas=count, reach=reach)
 
     def times(self, x: Tensor) -> Tensor:  # type: ignore[override]  # (R, n, F)
-        """γ_r x_r for every replica r, or its rows in the next layer of the reach."""
+        """γ_r x_r for every replica r: all rows, or the rows that the reach's next layer needs."""
         flat = x.reshape(-1, x.size(-1))
         level = None if self.reach is None else self.reach.levels.get(x.size(1))
         return self._times(flat, level).view(x.size(0), -1, x.size(-1))
@@ -74,13 +75,13 @@ class ReplicaShift(NodeShift):
         return out
 
     def _mixing(self) -> Tensor:  # (R,) of booleans
-        """Which replicas take γ x as one sum: each decides as it would alone."""
+        """Which replicas compute γ x in one product (``mixes``): each decides as it would alone."""
         shape = (self.num_replicas, -1)
         tables = [part.detach().view(shape).numpy() for part in self.tables]
         return torch.from_numpy(keeps_digits(tables, self.one, self.index is not None))
 
     def _in_part(self, x: Tensor, mixing: Tensor, level: Level | None) -> Tensor:
-        """Scale ∘ (P x) + rest ∘ x, where P is γ and rest 0 for the replicas that mix."""
+        """Scale ∘ (P x) + rest ∘ x. For replicas that mix, P is γ, scale 1 and rest 0."""
         by_node = self.factors(x.dtype)
         own, outer, right = self._vectors(x.dtype)
         assert own is not None
@@ -103,11 +104,11 @@ class ReachedPropagation(torch.autograd.Function):
     def forward(  # noqa: D102
         ctx: Any, x: Tensor, own: Tensor, left: Tensor, right: Tensor, level: Level, graph: Graph
     ) -> Tensor:
-        kept = own.index_select(0, level.rows)
-        values = entries_of(level, kept, left, right)
+        own_rows = own.index_select(0, level.rows)
+        values = entries_of(level, own_rows, left, right)
         out = product(level.forth, values, x)
         ctx.learned, ctx.level, ctx.graph = any(ctx.needs_input_grad[1:4]), level, graph
-        ctx.save_for_backward(values, *((kept, left, right, x, out) if ctx.learned else ()))
+        ctx.save_for_backward(values, *((own_rows, left, right, x, out) if ctx.learned else ()))
         return out
 
     @staticmethod
@@ -121,11 +122,11 @@ class ReachedPropagation(torch.autograd.Function):
         own, left, right, x, y = features
         size = graph.num_nodes // graph.num_copies * x.size(1)
         q = row_dots(g, x.index_select(0, level.among), size)
-        kept = own * q
-        to_left = row_dots(g, y, size) - kept
+        own_part = own * q
+        to_left = row_dots(g, y, size) - own_part
         to_right = row_dots(x, z, size)
-        to_right[level.among] -= kept
-        by_left, by_right = or_infinite(left, graph.receives), or_infinite(right, graph.sends)
+        to_right[level.among] -= own_part
+        by_left, by_right = or_infinite(left, receivers(graph)), or_infinite(right, senders(graph))
         whole = torch.zeros_like(left)
         return (
             z,

@@ -9,6 +9,7 @@ from torch import Tensor
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.graph.checks import check_features, num_rows
+from pgso.graph.degrees import degree_classes
 from pgso.gso.channels import ChannelShift
 from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
@@ -71,7 +72,7 @@ def unchecked_shift(
     S = as_tensor(S, graph.device)
     classes = None
     if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
-        classes = graph.degree_classes if graph.is_undirected else None
+        classes = degree_classes(graph) if graph.is_undirected else None
     if classes is None:
         tables = factors(S.unbind(), graph.row_sums, columns)
         return NodeShift(graph, tables, S=S, fixed=fixed)

@@ -1,4 +1,4 @@
-"""Values per node that carry over to unseen graphs: a small network on what a node's place says."""
+"""S per node on any graph: a small network of degree, clustering coefficient and PageRank."""
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ DAMPING, STEPS = 0.85, 50  # of PageRank: 0.85^50 of the start is left
 
 
 class StructuralNetwork(nn.Module):
-    """What is added to the seven scalars at each node; nothing before it has learned.
+    """What is added to the seven scalars at each node: zeros at first.
 
     The last layer starts at zero, so that the operator starts exactly at its preset.
     """
@@ -28,7 +28,8 @@ class StructuralNetwork(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw the hidden layer anew; the output is zero again."""
-        # What is drawn here must not change the weights that a network draws next (decision 9).
+        # What is drawn here must not change the weights that a network draws next:
+        # fixed and learned networks start with the same weights.
         with torch.random.fork_rng(devices=[]):
             self.hidden.reset_parameters()
         nn.init.zeros_(self.out.weight)
@@ -56,7 +57,7 @@ def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
     """
     if not isinstance(graph, Graph):
         return _features(graph).to(graph.device)
-    if graph.sample is not None:  # a node's place is that in the whole graph
+    if graph.sample is not None:  # a sampled node has the features that it has in the whole graph
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
     return graph.memo("structural_features", lambda: _features(graph).to(graph.device))
@@ -76,7 +77,7 @@ def _features(graph: Graph | EdgeList) -> Tensor:
     clustering = triangles / np.maximum(d * (d - 1), 1)
 
     importance = np.ones(n)
-    for _ in range(STEPS):  # those who have nobody to pass it on to keep it
+    for _ in range(STEPS):  # nodes without neighbours keep it
         passed_on = A @ (importance / np.maximum(d, 1)) + np.where(d == 0, importance, 0)
         importance = 1 - DAMPING + DAMPING * passed_on
     return torch.from_numpy(np.stack([np.log1p(d), clustering, importance], axis=1)).float()

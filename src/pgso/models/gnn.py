@@ -141,7 +141,7 @@ class GNN(nn.Module):
         named = {key: conv_options[key] for key in ("terms",) if key in conv_options}
         make = partial(conv_class.make_operators, preset, **named)
         if operator == "mpgso":
-            by_layer = [make(learned, each) for each in sized]
+            by_layer = [make(learned, size) for size in sized]
         else:
             if len(set(sized)) > 1 and learned:
                 raise InputError(
@@ -155,8 +155,8 @@ class GNN(nn.Module):
         elif not conv_class.takes_terms:
             gsos = [gso for (gso,) in by_layer]
         self.layers = nn.ModuleList()
-        for place, (width, gso) in enumerate(zip(widths, gsos, strict=True)):
-            hidden = reads_out or place < len(widths) - 1
+        for depth, (width, gso) in enumerate(zip(widths, gsos, strict=True)):
+            hidden = reads_out or depth < len(widths) - 1
             made = conv_class.layer(in_channels, width, gso, to_output=not hidden, **conv_options)
             self.layers.append(Layer(made, in_channels, width, hidden, norm, residual))
             in_channels = width
@@ -196,8 +196,8 @@ class GNN(nn.Module):
         if not as_given:
             operators = operators_on(self.operators, graph, edge_weight, x.size(0))
         outputs: list[Tensor] = []
-        for place, layer in enumerate(self.layers):
-            p = self.dropout if place else self.input_dropout
+        for depth, layer in enumerate(self.layers):
+            p = self.dropout if depth else self.input_dropout
             x = dropout(x, p, self.training, self.draws)
             if operators:
                 handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]

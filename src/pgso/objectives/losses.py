@@ -15,33 +15,33 @@ def cross_entropy(out: Tensor, y: Tensor, weight: Tensor | None, reduction: str)
 
 def binary(out: Tensor, y: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     """Of yes or no, label by label; missing labels (NaN) are left out."""
-    known = y.isfinite()
+    has_value = y.isfinite()
     loss = functional.binary_cross_entropy_with_logits(
-        out, y.where(known, torch.zeros_like(y)), reduction="none", pos_weight=weight
+        out, y.where(has_value, torch.zeros_like(y)), reduction="none", pos_weight=weight
     )
-    return _reduced(loss, known, reduction)
+    return _reduced(loss, has_value, reduction)
 
 
 def squared(out: Tensor, y: Tensor, reduction: str) -> Tensor:
     """Of numbers; missing ones (NaN) are left out."""
-    known = y.isfinite()
-    return _reduced((out - y.where(known, out.detach())).square(), known, reduction)
+    has_value = y.isfinite()
+    return _reduced((out - y.where(has_value, out.detach())).square(), has_value, reduction)
 
 
 def absolute(out: Tensor, y: Tensor, reduction: str) -> Tensor:
     """Of numbers; missing ones (NaN) are left out."""
-    known = y.isfinite()
-    return _reduced((out - y.where(known, out.detach())).abs(), known, reduction)
+    has_value = y.isfinite()
+    return _reduced((out - y.where(has_value, out.detach())).abs(), has_value, reduction)
 
 
 def one_of_two(out: Tensor, reduction: str) -> Tensor:
     """Of links, (n, 1 + m): the first of a row is one, the others are not."""
     yes = functional.softplus(-out[:, 0])
     no = functional.softplus(out[:, 1:]).mean(dim=1)
-    each = yes + no
-    return each.mean() if reduction == "mean" else each.sum()
+    loss = yes + no
+    return loss.mean() if reduction == "mean" else loss.sum()
 
 
-def _reduced(loss: Tensor, known: Tensor, reduction: str) -> Tensor:
-    total = (loss * known).sum()
-    return total / known.sum().clamp(min=1) if reduction == "mean" else total
+def _reduced(loss: Tensor, has_value: Tensor, reduction: str) -> Tensor:
+    total = (loss * has_value).sum()
+    return total / has_value.sum().clamp(min=1) if reduction == "mean" else total

@@ -25,9 +25,10 @@ class MultiLabel(Objective):
 
     def score(self, out: Array, y: Array) -> float | None:  # (n, L), (n, L)
         """The mean over labels; None where no label has a score."""
-        known = np.isfinite(y)
+        has_label = np.isfinite(y)
         by_label = [
-            self.of_label(out[known[:, k], k], y[known[:, k], k] > 0.5) for k in range(y.shape[1])
+            self.of_label(out[has_label[:, k], k], y[has_label[:, k], k] > 0.5)
+            for k in range(y.shape[1])
         ]
         scores = [score for score in by_label if score is not None]
         return float(np.mean(scores)) if scores else None
@@ -39,7 +40,7 @@ class MultiLabel(Objective):
         weight: "Tensor | None" = None,  # (L,)
         reduction: str = "mean",
     ) -> "Tensor":
-        """Binary cross-entropy of what is known; the weight is that of a yes."""
+        """Binary cross-entropy of the known labels; the weight multiplies every yes."""
         from pgso.objectives import losses
 
         return losses.binary(out, y, weight, reduction)

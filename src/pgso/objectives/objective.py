@@ -64,7 +64,7 @@ class Objective(ABC):
         return len(y)
 
     def scale(self, y: "Tensor", log: bool) -> Scale | None:
-        """How targets are standardised, from those of the training set; None: they are not."""
+        """How targets are standardised, learned on the training set; None if they are not."""
         del y
         if log:
             raise InputError(f"log_targets is for numbers, and {self.name} is not about numbers")
@@ -163,7 +163,7 @@ def plain_name(name: str) -> str:
 
 
 class _Objectives(Registry[Objective]):
-    """Objectives by name, whatever its case: ``roc_auc``, ``ROC-AUC``."""
+    """Objectives by name, in capitals or not: ``roc_auc``, ``ROC-AUC``."""
 
     def __getitem__(self, name: str) -> Objective:
         return super().__getitem__(plain_name(name) if isinstance(name, str) else name)
@@ -174,7 +174,7 @@ class _Objectives(Registry[Objective]):
 
     def answering(self, answer: Answer) -> list[str]:
         """The names of those that score this kind of answer."""
-        return [name for name, each in self.items() if each.answer == answer]
+        return [name for name, objective in self.items() if objective.answer == answer]
 
 
 OBJECTIVES = _Objectives("objective", plugins="pgso.objectives")

@@ -52,21 +52,21 @@ class Regression(Objective):
 
 def mean_over_columns(values: list[float | None]) -> float | None:
     """The mean of what is defined."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    numbers = [value for value in values if value is not None]
+    return float(np.mean(numbers)) if numbers else None
 
 
 def known_columns(out: Array, y: Array) -> list[tuple[Array, Array]]:
     """Outputs and targets, column by column, where the target is known; in double precision."""
-    known = np.isfinite(y)
+    has_value = np.isfinite(y)
     return [
-        (out[known[:, k], k].astype(np.float64), y[known[:, k], k].astype(np.float64))
+        (out[has_value[:, k], k].astype(np.float64), y[has_value[:, k], k].astype(np.float64))
         for k in range(y.shape[1])
     ]
 
 
 def _row_means(error: Array) -> Array:
-    known = np.isfinite(error)
-    total = np.where(known, error, 0).sum(axis=1)
-    means: Array = (total / np.maximum(known.sum(axis=1), 1))[known.any(axis=1)]
+    has_value = np.isfinite(error)
+    total = np.where(has_value, error, 0).sum(axis=1)
+    means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
     return means

@@ -3,12 +3,13 @@
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
 from pgso.errors import InputError
 from pgso.records.data import DataRecord
-from pgso.records.numerics import Revised
+from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
 
 
@@ -84,13 +85,15 @@ class FindingRecord(Revised, BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    ladder: int = LADDER  # its revision
+
     dataset: str
     seed: int
     kind: str
     metric: str
     graph: GraphStatistics
     rungs: tuple[RungRecord, ...]  # in the order in which they were fitted
-    same_as: dict[str, str]  # rungs whose blocks turned out to be those of another one
+    same_as: dict[str, str]  # rungs whose blocks turned out to be equal to another rung's
     steps: tuple[str, ...]  # the rungs that were kept, one after another
     best: str
     reference: str  # GCN's own
@@ -108,6 +111,19 @@ class FindingRecord(Revised, BaseModel):
     versions: dict[str, str] = {}
     seconds: float
     data: DataRecord | None = None  # counts, and what a model must beat
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ladder_of_a_file(cls, fields: Any, info: ValidationInfo) -> Any:
+        """As for the numerics: a file that says nothing is of revision 1."""
+        if info.mode == "json" and isinstance(fields, dict):
+            return {"ladder": UNSAID, **fields}
+        return fields
+
+    @property
+    def ladder_revision(self) -> int:
+        """The revision of the ladder that was climbed."""
+        return self.ladder
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

@@ -84,8 +84,8 @@ def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,)
     mean = float(d.mean())
     variances, freedoms = [], []
     for clusters in (items, seeds):
-        _, place = np.unique(clusters, return_inverse=True)
-        sums = np.bincount(place, weights=d - mean)
+        _, cluster = np.unique(clusters, return_inverse=True)
+        sums = np.bincount(cluster, weights=d - mean)
         count = len(sums)
         scale = count / (count - 1) if count > 1 else 0.0  # one cluster has no spread
         variances.append(scale * float((sums**2).sum()) / len(d) ** 2)
@@ -128,14 +128,14 @@ def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
     whole = objective.score(out, y)
     if whole is None:
         return np.zeros(n)
-    found, groups = np.zeros(n), int(group.max()) + 1
+    contributions, groups = np.zeros(n), int(group.max()) + 1
     for number in range(groups):
         rest = group != number
         left = objective.score(out[rest], y[rest])
         value = whole if left is None else left
         sign = 1.0 if objective.larger_is_better else -1.0
-        found[~rest] = sign * (groups * whole - (groups - 1) * value)
-    return found
+        contributions[~rest] = sign * (groups * whole - (groups - 1) * value)
+    return contributions
 
 
 def _rows(values: Array) -> tuple[tuple[float, ...], ...]:

@@ -124,9 +124,10 @@ def set_aside_elsewhere(path: Path, records: Iterable[RunRecord]) -> dict[Path, 
 def _set_aside(path: Path, records: Iterable[RunRecord]) -> dict[Path, int]:
     """Add records to ``records.1.jsonl``, by their revision."""
     aside: dict[Path, int] = {}
-    by_revision: dict[int, list[RunRecord]] = {}
+    by_revision: dict[str, list[RunRecord]] = {}
     for record in records:
-        by_revision.setdefault(record.numerics, []).append(record)
+        ladder = "" if record.ladder_revision is None else f".ladder-{record.ladder_revision}"
+        by_revision.setdefault(f"{record.numerics}{ladder}", []).append(record)
     for revision, moved in sorted(by_revision.items()):
         file = path.with_suffix(f".{revision}{path.suffix}")
         write_atomically(file, _text([*read_ledger(file).values(), *moved]))
@@ -144,6 +145,7 @@ def _line(record: RunRecord) -> str:
     fields = record.model_dump(mode="json", exclude_defaults=True)
     if record.finding is not None:
         fields["finding"]["numerics"] = record.finding.numerics
+        fields["finding"]["ladder"] = record.finding.ladder
     return json.dumps({"numerics": record.numerics, **fields}, separators=(",", ":"))
 
 

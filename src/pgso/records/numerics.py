@@ -1,5 +1,6 @@
 """The revision of the numerics: which records may be compared with each other."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,13 @@ from pgso.errors import InputError
 # 2  γ is a value: its factors are computed in double precision, and x⁰ = 1
 NUMERICS = 2
 UNSAID = 1
+
+# The revision of find's ladder: moves by 1 whenever a change moves what find keeps or scores, and
+# nothing that is trained. So far:
+# 1  all findings that do not say which ladder they climbed
+# 2  relations and an S per hop are rungs; one challenger is judged by Student's test; constant
+#    columns count neighbours
+LADDER = 2
 
 
 class Revised(BaseModel):
@@ -31,9 +39,14 @@ class Revised(BaseModel):
         return fields
 
     @property
+    def ladder_revision(self) -> int | None:
+        """The revision of the ladder that was climbed; None: there is no finding in it."""
+        return None
+
+    @property
     def is_current(self) -> bool:
         """Whether today's code would give the same results."""
-        return self.numerics == NUMERICS
+        return self.numerics == NUMERICS and self.ladder_revision in (None, LADDER)
 
 
 def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
@@ -43,11 +56,16 @@ def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
         results: What a page or a table is about to show.
         remedy: What the user can do: ``pgso run recipes makes the old ones again``.
     """
-    counts: dict[int, int] = {}
-    for result in results:
-        counts[result.numerics] = counts.get(result.numerics, 0) + 1
+    results = list(results)
+    _check_one("numerics", [result.numerics for result in results], remedy)
+    ladders = [result.ladder_revision for result in results]
+    _check_one("ladders of find", [ladder for ladder in ladders if ladder is not None], remedy)
+
+
+def _check_one(what: str, revisions: Iterable[int], remedy: str) -> None:
+    counts = Counter(revisions)
     if len(counts) > 1:
         listed = " and ".join(f"{counts[n]} of revision {n}" for n in sorted(counts))
         raise InputError(
-            f"records of different numerics cannot be compared, and here are {listed}; {remedy}"
+            f"records of different {what} cannot be compared, and here are {listed}; {remedy}"
         )

@@ -9,7 +9,7 @@ from pgso.records.evaluation import Evaluation
 from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
 from pgso.records.judged import Judged
-from pgso.records.numerics import Revised
+from pgso.records.numerics import UNSAID, Revised
 from pgso.records.spec import RunSpec, SevenNumbers
 from pgso.records.spectra import Spectra
 
@@ -29,6 +29,7 @@ class RunRecord(Revised, BaseModel):
     chosen: str | None = None  # the mode of the network that was kept, where there was a choice
     rung: str | None = None  # the rung of pgso.find whose network it is
     network: dict[str, Any] = {}  # what that rung changed in the spec
+    ladder: int | None = None  # the revision of the ladder that proposed networks
     judged: Judged | None = None  # what the labels that judge say, where the spec asks for it
     confidence: dict[str, float] = {}  # that each challenger beats the one before it
     start: tuple[SevenNumbers, ...] = ()  # S of every operator before training
@@ -49,6 +50,15 @@ class RunRecord(Revised, BaseModel):
     def _as_written(cls, spec: Any) -> Any:
         """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
         return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
+
+    @property
+    def ladder_revision(self) -> int | None:
+        """The revision of the ladder, where it was climbed or asked for networks."""
+        if self.finding is not None:
+            return self.finding.ladder
+        if not self.spec.climbs or self.status == "failed":
+            return None
+        return UNSAID if self.ladder is None else self.ladder
 
     @property
     def objective(self) -> Objective:

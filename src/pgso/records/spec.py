@@ -37,7 +37,7 @@ LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 
 
 class RunSpec(BaseModel):
-    """One training run. The defaults are those of Appendix B.2.2, and what suits the dataset.
+    """One training run. The defaults come from Appendix B.2.2 and from the dataset.
 
     What a dataset suggests (layers, norm, options) is filled in where nothing else is said, so
     that the same words are the same run in Python and in the shell. Two specs that are equal have
@@ -154,6 +154,11 @@ class RunSpec(BaseModel):
         return self.operator != "fixed" and self.evidence is not None
 
     @property
+    def climbs(self) -> bool:
+        """Whether the ladder of pgso.find proposes networks to it."""
+        return self.operator == "found" or (self.operator == "auto" and self.candidates > 0)
+
+    @property
     def needed_evidence(self) -> float | None:
         """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
         if self.evidence is None:
@@ -191,16 +196,16 @@ class RunSpec(BaseModel):
 
         What the old recipe, task, sampling or dataset had filled in is filled in anew.
         """
-        kept = self.model_dump()
-        old, new = _filled_in(kept), _filled_in({**kept, **changes})
+        values = self.model_dump()
+        old, new = _filled_in(values), _filled_in({**values, **changes})
         for name in {*old, *new}:
             default = RunSpec.model_fields[name].default
             before, after = old.get(name, default), new.get(name, default)
-            if before != after and kept[name] == before:
-                kept[name] = after
+            if before != after and values[name] == before:
+                values[name] = after
         if "dataset" in changes:
             changes["dataset"], _ = suggested(os.fspath(changes["dataset"]))
-        return RunSpec(complete=True, **{**kept, **changes})
+        return RunSpec(complete=True, **{**values, **changes})
 
 
 def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +213,8 @@ def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
     dataset = choices.get("dataset")
     filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
     filled |= RECIPES.get(choices.get("recipe", ""), {})
+    if choices.get("head") == "closed_form":  # pgso.find asks about directions itself
+        filled.pop("data_options", None)
     if choices.get("recipe") == "strong" and isinstance(dataset, str):
         filled |= strong(dataset, filled)
     if choices.get("operator") == "auto" and not choices.get("presets"):
@@ -243,8 +250,8 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     field = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
-        known = ", ".join(RunSpec.model_fields)
-        return f"a run has no choice called {field!r}; known: {known}"
+        names = ", ".join(RunSpec.model_fields)
+        return f"a run has no choice called {field!r}; known: {names}"
     if first["type"] == "missing":
         return f"a run needs {field}"
     return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"

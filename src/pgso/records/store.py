@@ -152,7 +152,7 @@ class Store:
         return self._get(spec, fingerprint)
 
     def read(self, key: str) -> RunRecord | None:
-        """The record under a key, whatever its files are like today; None if there is none."""
+        """The record under a key, also if its data have changed since; None if there is none."""
         try:
             return read_record(self.root / "records" / f"{key}.json")
         except InputError:

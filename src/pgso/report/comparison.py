@@ -60,8 +60,8 @@ class Comparison:
 
         It speaks about the best fixed network: gains over a weak one are no reason to learn S.
         """
-        found = self.test.difference(self.candidate) if self.candidate else None
-        if found is None:
+        gain = self.test.difference(self.candidate) if self.candidate else None
+        if gain is None:
             return f"nothing to compare: {self._missing()}"
         reference = self.reference
         against = reference.difference(self.candidate) if reference else None
@@ -70,17 +70,17 @@ class Comparison:
             if against.surely == "worse":
                 score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
                 return f"{STRONGER}: it has {score}; {beside}"
-            if found.surely == "better" and against.surely != "better":
-                return f"{self._take}, or take a stronger network: {found.describe()}; {beside}"
-            if found.surely == "better":
-                return f"{self._take}: {found.describe()}; {beside}"
-        if found.holm_interval is None:
-            return _verdict_without_interval(found)
-        if found.surely == "better":
-            return f"{self._take}: {found.describe()}"
-        if found.surely == "worse":
-            return f"keep the fixed one: {found.describe()}"
-        return f"no evidence that it helps here: {found.describe()}"
+            if gain.surely == "better" and against.surely != "better":
+                return f"{self._take}, or take a stronger network: {gain.describe()}; {beside}"
+            if gain.surely == "better":
+                return f"{self._take}: {gain.describe()}; {beside}"
+        if gain.holm_interval is None:
+            return _verdict_without_interval(gain)
+        if gain.surely == "better":
+            return f"{self._take}: {gain.describe()}"
+        if gain.surely == "worse":
+            return f"keep the fixed one: {gain.describe()}"
+        return f"no evidence that it helps here: {gain.describe()}"
 
     @property
     def _take(self) -> str:
@@ -109,12 +109,12 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     """
     runs = list(records)
     check_one_revision(runs, "run pgso compare again: it makes the old ones anew")
-    found = groups(runs)
-    if not found:
+    settings = groups(runs)
+    if not settings:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")
-    if len(found) > 1:
+    if len(settings) > 1:
         raise InputError(
-            f"the records come from {len(found)} different settings "
+            f"the records come from {len(settings)} different settings "
             f"({_settings_that_differ(runs)}); compare the runs of one setting at a time"
         )
     seen: set[tuple[str, int]] = set()
@@ -145,11 +145,11 @@ def nothing_found(record: RunRecord) -> bool:
 
 def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """The records that can be compared with each other: all is equal but operator and seed."""
-    found: dict[str, list[RunRecord]] = {}
+    by_setting: dict[str, list[RunRecord]] = {}
     for record in records:
         setting = record.spec.but(operator="fixed", seed=0).key
-        found.setdefault(setting, []).append(record)
-    return list(found.values())
+        by_setting.setdefault(setting, []).append(record)
+    return list(by_setting.values())
 
 
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
@@ -170,21 +170,21 @@ def _shown(records: Iterable[RunRecord], metric: str, part: str) -> list[float]:
 
 def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Reference | None:
     """The learned operators against another fixed network, on the seeds that both have."""
-    found = scored(reference)
-    if not found:
+    runs_with_scores = scored(reference)
+    if not runs_with_scores:
         return None
     if len({record.spec.but(seed=0).key for record in reference}) > 1:
         raise InputError("the records of the reference come from different settings; give one")
     metric = _metric(runs)
     learned = by_operator(runs, [name for name in LABELS if name != "fixed"])
-    val = _shown(found, metric, "val")
+    val = _shown(runs_with_scores, metric, "val")
     objective = OBJECTIVES[metric]
     return Reference(
-        description=describe(found[0].spec),
-        changes=changes(runs[0].spec, found[0].spec),
-        test=summary("fixed", _shown(found, metric, "test"), objective),
+        description=describe(runs_with_scores[0].spec),
+        changes=changes(runs[0].spec, runs_with_scores[0].spec),
+        test=summary("fixed", _shown(runs_with_scores, metric, "test"), objective),
         val=summary("fixed", val, objective) if val else None,
-        differences=operator_differences(learned, found, metric),
+        differences=operator_differences(learned, runs_with_scores, metric),
     )
 
 
@@ -193,17 +193,17 @@ def _metric(records: Sequence[RunRecord]) -> str:
     return next((run.metric for run in records if run.status != "failed"), records[0].metric)
 
 
-def _verdict_without_interval(found: Difference) -> str:
-    n = len(found.points)
+def _verdict_without_interval(difference: Difference) -> str:
+    n = len(difference.points)
     if n == 1:
         return (
-            f"undecided: {found.amount()} on the only seed, "
+            f"undecided: {difference.amount()} on the only seed, "
             "and one seed gives no interval; run more seeds"
         )
-    if abs(found.mean) < 1e-9:
+    if abs(difference.mean) < 1e-9:
         return f"no evidence that it helps here: the same score on each of {n} seeds"
     return (
-        f"undecided: {found.amount()} on each of {n} seeds, "
+        f"undecided: {difference.amount()} on each of {n} seeds, "
         "too much alike for an interval; run more seeds"
     )
 

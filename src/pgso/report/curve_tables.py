@@ -19,7 +19,7 @@ def curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str,
         "val": f"Validation {objective.heading}",
         "test": f"Test {objective.heading}",
     }
-    found = {}
+    grids = {}
     for name, title in titles.items():
         scale = 1.0 if name == "loss" else objective.shown(1.0)
         bands = {
@@ -28,8 +28,8 @@ def curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str,
             if (band := curve_band(group, name, scale)) is not None
         }
         if bands:
-            found[name] = curves_grid(f"{title}, by epoch", bands)
-    return found
+            grids[name] = curves_grid(f"{title}, by epoch", bands)
+    return grids
 
 
 def trajectory_grids(records: Sequence[RunRecord]) -> list[Grid]:

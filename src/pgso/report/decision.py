@@ -25,10 +25,10 @@ class Decision:
         """The decision in words."""
         sure = ", ".join(f"{LABELS[n]} {100 * c:.1f} %" for n, c in self.confidence.items())
         seeds = "1 seed" if self.seeds == 1 else f"all {self.seeds} seeds together"
-        kept = "the fixed operator" if self.kept == "fixed" else LABELS[self.kept]
+        operator = "the fixed operator" if self.kept == "fixed" else LABELS[self.kept]
         return (
             f"{self.labels:,} validation labels of {seeds}, which chose no epoch and taught no S, "
-            f"say: keep {kept} (sure of a gain: {sure}; {100 * self.needed:.1f} % needed)"
+            f"say: keep {operator} (sure of a gain: {sure}; {100 * self.needed:.1f} % needed)"
         )
 
 
@@ -47,6 +47,8 @@ def decision_of(records: Sequence[RunRecord]) -> Decision | None:
     if "fixed" not in judged or len(judged) < 2:
         return None
     needed = 1 - (1 - RECIPES["robust"]["evidence"]) / (len(judged) - 1)
-    kept, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
+    operator, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
     fixed = judged["fixed"]
-    return Decision(kept, sure, needed, len(fixed), sum(len(one.items) for one in fixed.values()))
+    return Decision(
+        operator, sure, needed, len(fixed), sum(len(one.items) for one in fixed.values())
+    )

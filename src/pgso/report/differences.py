@@ -132,7 +132,10 @@ def operator_differences(
     }
     paired = {name: by_seed for name, by_seed in paired.items() if by_seed}
     points = [tuple(by_seed.values()) for by_seed in paired.values()]
-    p, wilcoxon = [t_test(each) for each in points], [wilcoxon_test(each) for each in points]
+    p, wilcoxon = (
+        [t_test(differences) for differences in points],
+        [wilcoxon_test(differences) for differences in points],
+    )
     p_holm, wilcoxon_holm, levels = holm(p), holm(wilcoxon), holm_levels(p)
     return tuple(
         Difference(
@@ -154,6 +157,6 @@ def operator_differences(
 
 def _score_interval(values: Sequence[float], objective: Objective) -> Interval | None:
     """No score is outside the objective's bounds, and neither is their mean."""
-    found = t_interval(values)
+    ends = t_interval(values)
     low, high = map(objective.shown, objective.bounds)
-    return found and Interval(max(found.low, low), min(found.high, high))
+    return ends and Interval(max(ends.low, low), min(ends.high, high))

@@ -55,7 +55,7 @@ def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iter
     best = max(objective.merit(fmean(scores)) for scores in by_operator.values())
     says_classes = objective.answer == "class" and objective.name != "roc_auc"
     if says_classes and all(run.test == guesses.get(run.spec.seed) for run in records):
-        yield "every model predicts one class: its scores are those of guessing it"
+        yield "every model predicts one class: it scores as well as guessing that class"
         return
     # A node's own columns get weights of their own in a residual network.
     remedy = "pgso find" if records[0].spec.residual else "--set residual=true"

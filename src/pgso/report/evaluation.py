@@ -81,10 +81,10 @@ def labels_grid(records: Sequence[RunRecord]) -> Grid:
     tables = next(iter(groups.values()), [])
     rows = []
     for k, first in enumerate(tables[0] if tables else ()):
-        having, known = (
+        having, answered = (
             sum(getattr(table[k], field) for table in tables) for field in ("positives", "examples")
         )
-        cells = [first.label, f"{100 * having / max(known, 1):.1f}"]
+        cells = [first.label, f"{100 * having / max(answered, 1):.1f}"]
         for group in groups.values():
             scores = [table[k] for table in group]
             cells += [_mean_score(scores, field) for field in ("roc_auc", "average_precision")]

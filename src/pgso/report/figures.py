@@ -81,8 +81,8 @@ def draw_scores(records: Sequence[RunRecord], comparison: Comparison) -> Figure 
     }
     for seed in sorted({seed for _, seed in scores}):
         points = [
-            (place, comparison.objective.shown(score))
-            for place, name in enumerate(names)
+            (position, comparison.objective.shown(score))
+            for position, name in enumerate(names)
             if (score := scores.get((name, seed))) is not None
         ]
         if points:
@@ -116,9 +116,9 @@ def draw_curves(records: Sequence[RunRecord], objective: Objective) -> Figure | 
     figure, axes = _panels(len(panels))
     for axis, (curve, label) in zip(axes, panels.items(), strict=True):
         for name, group in groups.items():
-            found = curve_band(group, curve, 1.0 if curve == "loss" else objective.shown(1.0))
-            if found is not None:
-                _draw_band(axis, found, LABELS[name], OPERATORS[name], "solid")
+            band = curve_band(group, curve, 1.0 if curve == "loss" else objective.shown(1.0))
+            if band is not None:
+                _draw_band(axis, band, LABELS[name], OPERATORS[name], "solid")
         axis.set_xlabel("epochs")
         axis.set_ylabel(label)
     axes[0].legend()
@@ -136,8 +136,8 @@ def draw_parameters(records: Sequence[RunRecord]) -> Figure | None:
         return None
     figure, axes = _panels(len(panels))
     for axis, (title, bands) in zip(axes, panels, strict=True):
-        for name, found in bands.items():
-            _draw_band(axis, found, name, *PARAMETERS[name])
+        for name, band in bands.items():
+            _draw_band(axis, band, name, *PARAMETERS[name])
         axis.set_title(title, loc="left")
         axis.set_xlabel("epochs")
     axes[0].set_ylabel("value")
@@ -171,15 +171,15 @@ def draw_density(records: Sequence[RunRecord]) -> Figure | None:
     panels = []
     for name, group, layer in _operators(records):
         for run in group:
-            found = run.spectra or Spectra()
-            if layer < len(found.get("start", [])) and layer < len(found.get("learned", [])):
-                panels.append((f"{name}, seed {run.spec.seed}", run, found, layer))
+            spectra = run.spectra or Spectra()
+            if layer < len(spectra.get("start", [])) and layer < len(spectra.get("learned", [])):
+                panels.append((f"{name}, seed {run.spec.seed}", run, spectra, layer))
                 break
     if not panels:
         return None
     figure, axes = _panels(len(panels))
-    for axis, (title, run, found, layer) in zip(axes, panels, strict=True):
-        before, after = found["start"][layer], found["learned"][layer]
+    for axis, (title, run, spectra, layer) in zip(axes, panels, strict=True):
+        before, after = spectra["start"][layer], spectra["learned"][layer]
         axis.plot(before["grid"], before["density"], color="#6b7280", ls="dashed", label="start")
         colour = OPERATORS[run.spec.operator]
         axis.plot(after["grid"], after["density"], color=colour, label="learned")
@@ -193,15 +193,15 @@ def draw_density(records: Sequence[RunRecord]) -> Figure | None:
 def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord], int]]:
     """Every learned operator: its name, its runs, its layer from 0."""
     learned = [name for name in LABELS if name not in ("fixed", "found", "auto")]
-    found = []
+    panels = []
     for name, group in by_operator(records, learned).items():
         runs = [run for run in group if run.curves.get("parameters")]
         if not runs:
             continue
-        for layer, place in enumerate(places(runs[0].spec, len(runs[0].parameters))):
-            label = f"{LABELS[name]}, {place}" if place else LABELS[name]
-            found.append((label, runs, layer))
-    return found
+        for layer, position in enumerate(places(runs[0].spec, len(runs[0].parameters))):
+            label = f"{LABELS[name]}, {position}" if position else LABELS[name]
+            panels.append((label, runs, layer))
+    return panels
 
 
 def _panels(count: int, width: float = 3.4) -> tuple[Figure, list[Axes]]:
@@ -214,6 +214,6 @@ def _panels(count: int, width: float = 3.4) -> tuple[Figure, list[Axes]]:
     return figure, axes[:count]
 
 
-def _draw_band(axis: Axes, found: Band, label: str, colour: str, dash: str) -> None:
-    axis.fill_between(found.epochs, found.low, found.high, color=colour, alpha=0.15, lw=0)
-    axis.plot(found.epochs, found.mean, color=colour, ls=dash, label=label)
+def _draw_band(axis: Axes, band: Band, label: str, colour: str, dash: str) -> None:
+    axis.fill_between(band.epochs, band.low, band.high, color=colour, alpha=0.15, lw=0)
+    axis.plot(band.epochs, band.mean, color=colour, ls=dash, label=label)

@@ -71,7 +71,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
     high = max(rung.loss for rung in rungs)
     span = (high - low) or 1.0
 
-    def place(loss: float) -> float:
+    def x_of(loss: float) -> float:
         share = min(max((loss - low) / span, 0.0), 1.0)
         return round(LEFT + share * (RIGHT - LEFT), 1)
 
@@ -83,11 +83,11 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
         text = f"{rung.name}: loss {rung.loss:.4f}"
         if rung.test is not None:
             text += f", test {objective.written(rung.test)}"
-        left, right = place(rung.loss - reach), place(rung.loss + reach)
+        left, right = x_of(rung.loss - reach), x_of(rung.loss + reach)
         marks.append(
-            Mark(rung.name, ROW * (row + 0.5) + 4, place(rung.loss), left, right, kind, text)
+            Mark(rung.name, ROW * (row + 0.5) + 4, x_of(rung.loss), left, right, kind, text)
         )
-    ticks = [(place(low + span * k / 4), f"{low + span * k / 4:.3f}") for k in range(5)]
+    ticks = [(x_of(low + span * k / 4), f"{low + span * k / 4:.3f}") for k in range(5)]
     return marks, ticks
 
 

@@ -38,12 +38,11 @@ class Grid:
             padding=(0, 1, 0, 0),
             pad_edge=False,
         )
-        for place, name in enumerate(self.header):
-            words = [word for row in (self.header, *self.rows) for word in row[place].split()]
+        for column, name in enumerate(self.header):
+            words = [word for row in (self.header, *self.rows) for word in row[column].split()]
             shown.add_column(
                 Text(name),
-                justify="right" if place else "left",
-                no_wrap=place == 0,
+                justify="right" if column else "left",
                 min_width=max(map(len, words), default=0),  # names may wrap, but are not cut
             )
         for row in self.rows:

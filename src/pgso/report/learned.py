@@ -11,7 +11,7 @@ from pgso.report.labels import LABELS, places
 from pgso.report.series import is_number, points_of
 from pgso.report.statistics import Interval
 
-_ORDER = {name: place for place, name in enumerate(LABELS)}
+_ORDER = {name: rank for rank, name in enumerate(LABELS)}
 
 
 @dataclass(frozen=True)
@@ -92,5 +92,5 @@ def interval_at_start(record: RunRecord, layer: int) -> Interval | None:
 
 
 def _mean(intervals: Sequence[Interval | None]) -> Interval | None:
-    known = [interval for interval in intervals if interval is not None]
-    return Interval(*np.mean(known, axis=0).tolist()) if known else None
+    certified = [interval for interval in intervals if interval is not None]
+    return Interval(*np.mean(certified, axis=0).tolist()) if certified else None

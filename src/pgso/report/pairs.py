@@ -40,5 +40,5 @@ def differences(
         baselines: What it is compared with, at most one run a seed.
         part: ``"test"`` or ``"val"``. Pairs that lack one of the two scores are left out.
     """
-    found = (pair.difference(part) for pair in pairs(runs, baselines))
-    return [difference for difference in found if difference is not None]
+    values = (pair.difference(part) for pair in pairs(runs, baselines))
+    return [difference for difference in values if difference is not None]

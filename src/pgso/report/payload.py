@@ -26,9 +26,9 @@ def payload(records: Sequence[RunRecord], comparison: Comparison) -> dict[str, A
         "scores": _scores(records, comparison),
         "curves": {
             name: {
-                operator: _band(found)
+                operator: _band(band)
                 for operator, group in by_operator(records, LABELS).items()
-                if (found := curve_band(group, name, scale)) is not None
+                if (band := curve_band(group, name, scale)) is not None
             }
             for name, scale in (("loss", 1.0), ("val", percent), ("test", percent))
         },
@@ -50,7 +50,7 @@ def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def embedded(value: Any) -> str:
-    r"""JSON that cannot end the script element it stands in, whatever strings it holds.
+    r"""JSON that cannot end the script element it stands in, with any strings in it.
 
     Example:
         >>> embedded({"name": "</script>&"})
@@ -76,10 +76,10 @@ def _scores(records: Sequence[RunRecord], comparison: Comparison) -> dict[str, A
     }
 
 
-def _band(found: Band) -> dict[str, list[float]]:
-    places = thinned(len(found.epochs), MOST_EPOCHS)
+def _band(band: Band) -> dict[str, list[float]]:
+    places = thinned(len(band.epochs), MOST_EPOCHS)
     return {
-        name: [getattr(found, name)[place] for place in places]
+        name: [getattr(band, name)[position] for position in places]
         for name in ("epochs", "mean", "low", "high")
     }
 

@@ -19,6 +19,7 @@ from pgso.records.numerics import check_one_revision
 from pgso.records.store import write_atomically
 from pgso.report.grid import table
 from pgso.report.labels import plain, signed
+from pgso.report.measured_findings import risk_table, scores_table
 from pgso.report.pairs import differences, pairs
 from pgso.report.statistics import t_interval
 
@@ -97,7 +98,7 @@ def speed_table(results: Path) -> str:
 
 def _ledger(results: Path, study: str) -> list[RunRecord]:
     records = list(read_ledger(results / study / "records.jsonl").values())
-    check_one_revision(records, f"pgso run {study} makes those of older revisions again")
+    check_one_revision(records, f"pgso run {study} runs the older ones again")
     return records
 
 
@@ -142,6 +143,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 PAGES: dict[str, dict[str, Callable[[Path], str]]] = {
     "README.md": {"results": results_table},
     "docs/choose_a_start.md": {"starts": starts_table},
+    "docs/find.md": {"scores": scores_table, "risk": risk_table},
     "docs/speed.md": {"speed": speed_table},
 }
 

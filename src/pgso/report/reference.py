@@ -42,9 +42,9 @@ def describe(spec: RunSpec) -> str:
     return f"a fixed {residual}{spec.conv} of {layers}{norm}"
 
 
-def changes(base: RunSpec, reference: RunSpec) -> dict[str, Any]:
+def changes(spec: RunSpec, reference: RunSpec) -> dict[str, Any]:
     """What a reference has that the compared runs have not; its operator first."""
-    old = base.model_dump(exclude={"operator", "seed"})
+    old = spec.model_dump(exclude={"operator", "seed"})
     new = reference.model_dump(exclude={"operator", "seed"})
     return {"operator": reference.operator} | {
         name: value for name, value in new.items() if value != old[name]

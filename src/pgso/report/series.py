@@ -22,8 +22,8 @@ class Band:
 def points_of(record: RunRecord, name: str) -> list[tuple[int, Any]]:
     """A curve as (epoch, value), whether every epoch is kept or only some (``curves["epoch"]``)."""
     values = record.curves.get(name) or []
-    kept = record.curves.get("epoch", range(len(values)))
-    return [(epoch + 1, value) for epoch, value in zip(kept, values, strict=False)]
+    epochs = record.curves.get("epoch", range(len(values)))
+    return [(epoch + 1, value) for epoch, value in zip(epochs, values, strict=False)]
 
 
 def band(curves: Iterable[Iterable[tuple[int, Any]]]) -> Band | None:
@@ -62,11 +62,11 @@ def curve_band(records: Iterable[RunRecord], name: str, scale: float = 1.0) -> B
 
 def parameter_bands(records: Sequence[RunRecord], layer: int) -> dict[str, Band]:
     """The bands of m1, ..., a of one operator."""
-    found = {
-        name: band(_entries(record, "parameters", layer, place) for record in records)
-        for place, name in enumerate(NAMES)
+    bands = {
+        name: band(_entries(record, "parameters", layer, column) for record in records)
+        for column, name in enumerate(NAMES)
     }
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: curves for name, curves in bands.items() if curves is not None}
 
 
 def interval_bands(records: Sequence[RunRecord], layer: int) -> tuple[Band, Band] | None:
@@ -77,15 +77,15 @@ def interval_bands(records: Sequence[RunRecord], layer: int) -> tuple[Band, Band
     return None if low is None or high is None else (low, high)
 
 
-def _entries(record: RunRecord, name: str, layer: int, place: int) -> list[tuple[int, Any]]:
-    return [(epoch, operators[layer][place]) for epoch, operators in points_of(record, name)]
+def _entries(record: RunRecord, name: str, layer: int, column: int) -> list[tuple[int, Any]]:
+    return [(epoch, operators[layer][column]) for epoch, operators in points_of(record, name)]
 
 
 def by_operator(records: Iterable[RunRecord], names: Iterable[str]) -> dict[str, list[RunRecord]]:
     """The records of each operator, by seed; operators that were not run are left out."""
     runs = sorted(records, key=lambda record: record.spec.seed)
-    found = {name: [run for run in runs if run.spec.operator == name] for name in names}
-    return {name: group for name, group in found.items() if group}
+    groups = {name: [run for run in runs if run.spec.operator == name] for name in names}
+    return {name: group for name, group in groups.items() if group}
 
 
 def thinned(count: int, at_most: int, keep: Iterable[int] = ()) -> list[int]:

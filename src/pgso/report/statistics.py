@@ -83,9 +83,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for (p, place), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
+    for (p, position), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
         largest = max(largest, min(1.0, divisor * p))
-        corrected[place] = largest
+        corrected[position] = largest
     return corrected
 
 
@@ -104,16 +104,16 @@ def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[
     """
     levels = [level] * len(p_values)
     alpha, failed_at = 1 - level, 0
-    for (p, place), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
+    for (p, position), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
         divisor = failed_at or divisor
-        levels[place] = 1 - alpha / divisor
+        levels[position] = 1 - alpha / divisor
         if p * divisor > alpha:
             failed_at = divisor
     return levels
 
 
 def _ascending(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
-    return sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    return sorted((p, position) for position, p in enumerate(p_values) if p is not None)
 
 
 def _divisors(p_values: Sequence[float | None]) -> range:

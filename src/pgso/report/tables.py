@@ -58,9 +58,9 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
     rows = []
     for summary in scores.summaries:
         sd = "" if summary.sd is None else f" ± {summary.sd:.{digits}f}"
-        own = (f"{plain(summary.mean, digits)}{sd}", interval(summary.interval, digits))
+        score_cells = (f"{plain(summary.mean, digits)}{sd}", interval(summary.interval, digits))
         cells = _difference_cells(scores.difference(summary.operator), ranked, digits)
-        rows.append((LABELS[summary.operator], str(summary.n), *own, *cells))
+        rows.append((LABELS[summary.operator], str(summary.n), *score_cells, *cells))
     count = len(scores.differences)
     corrected = f" and Holm-corrected over {count} comparisons" if count > 1 else ""
     unit = "all in points (100 x the score)" if objective.in_percent else objective.heading
@@ -81,14 +81,14 @@ def reference_grid(comparison: Comparison) -> Grid:
     reference, digits = comparison.reference, comparison.digits
     if reference is None:
         return Grid("A stronger network", (), ())
-    own = reference.test
-    sd = "" if own.sd is None else f" ± {own.sd:.{digits}f}"
+    score = reference.test
+    sd = "" if score.sd is None else f" ± {score.sd:.{digits}f}"
     rows = [
         (
             "stronger, fixed",
-            str(own.n),
-            f"{plain(own.mean, digits)}{sd}",
-            interval(own.interval, digits),
+            str(score.n),
+            f"{plain(score.mean, digits)}{sd}",
+            interval(score.interval, digits),
             *[""] * 3,
         )
     ]
@@ -134,8 +134,8 @@ def learned_grid(records: Iterable[RunRecord]) -> Grid:
     entries = learned_operators(records)
     shared = len({entry.start for entry in entries}) == 1
     rows = []
-    for place, entry in enumerate(entries):
-        if not shared or place == 0:
+    for position, entry in enumerate(entries):
+        if not shared or position == 0:
             name = "start" if shared else f"{entry.name}: start"
             rows.append(_operator_row(name, entry.start, entry.interval_start))
         rows.append(_operator_row(entry.name, entry.mean, entry.interval_learned))
@@ -153,10 +153,10 @@ def likeness_grid(records: Iterable[RunRecord]) -> Grid:
     """The named operator that each learned one is nearest to."""
     rows = []
     for entry in learned_operators(records):
-        known = entry.nearest_count > 0
+        has_nearest = entry.nearest_count > 0
         seeds = f"{entry.nearest_count} of {entry.n}"
         distance = plain(entry.nearest_distance, 2)
-        named = (entry.nearest, seeds, distance) if known else (NONE, NONE, NONE)
+        named = (entry.nearest, seeds, distance) if has_nearest else (NONE, NONE, NONE)
         rows.append((entry.name, *named))
     return Grid(
         title="The nearest named operator",
@@ -171,16 +171,16 @@ def likeness_grid(records: Iterable[RunRecord]) -> Grid:
 
 def curves_grid(title: str, bands: dict[str, Band]) -> Grid:
     """One row an epoch, every so many: the mean of each curve and its lowest and highest run."""
-    epochs = sorted({epoch for each in bands.values() for epoch in each.epochs})
-    shown = [epochs[place] for place in thinned(len(epochs), ROWS_UNDER_A_CURVE)]
-    places = {name: {e: k for k, e in enumerate(each.epochs)} for name, each in bands.items()}
+    epochs = sorted({epoch for band in bands.values() for epoch in band.epochs})
+    shown = [epochs[position] for position in thinned(len(epochs), ROWS_UNDER_A_CURVE)]
+    places = {name: {e: k for k, e in enumerate(band.epochs)} for name, band in bands.items()}
     rows = []
     for epoch in shown:
         cells = [
-            f"{each.mean[k]:.3f} ({each.low[k]:.3f} to {each.high[k]:.3f})"
+            f"{band.mean[k]:.3f} ({band.low[k]:.3f} to {band.high[k]:.3f})"
             if (k := places[name].get(epoch)) is not None
             else NONE
-            for name, each in bands.items()
+            for name, band in bands.items()
         ]
         rows.append((str(epoch), *cells))
     some = "" if len(shown) == len(epochs) else f" {len(shown)} of {len(epochs)} epochs are shown."

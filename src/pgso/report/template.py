@@ -12,7 +12,7 @@ from pgso.report.grid import Grid
 
 
 def render(name: str, scripts: tuple[str, ...] = (), **context: Any) -> str:
-    """A template with our style and scripts; whatever else is given is escaped.
+    """A template with our style and scripts; everything that is given to it is escaped.
 
     Args:
         name: A file of ``assets``.

@@ -135,12 +135,12 @@ class _WithHalo(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         partition: Partition = ctx.partition
-        own, halo = grads[0].split([partition.num_own, sum(partition.wanted)])
-        back = own.new_empty(sum(partition.sent), own.size(1))
+        own_grad, halo = grads[0].split([partition.num_own, sum(partition.wanted)])
+        back = own_grad.new_empty(sum(partition.sent), own_grad.size(1))
         dist.all_to_all_single(
             back, halo.contiguous(), list(partition.sent), list(partition.wanted)
         )
-        return own.index_add(0, partition.to_send, back), None
+        return own_grad.index_add(0, partition.to_send, back), None
 
 
 def own_rows(out: Tensor, num_own: int) -> Tensor:  # (own + halo, F) -> (own, F)

@@ -141,14 +141,14 @@ def _shelf(folder: str | Path | None, walk: _Walk) -> Iterator[Shelf]:
     if folder is None:
         yield walk.joined
         return
-    with tempfile.TemporaryDirectory(dir=folder) as place:
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
         number = count()
 
         def keep(batches: Iterator[Tensor]) -> Tensor:
             out, start = None, 0
             for batch in batches:
                 if out is None:
-                    name = Path(place) / f"{next(number)}.npy"
+                    name = Path(scratch) / f"{next(number)}.npy"
                     shape = (sum(walk.sizes), batch.size(1))
                     kind = batch.numpy().dtype
                     out = np.lib.format.open_memmap(name, "w+", kind, shape)

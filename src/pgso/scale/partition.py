@@ -56,7 +56,7 @@ class Partition:
         """How many nodes each block has."""
         return [end - start for start, end in pairwise(self.bounds)]
 
-    def own(self, nodes: Tensor) -> Tensor:
+    def among_own(self, nodes: Tensor) -> Tensor:
         """The given nodes that are in the block, counted from its first node."""
         mine = (nodes >= self.start) & (nodes < self.bounds[self.rank + 1])
         return nodes[mine] - self.start
@@ -75,10 +75,10 @@ class Partition:
         halos = [_halo(graph, start, end) for start, end in pairwise(bounds)]
         to_send = [_between(halo, bounds[rank], bounds[rank + 1]) for halo in halos]
         mine = halos[rank]
-        own = torch.arange(bounds[rank], bounds[rank + 1])
-        local = NeighborSampler(graph).sample(own, [ALL], np.random.default_rng(0))
+        own_nodes = torch.arange(bounds[rank], bounds[rank + 1])
+        local = NeighborSampler(graph).sample(own_nodes, [ALL], np.random.default_rng(0))
         assert local.sample is not None
-        assert torch.equal(local.sample.nodes[own.numel() :], mine)  # both are ascending
+        assert torch.equal(local.sample.nodes[own_nodes.numel() :], mine)  # both are ascending
         weight = None if graph.weight is None else local.weight
         return cls(
             graph=replace(local, sample=None, weight=weight),
@@ -105,8 +105,8 @@ def balanced_bounds(graph: Graph, blocks: int) -> tuple[int, ...]:
     entries = graph.pattern.rowptr[1:].long()
     goals = entries[-1] * torch.arange(1, blocks) // blocks
     bounds = [0]
-    for place, cut in enumerate((torch.searchsorted(entries, goals) + 1).tolist(), 1):
-        bounds.append(min(max(cut, bounds[-1] + 1), n - (blocks - place)))  # none is empty
+    for block, cut in enumerate((torch.searchsorted(entries, goals) + 1).tolist(), 1):
+        bounds.append(min(max(cut, bounds[-1] + 1), n - (blocks - block)))  # none is empty
     return (*bounds, n)
 
 

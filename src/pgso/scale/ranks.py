@@ -57,7 +57,7 @@ def joined(device: Where = None) -> Iterator[Place]:
         timeout=timedelta(seconds=seconds),
     )
     try:
-        with _reporting_losses(place, store):
+        with reporting_losses(place, store):
             yield place
             # gloo's threads free the last tensors, and need Python's lock for it. Ending the group
             # holds that lock and would wait for them forever (pytorch#56297). Here they have time.
@@ -109,7 +109,7 @@ def _meet(me: Launch, seconds: float) -> Store:
 
 
 @contextmanager
-def _reporting_losses(place: Place, store: Store) -> Iterator[None]:
+def reporting_losses(place: Place, store: Store) -> Iterator[None]:
     """Say in one sentence which process was lost, and how the run goes on."""
     try:
         yield

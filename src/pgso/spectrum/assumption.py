@@ -26,16 +26,16 @@ def _offending_edge(graph: Graph) -> str:
         assert graph.weight is not None
         weight = graph.weight.detach()
         reverse = weight.index_select(0, graph.transposition)
-        place = int((weight - reverse).abs().argmax())
-        i, j = int(pattern.row[place]), int(pattern.col[place])
+        entry = int((weight - reverse).abs().argmax())
+        i, j = int(pattern.row[entry]), int(pattern.col[entry])
         return (
-            f"the edge {j} → {i} weighs {float(weight[place]):.6g}, "
-            f"its reverse {float(reverse[place]):.6g}"
+            f"the edge {j} → {i} weighs {float(weight[entry]):.6g}, "
+            f"its reverse {float(reverse[entry]):.6g}"
         )
     # Both lists are sorted: where they first differ, the smaller entry is in one of them only.
     differs = (pattern.row != transposed.row) | (pattern.col != transposed.col)
-    place = int(differs.to(torch.int8).argmax())
-    here = (int(pattern.row[place]), int(pattern.col[place]))
-    there = (int(transposed.row[place]), int(transposed.col[place]))
+    entry = int(differs.to(torch.int8).argmax())
+    here = (int(pattern.row[entry]), int(pattern.col[entry]))
+    there = (int(transposed.row[entry]), int(transposed.col[entry]))
     target, source = here if here < there else (there[1], there[0])
     return f"the edge {source} → {target} has no reverse"

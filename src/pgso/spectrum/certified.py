@@ -7,11 +7,12 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.algebra import Identity, Polynomial, Scaled, Sum, is_multiple_of_identity
+from pgso.gso.algebra import Identity, Scaled, Sum, is_multiple_of_identity
 from pgso.gso.channels import ChannelShift
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
+from pgso.gso.polynomials import Polynomial
 from pgso.gso.shift import shift
 from pgso.spectrum.assumption import undirected
 
@@ -48,8 +49,8 @@ def _refuse_signs(op: NodeShift) -> None:
     row, col = graph.pattern.row, graph.pattern.col
     signs = m2.sign()
     opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
-    place = int(opposed.to(torch.int8).argmax())
-    i, j = int(row[place]), int(col[place])
+    entry = int(opposed.to(torch.int8).argmax())
+    i, j = int(row[entry]), int(col[entry])
     raise InputError(
         f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
         f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from pgso.gso.algebra import Identity, Polynomial, Scaled, Sum
+from pgso.gso.algebra import Identity, Scaled, Sum
 from pgso.gso.operator import ShiftOperator
+from pgso.gso.polynomials import Polynomial, evaluate
 
 Ends = tuple[Tensor, Tensor]
 
@@ -52,8 +53,6 @@ def range_of_polynomial(op: Polynomial, low: Tensor, high: Tensor) -> Ends:
 
 
 def _values(op: Polynomial, nodes: Tensor) -> Tensor:
-    from pgso.gso.algebra import evaluate
-
     ones = torch.ones_like(nodes)
     c = op.coefficients.double()
     return evaluate(lambda x: nodes * x, ones, c, op.basis, **op.options)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
+from pgso.graph.degrees import degree_classes, kinds_of_nodes, received_weight
 from pgso.gso.channels import ChannelShift
 from pgso.gso.formula import Factors, factors
 from pgso.gso.node_shift import NodeShift
@@ -25,7 +26,7 @@ def gershgorin_interval(
 
     Every eigenvalue lies in :math:`[\min_i (C_i - R_i), \max_i (C_i + R_i)]`. The printed theorem
     is the case without self-loops and with non-negative weights. A node with d_i + a ≤ 0
-    decouples: its row and column vanish but for m3, which is then an eigenvalue.
+    decouples: its row and column hold nothing but m3, which is then an eigenvalue.
 
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),
@@ -71,9 +72,9 @@ def centres_and_radii(op: NodeShift) -> tuple[Tensor, Tensor]:  # (n,) each
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
     graph: Graph = op.graph  # type: ignore[assignment]
     if op.index is not None and graph.loops is None:  # one disc for nodes of one degree
-        return discs(op.tables, graph.degree_classes[0], None)  # type: ignore[index]
+        return discs(op.tables, degree_classes(graph)[0], None)  # type: ignore[index]
     loops = None if graph.loops is None else graph.loops.double()
-    return discs(op.factors(), graph.neighbour_weight, loops)
+    return discs(op.factors(), received_weight(graph), loops)
 
 
 def discs(
@@ -90,7 +91,7 @@ def discs(
 def _by_channel(op: ChannelShift) -> tuple[Tensor, Tensor]:  # (F,) each
     """An interval per channel. Discs are computed once per kind of node, not once per node."""
     graph: Graph = op.graph  # type: ignore[assignment]
-    degree, neighbours, loops = graph.kinds_of_nodes
+    degree, neighbours, loops = kinds_of_nodes(graph)
     vectors = factors(op.S.double().unbind(), degree.unsqueeze(1))
     by_row = None if loops is None else loops.unsqueeze(1)
     return ends(*discs(vectors, neighbours.unsqueeze(1), by_row))

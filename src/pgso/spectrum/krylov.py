@@ -51,7 +51,7 @@ def extreme_pairs(
     if low < k:
         upper, u = _largest(rest, k - low, tol, max_iterations, random, upper, u)
         values, w = np.r_[values, upper], np.c_[w, u]
-    _check(matrix, values, w, tol)
+    check_pairs(matrix, values, w, tol)
     return values, w
 
 
@@ -148,12 +148,12 @@ def _deflated(matrix: csr_array | LinearOperator, values: Array, w: Array) -> Li
     return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
 
 
-def _belongs(probe: Array, error: Array, kept: Array, slack: float) -> bool:
+def _belongs(probe: Array, error: Array, values: Array, slack: float) -> bool:
     """Whether what was left out may reach past the least value kept, by more than slack."""
-    return bool(probe[-1] + error[-1] > kept[0] + slack)
+    return bool(probe[-1] + error[-1] > values[0] + slack)
 
 
-def _check(matrix: csr_array, values: Array, w: Array, tol: float) -> None:
+def check_pairs(matrix: csr_array, values: Array, w: Array, tol: float) -> None:
     """Refuse pairs that are no eigenpairs, or one pair that is there twice."""
     allowed = max(10 * tol, 1e-10)
     residual = np.linalg.norm(matrix @ w - w * values, axis=0).max()

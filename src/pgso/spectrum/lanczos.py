@@ -11,9 +11,10 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.algebra import Polynomial, Scaled, Sum, is_multiple_of_identity
+from pgso.gso.algebra import Scaled, Sum, is_multiple_of_identity
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
+from pgso.gso.polynomials import Polynomial
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError

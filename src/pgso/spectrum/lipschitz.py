@@ -69,6 +69,6 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
             scale = (module.running_var + module.eps).rsqrt()
             scale = scale if module.weight is None else scale * module.weight
             bound *= float(scale.abs().amax()) ** uses.get(name, 1)
-        elif any(own != "bias" for own, _ in module.named_parameters(recurse=False)):
+        elif any(parameter != "bias" for parameter, _ in module.named_parameters(recurse=False)):
             return math.inf
     return bound

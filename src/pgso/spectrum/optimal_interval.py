@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pgso.errors import UnknownNameError
 from pgso.graph import Graph, weighted_product
+from pgso.graph.degrees import received_weight
 from pgso.gso.channels import ChannelShift
 from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, certified
@@ -30,8 +31,8 @@ def interval(
     .. math::
         R_i(s) = |m_2| (d_i + a)^{e_2 + e_3 - s} \sum_{j \ne i} |A_{ij}| (d_j + a)^s.
 
-    s = 0 is Theorem 2. Each R_i is a sum of exponentials of s, hence convex, so that one short
-    search finds the best s for either end: about a dozen sparse products each.
+    s = 0 is Theorem 2. Each R_i is a sum of exponentials of s and therefore convex, so that one
+    short search finds the best s for either end: about a dozen sparse products each.
 
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),
@@ -66,7 +67,7 @@ def _optimal(op: NodeShift) -> tuple[Tensor, Tensor]:
     if op.S is None:  # an S per node is no power of degrees
         return low, high
     loops = None if graph.loops is None else graph.loops.double()
-    C, _ = discs(op.factors(), graph.neighbour_weight, loops)
+    C, _ = discs(op.factors(), received_weight(graph), loops)
     radii = _Radii(op)
     _, best_high = ends(C, radii(radii.best(C, +1.0)))
     best_low, _ = ends(C, radii(radii.best(C, -1.0)))

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
+from pgso.graph.degrees import received_weight
 from pgso.gso.node_shift import NodeShift
 from pgso.spectrum.certified import OnGraph, Parameters, node_shift, twin
 
@@ -44,10 +45,10 @@ def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
 
 def roots(shift: NodeShift) -> Tensor:  # (n,)
     """T in double precision."""
-    found = shift.factors()
-    left, right = found.outer.abs() if found.m2.dim() else found.left, found.right
+    factors = shift.factors()
+    left, right = factors.outer.abs() if factors.m2.dim() else factors.left, factors.right
     coupled = (left > 0) & (right > 0)
-    one_way = ((left > 0) != (right > 0)) & (shift.graph.neighbour_weight > 0)  # type: ignore[union-attr]
+    one_way = ((left > 0) != (right > 0)) & (received_weight(shift.graph) > 0)  # type: ignore[arg-type]
     if bool(one_way.any()):
         node = int(one_way.to(torch.int8).argmax())
         raise InputError(

@@ -64,14 +64,14 @@ def _baseline(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
     if task.answer != "class":
         return task.y.double().numpy()
-    known = np.zeros((len(task.y), task.num_classes))
-    known[task.train.numpy(), task.y[task.train].numpy()] = 1
-    return known
+    one_hot = np.zeros((len(task.y), task.num_classes))
+    one_hot[task.train.numpy(), task.y[task.train].numpy()] = 1
+    return one_hot
 
 
 def _guess(task: Task) -> Array:  # (items, outputs)
-    known = _one_hot(task)[task.train.numpy()]
-    return np.tile(np.nanmean(known, axis=0), (len(task.y), 1))
+    labels = _one_hot(task)[task.train.numpy()]
+    return np.tile(np.nanmean(labels, axis=0), (len(task.y), 1))
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
@@ -133,10 +133,10 @@ def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> A
 def _logistic_by_label(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
     out = np.zeros((x.shape[0], outputs))
     for column in range(outputs):
-        known = train[np.isfinite(y[train, column])]
-        if len(known):
+        rows = train[np.isfinite(y[train, column])]
+        if len(rows):
             has_it = np.nan_to_num(y[:, column]).astype(np.int64)
-            classes = _logistic(x, has_it, known, penalty, 2)
+            classes = _logistic(x, has_it, rows, penalty, 2)
             out[:, column] = classes[:, 1] - classes[:, 0]
     return out
 
@@ -146,9 +146,9 @@ def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Arra
 
     out = np.zeros((x.shape[0], outputs))
     for column in range(outputs):
-        known = train[np.isfinite(y[train, column])]
-        if len(known):
-            model = Ridge(alpha=penalty * len(known) / 10).fit(x[known], y[known, column])
+        rows = train[np.isfinite(y[train, column])]
+        if len(rows):
+            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], y[rows, column])
             out[:, column] = model.predict(x)
     return out
 
@@ -166,12 +166,12 @@ def _spread(task: Task) -> Array:  # (n, outputs)
     degree = np.asarray(A.sum(axis=1)).ravel()
     P = scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
     targets = _one_hot(task)
-    known = np.zeros_like(targets)
+    given = np.zeros_like(targets)
     is_known = np.zeros_like(targets)
-    known[train] = np.nan_to_num(targets[train])
+    given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])
-    said, heard = known, is_known
+    said, heard = given, is_known
     for _ in range(STEPS):  # what is heard from afar counts less
-        said, heard = known + KEPT * (P @ said), is_known + KEPT * (P @ heard)
-    mean = known.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+        said, heard = given + KEPT * (P @ said), is_known + KEPT * (P @ heard)
+    mean = given.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))

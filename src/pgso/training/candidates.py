@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
 
 
 def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
-    """The kept rung's network first, then those of other rungs, by their leave-one-out loss.
+    """The kept rung's network first, then the networks of other rungs by leave-one-out loss.
 
     Validation labels take no part: they judge the networks. Only GCNs become banks or change the
     edges that they see; other architectures take the operator of rungs that have one. There are no
@@ -50,8 +50,8 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
         choices = network_of(rung, is_directed)
         operator = str(choices.pop("operator"))
         changes = _expressible(choices, spec, rung.family)
-        known = [candidate.changes for candidate in proposed]
-        if changes is not None and changes not in known:
+        tried = [candidate.changes for candidate in proposed]
+        if changes is not None and changes not in tried:
             proposed.append(Candidate(rung.name, changes, operator))
     return proposed
 

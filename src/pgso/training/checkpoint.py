@@ -81,8 +81,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the files of this run and of its trainings."""
-        for each in (self, *self.parts):
-            each.path.unlink(missing_ok=True)
+        for checkpoint in (self, *self.parts):
+            checkpoint.path.unlink(missing_ok=True)
 
 
 def save_model(path: Path, session: Session) -> None:
@@ -132,7 +132,7 @@ def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
         with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
         if _shapes(claimed) != _shapes(tensors):
-            raise ValueError("its tensors are not those of the model it describes")
+            raise ValueError("its tensors do not fit the model that its header describes")
         model = build_model(spec, shape)
         assign(model, tensors)
     return model, spec, header
@@ -174,18 +174,18 @@ def fitted(header: dict[str, Any], task: "Task") -> "Task":
             f"the model has an S for each of {header['num_nodes']} nodes, but {task.name} has "
             f"{task.num_nodes}: only shape=structural carries over to other graphs"
         )
-    known = header.get("columns")
-    if known is None or task.columns is None or tuple(known) == task.columns:
+    model_columns = header.get("columns")
+    if model_columns is None or task.columns is None or tuple(model_columns) == task.columns:
         return task
-    place = {name: column for column, name in enumerate(task.columns)}
-    strange = [name for name in known if name not in place]
+    position = {name: column for column, name in enumerate(task.columns)}
+    strange = [name for name in model_columns if name not in position]
     if strange:
         raise InputError(
             f"the model knows a feature called {strange[0]!r}, which {task.name} does not have; "
             "a model without features.csv knows the nodes it was trained on, and no others"
         )
     x = task.x if task.x.layout == torch.strided else task.x.to_dense()
-    ordered = x.index_select(1, torch.tensor([place[name] for name in known]))
+    ordered = x.index_select(1, torch.tensor([position[name] for name in model_columns]))
     return replace(task, x=ordered if x is task.x else ordered.to_sparse_csr())
 
 

@@ -20,12 +20,12 @@ class Trained(NamedTuple):
 
     @property
     def merit(self) -> float:
-        """Its validation score, larger is better; below any where it never had one."""
+        """Its validation score, larger is better; minus infinity if it has none."""
         return self.record.merit
 
 
 class Kept(NamedTuple):
-    """The training to keep, and how sure validation was of each that challenged one before."""
+    """The training that is kept, and how sure validation was of every challenger."""
 
     best: Trained
     confidence: dict[str, float]
@@ -34,6 +34,7 @@ class Kept(NamedTuple):
 
 Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
 Propose = Callable[[], list[Candidate]]
+Judge = Callable[[Trained, Trained], float]
 
 
 def num_trainings(spec: RunSpec) -> int:
@@ -43,15 +44,23 @@ def num_trainings(spec: RunSpec) -> int:
     return 2 if spec.is_choice and spec.operator != "found" else 1
 
 
-def choose(spec: RunSpec, train: Train, propose: Propose) -> Kept:
+def choose(spec: RunSpec, train: Train, propose: Propose, judge: Judge | None = None) -> Kept:
     """Train what a spec asks for, and keep the best.
 
     ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
-    first; then, for ``auto``, other fixed ones: those of ``presets``, or the networks that the
-    ladder proposes; then the learned ones, which start at the fixed one that was kept. What is
-    simpler stays unless the challenger is better on validation: by chance or not, or, with
-    ``evidence``, as surely as the spec's ``needed_evidence`` says.
+    first. For ``auto``, other fixed operators follow: the spec's ``presets``, and the networks that
+    the ladder proposes. Then come the learned ones, which start at the fixed one that was kept.
+    A challenger is kept if its validation score is better. With ``evidence`` validation must also
+    be as sure of it as the spec's ``needed_evidence`` says.
+
+    Args:
+        spec: What was asked for.
+        train: Trains a spec.
+        propose: The ladder's candidates, best first.
+        judge: How sure validation is that the second training is better than the first; by default
+            :func:`confidence_of`.
     """
+    judge = judge or confidence_of
     if spec.operator == "found":
         proposed = propose()[:1]
         changes = proposed[0].changes if proposed else {}
@@ -65,10 +74,10 @@ def choose(spec: RunSpec, train: Train, propose: Propose) -> Kept:
         fixed = {name: best.session.spec.but(preset=name) for name in spec.presets}
         candidates = {one.rung: one for one in _new(spec, propose)}
         fixed |= {n: _but(best.session.spec, one.changes) for n, one in candidates.items()}
-    best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()})
+    best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()}, judge)
     modes = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
     learned = {mode: train(best.session.spec.but(operator=mode), mode) for mode in modes}
-    best, more, _ = _challenge(spec, best, learned)
+    best, more, _ = _challenge(spec, best, learned, judge)
     return Kept(best, sure | more, candidates.get(name or ""))
 
 
@@ -76,27 +85,27 @@ def _new(spec: RunSpec, propose: Propose) -> list[Candidate]:
     """As many proposals as wanted, without the network that is trained first anyway."""
     if not spec.candidates:
         return []
-    own = spec.but(operator="fixed")
-    proposed = [one for one in propose() if _but(own, one.changes) != own]
-    if own.preset is None and own.conv == "gcn":  # GCN's own operator by its name
+    fixed_spec = spec.but(operator="fixed")
+    proposed = [one for one in propose() if _but(fixed_spec, one.changes) != fixed_spec]
+    if fixed_spec.preset is None and fixed_spec.conv == "gcn":  # GCN's own operator by its name
         proposed = [one for one in proposed if one.changes != {"preset": "gcn"}]
     return proposed[: spec.candidates]
 
 
 def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
-    """The spec with changes; the data stay as they are, whatever the terms suggest."""
+    """The spec with changes. The data stay as they are, also if the terms suggest other data."""
     return spec.but(**{**changes, "data_options": spec.data_options})
 
 
 def _challenge(
-    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained]
+    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained], judge: Judge
 ) -> tuple[Trained, dict[str, float], str | None]:
-    """The best one or a challenger that is better as surely as needed, and its name."""
+    """What is kept of these, how sure validation is of each challenger, and the winner's name."""
     needed = spec.needed_evidence
     if needed is None:
         names = max(["", *challengers], key=lambda n: (challengers[n] if n else best).merit)
         return (challengers[names] if names else best), {}, names or None
-    sure = {name: _confidence(best, one) for name, one in challengers.items()}
+    sure = {name: judge(best, one) for name, one in challengers.items()}
     better = [name for name in challengers if sure[name] > needed]
     if not better:
         return best, sure, None
@@ -106,7 +115,7 @@ def _challenge(
     return challengers[name], sure, name
 
 
-def _confidence(best: Trained, challenger: Trained) -> float:
+def confidence_of(best: Trained, challenger: Trained) -> float:
     """How sure validation is that the second is better, each at its best epoch."""
     if not best.session.best_weights or not challenger.session.best_weights:
         return float(bool(challenger.session.best_weights))  # one of them diverged at once

@@ -16,16 +16,16 @@ def find_operator(spec: RunSpec, root: str | Path | None, versions: dict[str, st
                 f"a closed-form head takes the dataset as it is; leave {name} out of the run"
             )
     options: dict[str, Any] = dict(spec.data_options)
-    found = find(spec.dataset, root=root, seed=spec.seed, objective=spec.objective, **options)
-    best = found.best
+    finding = find(spec.dataset, root=root, seed=spec.seed, objective=spec.objective, **options)
+    best = finding.best
     return RunRecord(
         spec=spec,
-        metric=found.record.metric,
+        metric=finding.record.metric,
         val=best.val,
         test=best.test,
         chosen=best.name,
         parameters=() if best.S is None else (best.S,),
-        finding=found.record,
+        finding=finding.record,
         versions=versions,
-        timing={"seconds": found.record.seconds},
+        timing={"seconds": finding.record.seconds},
     )

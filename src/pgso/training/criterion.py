@@ -1,4 +1,4 @@
-"""What a run makes small: its objective's loss, on targets as they are learned."""
+"""What a run minimises: the loss of its objective, on standardised targets."""
 
 from dataclasses import dataclass, replace
 
@@ -23,12 +23,12 @@ class Criterion:
     def of(cls, spec: RunSpec, task: Task, device: torch.device | str = "cpu") -> "Criterion":
         """What a spec asks for; scale and weights are computed on the training set."""
         objective, weight = task.objective, None
-        known = task.y[:0] if task.kind == "link" else task.y[task.train]
+        answers = task.y[:0] if task.kind == "link" else task.y[task.train]
         if spec.class_weights == "balanced":
-            weight = objective.class_weight(known)
+            weight = objective.class_weight(answers)
             missing = task.num_outputs - len(weight)  # classes without a training example
             weight = torch.cat([weight, weight.new_zeros(missing)]).to(device)
-        return cls(objective, objective.scale(known, spec.log_targets), weight)
+        return cls(objective, objective.scale(answers, spec.log_targets), weight)
 
     def learned(self, task: Task) -> Task:
         """The task with its targets as they are learned."""

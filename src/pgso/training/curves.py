@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.graph import Graph
+from pgso.graph.degrees import kinds_of_nodes
 from pgso.gso.module import PGSO
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum.interval import gershgorin_interval
@@ -53,7 +54,7 @@ class Curves:
 
 
 def is_certifiable(operators: Iterable[PGSO]) -> bool:
-    """Whether Theorem 2 speaks about them: with an S per node eigenvalues need not be real."""
+    """Whether Theorem 2 holds for these: with an S per node eigenvalues may be complex."""
     return all(
         gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
         for gso in operators
@@ -77,12 +78,12 @@ def certified_ends(
     graph: Graph, by_epoch: Sequence[Tensor]
 ) -> list[tuple[float, float]]:  # one per epoch
     """Theorem 2 for an operator's S in several epochs, as if each were a channel of one S."""
-    found: list[tuple[float, float]] = []
+    intervals: list[tuple[float, float]] = []
     width = by_epoch[0].numel() // by_epoch[0].size(0)  # how many values S has of each scalar
-    at_once = max(1, CERTIFIED_AT_ONCE // (graph.kinds_of_nodes[0].numel() * width))
+    at_once = max(1, CERTIFIED_AT_ONCE // (kinds_of_nodes(graph)[0].numel() * width))
     for start in range(0, len(by_epoch), at_once):
         part = torch.stack([*by_epoch[start : start + at_once]], dim=1)
         ends = gershgorin_interval(graph, part.reshape(part.size(0), 1, -1))
         low, high = (end.view(-1, width) for end in ends)
-        found += zip(low.amin(1).tolist(), high.amax(1).tolist(), strict=True)
-    return found
+        intervals += zip(low.amin(1).tolist(), high.amax(1).tolist(), strict=True)
+    return intervals

@@ -1,4 +1,4 @@
-"""What is known about the data of some runs: read where it stands, else computed and stored."""
+"""What is known about the data of some runs: read from its file, or computed and stored."""
 
 from collections.abc import Iterable
 from pathlib import Path

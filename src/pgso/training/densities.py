@@ -57,13 +57,13 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     subgraph = surroundings(graph)
     if directed or graph.num_nodes > LARGEST:
         return {record.spec.key: Spectra(subgraph=subgraph) for record in shown}
-    known: dict[SevenNumbers, Density] = {}
+    densities: dict[SevenNumbers, Density] = {}
 
     def spectrum(S: SevenNumbers) -> Density:
-        if S not in known:
+        if S not in densities:
             values = density(graph, S, num_points=POINTS)
-            known[S] = Density(grid=_short(values.grid), density=_short(values.density))
-        return known[S]
+            densities[S] = Density(grid=_short(values.grid), density=_short(values.density))
+        return densities[S]
 
     return {
         record.spec.key: Spectra(
@@ -114,10 +114,10 @@ def _frames(record: RunRecord, spectrum: Spectrum) -> list[DensityAtEpoch]:
         return []
     curve = record.curves.get("parameters", [])
     epochs = record.curves.get("epoch", range(len(curve)))
-    places = sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)})
+    frames = sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)})
     return [
-        DensityAtEpoch(**spectrum(tuple(S)), epoch=epochs[place], operator=layer)
-        for place in places
+        DensityAtEpoch(**spectrum(tuple(S)), epoch=epochs[frame], operator=layer)
+        for frame in frames
         if curve
-        for layer, S in enumerate(curve[place])
+        for layer, S in enumerate(curve[frame])
     ]

@@ -10,7 +10,7 @@ from pgso.records.explanation import EdgeImportance
 
 FITS = 3  # of the mask, from different starts
 EPOCHS, RATE = 100, 0.05  # of a fit
-# PyG's weights are for one prediction. With many, the size of the mask has to count less, else all
+# PyG's weights are for one prediction. With many, the size of the mask has to count less, or all
 # edges shrink alike; with its weight of 1, entropy decides at the start which edges stay. Where one
 # of four edges carries the signal these found 30 of 30 (they were chosen there), PyG's 13.
 SIZE, ENTROPY = 0.005, 0.1

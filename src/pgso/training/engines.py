@@ -3,7 +3,8 @@
 import os
 import re
 import socket
-import time
+import subprocess
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from pgso.training.workers import Records, RunGroup, run_in_workers
 Engine = Literal["local", "ray"]
 WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
 RAY_PATIENCE = 10.0  # seconds for a cluster to answer
+JOIN_RAY = "import ray, sys; print(flush=True); ray.init(sys.argv[1], configure_logging=False)"
 OnRecord = Callable[[RunRecord], None]
 
 
@@ -101,9 +103,9 @@ def run_group(
     device: str | None = None,
     memory: int = 0,
 ) -> Iterator[RunRecord]:
-    """The records of runs that may be trained together, within so many mebibytes.
+    """The records of runs that may be trained together, in ``memory`` mebibytes at most.
 
-    What could not be trained with the others is run alone, with its own error if it has one.
+    A run that cannot be trained with the others is trained alone.
     """
     done = set()
     if len(specs) > 1:
@@ -118,9 +120,10 @@ def run_group(
 def _together(
     specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
 ) -> Iterator[RunRecord]:
-    """The records of a group; none of those that are left when something is wrong.
+    """The records of a group, until something goes wrong.
 
-    Alone, each run then says what is wrong with it; what is wrong with lockstep is said here.
+    The caller trains the rest one by one, and each run then reports its own error. An error of
+    lockstep itself is reported here.
     """
     from pgso.training.lockstep.runs import run_together
 
@@ -195,8 +198,8 @@ def _start_ray(ray: Any, address: str | None) -> None:
             "auto or local"
         )
     try:
-        if host is not None:
-            _check_for_http2(host[1].strip("[]"), int(host[2]))
+        if host is not None and address is not None:
+            _check_for_ray(address, host[1].strip("[]"), int(host[2]))
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (OSError, RuntimeError, ValueError, OverflowError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -206,23 +209,26 @@ def _start_ray(ray: Any, address: str | None) -> None:
         ) from None
 
 
-def _check_for_http2(host: str, port: int) -> None:
-    """Raise an OSError unless something at this address speaks HTTP/2, as every Ray server does.
+def _check_for_ray(address: str, host: str, port: int) -> None:
+    """Raise an OSError unless a Ray cluster answers at this address.
 
-    Both sides of HTTP/2 open with a frame of settings: 3 bytes of length, then 4 for its type.
+    Where nothing listens, this is known at once. Whether what listens is Ray is found out by a
+    process that joins it and can be stopped: Ray itself would try for minutes.
     """
-    deadline = time.monotonic() + RAY_PATIENCE
-    with socket.create_connection((host, port), RAY_PATIENCE) as connection:
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
-        answer = b""
-        while len(answer) < 4:
-            connection.settimeout(max(deadline - time.monotonic(), 0.001))
-            piece = connection.recv(4 - len(answer))
-            if not piece:
-                raise OSError("what listens there closes the connection")
-            answer += piece
-    if answer[3] != 4:
-        raise OSError("what listens there is not Ray")
+    socket.create_connection((host, port), RAY_PATIENCE).close()
+    command = [sys.executable, "-c", JOIN_RAY, address]
+    with subprocess.Popen(  # noqa: S603  (our own program)
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as joining:
+        assert joining.stdout is not None
+        joining.stdout.readline()  # the import is over
+        try:
+            code = joining.wait(RAY_PATIENCE)
+        except subprocess.TimeoutExpired:
+            joining.kill()
+            raise OSError(f"what listens there did not let us join in {RAY_PATIENCE:g} s") from None
+    if code != 0:
+        raise OSError("what listens there is not Ray, or of another version")
 
 
 def _absolute(path: str | Path | None) -> str | None:

@@ -33,16 +33,16 @@ def confidence_in_gain(
         >>> confidence_in_gain(roc_auc, wrong, right, y)
         1.0
     """
-    before, after, answers = (each.numpy(force=True) for each in (fixed, learned, y))
+    before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
     if objective.evidence == "sign":
-        return _sign_test(*(objective.is_right(each, answers) for each in (before, after)))
+        return _sign_test(*(objective.is_right(values, answers) for values in (before, after)))
     if objective.evidence == "errors":
-        return _t_test(*(objective.errors(each, answers) for each in (before, after)))
+        return _t_test(*(objective.errors(values, answers) for values in (before, after)))
     return _bootstrap(objective, before, after, answers)
 
 
 def _sign_test(before: Array, after: Array) -> float:
-    """One minus the probability of as many examples put right among those that changed, by chance.
+    """One minus the probability that chance puts as many of the changed answers right.
 
     The exact one-sided form of McNemar's test.
     """
@@ -70,7 +70,7 @@ def _bootstrap(objective: Objective, fixed: Array, learned: Array, y: Array) -> 
     wins, rounds = 0.0, 0
     for _ in range(ROUNDS):
         drawn = torch.randint(len(y), (len(y),), generator=generator).numpy()
-        before, after = (objective.score(each[drawn], y[drawn]) for each in (fixed, learned))
+        before, after = (objective.score(outputs[drawn], y[drawn]) for outputs in (fixed, learned))
         if before is not None and after is not None:
             gain = objective.merit(after) - objective.merit(before)
             wins += 0.5 if gain == 0 else float(gain > 0)

@@ -29,7 +29,7 @@ def explain(
         model: A trained network.
         task: Its data.
         header: Of the saved model.
-        items: Nodes or graphs whose predictions the edges are for; by default those of validation.
+        items: Nodes or graphs whose predictions the edges are for; by default all of validation.
         repeats: Shuffles of every column, 2 or more.
     """
     notes = []
@@ -40,10 +40,10 @@ def explain(
     if not len(task.val):
         notes.append("features are judged on validation labels, and there are none")
     elif tuple(header.get("classes", task.classes)) != task.classes:
-        known = ", ".join(header["classes"][:5]) or "numbers"
+        classes = ", ".join(header["classes"][:5]) or "numbers"
         notes.append(
-            f"features are judged on labels that the model knows ({known}), and those of "
-            f"{task.name} are others"
+            f"features are judged on labels that the model knows ({classes}), and "
+            f"{task.name} has other labels"
         )
     else:
         score_is_known = True
@@ -81,7 +81,7 @@ def explain(
 
 
 def _chosen(task: Task, items: Sequence[str]) -> torch.Tensor:
-    """Indices of the items that were named; else some of the validation set, or of all."""
+    """Indices of the named items. If none is named: some of the validation set, or of all."""
     if not items:
         part = task.val if len(task.val) else torch.arange(len(task.y))
         return part[:: max(1, -(-len(part) // MOST_ITEMS))]

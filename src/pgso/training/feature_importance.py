@@ -100,7 +100,7 @@ def _dense(task: Task) -> Tensor:
 
 
 def _screened(model: GNN | LinkModel, task: Task, groups: dict[str, list[int]]) -> list[str]:
-    """The columns to shuffle: all, or those that the outputs of validation depend on most."""
+    """The columns to shuffle: all, or the ones that validation outputs depend on most."""
     if len(groups) <= MOST_GROUPS:
         return list(groups)
     if task.kind != "node" or not task.x.is_floating_point():

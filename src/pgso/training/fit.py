@@ -24,6 +24,7 @@ from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.records.judged import Judged
+from pgso.records.numerics import LADDER
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.base import on_base
@@ -52,7 +53,7 @@ def fit(
     checkpoint_every: int = 50,
     device: Where = None,
 ) -> RunRecord:
-    """Run one spec to the end. The same spec on the same machine gives the same record but times.
+    """Run one spec to its end. On one machine a spec always gives the same record, times apart.
 
     Args:
         spec: What to run. ``operator="found"`` trains the network of the rung that
@@ -61,11 +62,11 @@ def fit(
             validation. With ``evidence``, the fixed operator is run as well, and kept
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
-        root: Where datasets are; else ``$PGSO_DATA``, else ``~/.cache/pgso``.
+        root: Where datasets are; by default ``$PGSO_DATA`` or, without it, ``~/.cache/pgso``.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
-        checkpoint: A file to take a run up from where it was stopped, and to write every
-            ``checkpoint_every`` epochs; it is removed when the run has ended and is saved.
+        checkpoint: A checkpoint file. The run resumes from it if it is there, and writes it every
+            ``checkpoint_every`` epochs. It is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
         device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
             GPU if there is one, and the default. In one of several processes, the place that
@@ -90,12 +91,14 @@ def fit(
         return find_operator(spec, root, versions()).model_copy(update={"data": state})
     with ONE_AT_A_TIME, one_thread():
         task = task_of(spec, root)
-    away = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=away, device=place)
+    checkpoint_file = (
+        None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
+    )
+    session, record = fit_task(spec, task, watch=watch, checkpoint=checkpoint_file, device=place)
     if save is not None and session.best_weights and place.is_first:
         save_model(Path(save), session)
-    if away is not None and place.is_first:
-        away.remove()
+    if checkpoint_file is not None and place.is_first:
+        checkpoint_file.remove()
     return record.model_copy(update={"data": state})
 
 
@@ -134,7 +137,7 @@ def prepared(spec: RunSpec, task: Task) -> Task:
     check_task(spec, task)
     with ONE_AT_A_TIME, one_thread():
         task = on_base(task, spec.base)
-        if spec.reorder and spec.shape != "node":  # a value per node belongs to its place
+        if spec.reorder and spec.shape != "node":  # a value per node belongs to its number
             task = in_fast_order(task)
     return task
 
@@ -151,18 +154,21 @@ def _fit(
         return session, _run(session, watch, checkpoint)
 
     def train(candidate: RunSpec, name: str) -> Trained:
-        own = task if candidate.base == spec.base else on_base(task, candidate.base)
-        session = Session(candidate, own, place)
+        its_task = task if candidate.base == spec.base else on_base(task, candidate.base)
+        session = Session(candidate, its_task, place)
         part = checkpoint and checkpoint.of(re.sub(r"[^a-z0-9]+", "-", name))
         return Trained(session, _run(session, watch, part))
 
     started = time.perf_counter()
-    (session, record), confidence, found = choose(spec, train, lambda: candidates_of(spec, task))
+    (session, record), confidence, candidate = choose(
+        spec, train, lambda: candidates_of(spec, task)
+    )
     changes = {
         "spec": spec,
         "chosen": session.spec.operator,
-        "rung": None if found is None else found.rung,
-        "network": {} if found is None else found.changes,
+        "rung": None if candidate is None else candidate.rung,
+        "network": {} if candidate is None else candidate.changes,
+        "ladder": LADDER if spec.climbs else None,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
@@ -170,7 +176,7 @@ def _fit(
 
 
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
-    """Step a session to its end, putting it away on the way, and write down how it went."""
+    """Run a session to its end, save checkpoints on the way, and return its record."""
     started = time.perf_counter()
     start = Start.of(session)
     if checkpoint is not None:
@@ -211,7 +217,7 @@ def record_of(
     status: str = "done",
     error: str | None = None,
 ) -> RunRecord:
-    """What is written down of a run that has ended."""
+    """The record of a run that has ended."""
     spec, task = session.spec, session.task
     at, curves = session.best_epoch, session.curves
     learned = start.parameters if at is None else tuple(curves["parameters"][at])
@@ -293,24 +299,24 @@ def check_task(spec: RunSpec, task: Task) -> None:
 
 
 def _check_relations(spec: RunSpec, task: Task) -> None:
-    """Refuse terms on kinds of edges that the data have not, or that a loop does not keep apart."""
+    """Refuse terms on relations that the data lack, or that the training loop merges."""
     terms = [Term.of(term) for term in spec.terms or () if term != SELF]
     wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
-    known = () if task.relations is None else tuple(task.relations.graphs)
+    relations = () if task.relations is None else tuple(task.relations.graphs)
     for name in wanted:
-        if not known:
+        if not relations:
             raise InputError(
                 f"a term acts on the relation {name!r}, but the edges of {task.name} have none; "
                 "name it in a column 'relation' of edges.csv, or write @in or @out"
             )
-        if name not in known:
-            raise UnknownNameError("relation", name, known)
+        if name not in relations:
+            raise UnknownNameError("relation", name, relations)
     if wanted and (spec.sample or spec.base or task.kind != "node"):
         raise InputError("terms on relations need a node task on its whole graph, without a base")
 
 
 def _check_together(session: Session, checkpoint: Path) -> None:
-    """All processes must take a run up at the same epoch."""
+    """Refuse to go on if the processes resume at different epochs."""
     place = session.place
     if place.total(session.epoch) != session.epoch * place.num_ranks:
         raise InputError(

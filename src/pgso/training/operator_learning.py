@@ -37,14 +37,14 @@ class OperatorLearning:
 
     def backward(self, loss: Tensor, held_out: Tensor | None, epoch: int) -> None:
         """Fill the gradients: weights' from the loss, S's from where the spec says."""
-        found: tuple[Any, ...] = ()
+        gradients: tuple[Any, ...] = ()
         if held_out is not None:
-            found = torch.autograd.grad(
+            gradients = torch.autograd.grad(
                 held_out, self.scalars, retain_graph=True, allow_unused=True
             )
         loss.backward()
         if held_out is not None:
-            for scalar, gradient in zip(self.scalars, found, strict=True):
+            for scalar, gradient in zip(self.scalars, gradients, strict=True):
                 scalar.grad = gradient
         if epoch < self.spec.s_delay:
             for scalar in self.scalars:

@@ -40,9 +40,9 @@ class OwnModel(nn.Module):
             self.target = target_type(data, None)
             self.fixed = self._typed_inputs(data)
         elif data is not None and task.kind == "node":
-            known = {name: data[name] for name in (*WEIGHTS, *self.names) if name in data}
-            known.setdefault("edge_attr", known.get("edge_weight"))
-            self.fixed = self._inputs(data.x, data.edge_index, known)
+            inputs = {name: data[name] for name in (*WEIGHTS, *self.names) if name in data}
+            inputs.setdefault("edge_attr", inputs.get("edge_weight"))
+            self.fixed = self._inputs(data.x, data.edge_index, inputs)
             if self.names == {"data"}:
                 self.fixed = [data], {}
         if task.kind == "graph" and "batch" not in self.names:

@@ -1,4 +1,4 @@
-"""How far a regression is off on validation: what the interval around a prediction is made of."""
+"""Errors of a regression on validation, from which the interval of a prediction is made."""
 
 import numpy as np
 
@@ -28,5 +28,5 @@ def residual_quantiles(session: Session) -> list[float] | None:
 def _quantile(errors: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> float:
     if not len(errors):
         return float("nan")
-    place = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
-    return float(np.sort(errors)[place - 1])
+    rank = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
+    return float(np.sort(errors)[rank - 1])

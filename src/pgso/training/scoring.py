@@ -31,11 +31,11 @@ class Scoring:
         return dict(zip(self.sizes, parts, strict=True))
 
     def scores(self, out: Tensor) -> dict[str, float | None]:
-        """The score of every part; None for those that have none."""
-        found: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
+        """The score of every part; None for a part without one."""
+        by_part: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
         outputs, answers, start = out.numpy(force=True), self.y.numpy(force=True), 0
         for name, size in self.sizes.items():
             rows = slice(start, start + size)
-            found[name] = self.objective.score(outputs[rows], answers[rows])
+            by_part[name] = self.objective.score(outputs[rows], answers[rows])
             start += size
-        return found
+        return by_part

@@ -49,20 +49,20 @@ def grid(space: Space) -> Iterator[dict[str, Any]]:
         yield dict(zip(space, values, strict=True))
 
 
-def grid_search(base: RunSpec, space: Space, seeds: Sequence[int], run: RunAll) -> list[Trial]:
+def grid_search(template: RunSpec, space: Space, seeds: Sequence[int], run: RunAll) -> list[Trial]:
     """Try every combination on the same seeds; best first, judged on validation alone."""
     choices = list(grid(space))
-    specs = [base.but(**choice, seed=seed) for choice in choices for seed in seeds]
+    specs = [template.but(**choice, seed=seed) for choice in choices for seed in seeds]
     by_key = {record.spec.key: record for record in run(specs)}
     trials = []
     for choice in choices:
-        keys = [base.but(**choice, seed=seed).key for seed in seeds]
+        keys = [template.but(**choice, seed=seed).key for seed in seeds]
         trials.append(_trial(choice, [by_key[key] for key in keys if key in by_key], len(seeds)))
     return sorted(trials, key=lambda trial: -trial.merit)
 
 
 def tpe_search(
-    base: RunSpec, space: Space, seeds: Sequence[int], run: RunAll, trials: int, seed: int = 0
+    template: RunSpec, space: Space, seeds: Sequence[int], run: RunAll, trials: int, seed: int = 0
 ) -> list[Trial]:
     """Optuna's TPE over the same space; the same call asks for the same trials, so it resumes."""
     try:
@@ -77,7 +77,7 @@ def tpe_search(
         choice = {name: asked.suggest_categorical(name, values) for name, values in space.items()}
         trial = done.get(str(choice))
         if trial is None or trial.val is not None:  # what failed would fail again
-            specs = [base.but(**choice, seed=each) for each in seeds]
+            specs = [template.but(**choice, seed=run_seed) for run_seed in seeds]
             trial = done[str(choice)] = _trial(choice, run(specs), len(seeds))
         study.tell(asked, max(trial.merit, WORST))
     return sorted(done.values(), key=lambda trial: -trial.merit)

@@ -18,7 +18,7 @@ class Selection:
     """The parts of a validation set, and the epoch that each of them prefers.
 
     What S was learned on does not choose the epoch, and what chose the epoch does not judge
-    (DESIGN, decision 16). With ``s_loss="held_out"``, S learns on a half of the validation labels.
+    (docs/recipes.md). With ``s_loss="held_out"``, S learns on a half of the validation labels.
     With ``judges``, validation has three parts, the same for every run of a task:
 
     ======== ====================================== =====================
@@ -54,7 +54,7 @@ class Selection:
         self.judges = torch.zeros(n, dtype=torch.bool)
         if spec.judges and is_divided:
             self.judges = (part == 2) | (teaches & (not held_out))
-        self._first_choice = part == 1
+        self.chooses_judged = part == 1
         self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
         self.judged_merit: tuple[float, float] = NEVER
 
@@ -72,7 +72,7 @@ class Selection:
         """
         if bool(self.judges.any()):
             values = self.scoring.by_part(out)["val"]
-            merit = self._merit(values, self._first_choice)
+            merit = self._merit(values, self.chooses_judged)
             if merit > self.judged_merit:
                 self.judged, self.judged_merit = values.detach().clone(), merit
         if bool(self.chooses.all()):

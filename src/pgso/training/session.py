@@ -24,7 +24,7 @@ from pgso.training.stability import limit_radius
 
 
 class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is recorded)
-    """The loss or an operator is no longer made of numbers."""
+    """The loss or a scalar of an operator has become NaN or infinite."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class Session:
         )
         self._limit_radius()
         self._curves = Curves(task.graph)
+        self._tensors = tensors_of(self.model)  # to walk through a model takes as long as a copy
         self.best = Best()
 
     @property
@@ -96,7 +97,7 @@ class Session:
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
-        if self.place.num_ranks > 1:  # else those that resume a checkpoint would share one state
+        if self.place.num_ranks > 1:  # after resuming a checkpoint all would have one state
             torch.manual_seed(hash((self.spec.seed, self.epoch, self.place.rank)))
         self.model.train()
         loss = self._train()
@@ -116,7 +117,7 @@ class Session:
         self.record(loss, out)
         merit = self.selection.merit(out, self._curves.last("val"), val_loss)
         if merit > self.best.merit:
-            weights = {k: value.detach().clone() for k, value in tensors_of(self.model).items()}
+            weights = {name: value.detach().clone() for name, value in self._tensors.items()}
             self.best = Best(merit, self.epoch - 1, weights)
 
     def _train(self) -> float:
@@ -190,8 +191,8 @@ class Session:
         tensors = {f"model/{name}": value for name, value in tensors_of(self.model).items()}
         tensors |= {f"best/{name}": value for name, value in self.best_weights.items()}
         state = self.optimiser.state_dict()
-        for place, values in state["state"].items():
-            tensors |= {f"optimiser/{place}/{name}": value for name, value in values.items()}
+        for number, values in state["state"].items():
+            tensors |= {f"optimiser/{number}/{name}": value for name, value in values.items()}
         if self.selection.judged is not None:
             tensors["judged"] = self.selection.judged
         tensors["random"] = torch.get_rng_state()
@@ -213,8 +214,8 @@ class Session:
         state = self.optimiser.state_dict()
         state["state"] = {}
         for name, value in _part(tensors, "optimiser/").items():
-            place, moment = name.split("/")
-            state["state"].setdefault(int(place), {})[moment] = value
+            number, moment = name.split("/")
+            state["state"].setdefault(int(number), {})[moment] = value
         for group, rate in zip(state["param_groups"], plain["rates"], strict=True):
             group["lr"] = rate
         self._check_moments(state["state"])
@@ -233,10 +234,10 @@ class Session:
     def _check_moments(self, state: dict[int, dict[str, Tensor]]) -> None:
         """Refuse moments that are not of the parameters' shapes: the fused step would not look."""
         parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
-        for place, moments in state.items():
+        for number, moments in state.items():
             for name, value in moments.items():
-                if name != "step" and value.shape != parameters[place].shape:
-                    raise ValueError(f"moment {name} of parameter {place}")
+                if name != "step" and value.shape != parameters[number].shape:
+                    raise ValueError(f"moment {name} of parameter {number}")
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -246,12 +247,12 @@ def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
 
 def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
     """Put saved weights into a model; weights of another model are refused."""
-    own = tensors_of(model)
-    if own.keys() != tensors.keys():
+    current = tensors_of(model)
+    if current.keys() != tensors.keys():
         raise InputError("the saved weights belong to another model")
     with torch.no_grad():
         for name, value in tensors.items():
-            own[name].copy_(value)
+            current[name].copy_(value)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -58,8 +58,8 @@ def scalars(session: Session) -> dict[str, float]:
     for part in ("train", "val", "test"):
         if last[part] is not None:
             values[f"{session.task.metric}/{part}"] = last[part]
-    for place, S in enumerate(last["parameters"]):
-        values |= {f"S{place}/{name}": value for name, value in zip(NAMES, S, strict=True)}
-    for place, (low, high) in enumerate(last.get("interval", [])):
-        values |= {f"interval{place}/low": low, f"interval{place}/high": high}
+    for layer, S in enumerate(last["parameters"]):
+        values |= {f"S{layer}/{name}": value for name, value in zip(NAMES, S, strict=True)}
+    for layer, (low, high) in enumerate(last.get("interval", [])):
+        values |= {f"interval{layer}/low": low, f"interval{layer}/high": high}
     return values

@@ -83,19 +83,19 @@ def _in_pool(
     try:
         with nullcontext() if forked else _inherited():
             pending = {
-                pool.submit(_run_and_put, run_group, specs, root, store.root): place
-                for place, specs in enumerate(groups)
+                pool.submit(_run_and_put, run_group, specs, root, store.root): number
+                for number, specs in enumerate(groups)
             }
         while pending:
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
-                place = pending.pop(future)
+                number = pending.pop(future)
                 try:
                     yield from future.result()
                 except BrokenProcessPool:
-                    lost.append(place)
+                    lost.append(number)
                 except Exception as error:  # such as a record that cannot be sent back
-                    for spec in groups[place]:
+                    for spec in groups[number]:
                         yield RunRecord(spec=spec, status="failed", error=repr(error))
     finally:
         processes = list(pool._processes.values())  # a pool forgets them when it shuts down
@@ -104,7 +104,7 @@ def _in_pool(
             process.terminate()
         for process in processes:
             process.join()
-    return [groups[place] for place in sorted(lost)]
+    return [groups[number] for number in sorted(lost)]
 
 
 def _run_and_put(

@@ -41,7 +41,7 @@ def test_a_column_graph_makes_a_graph_task(write):
     assert task.columns == ("size", "colour=blue", "colour=red")
     assert task.classes == ("even", "odd")
     assert task.y.tolist() == [0, 1] * 6
-    # Nodes of a graph lie together, in the order of the labels, whatever that of the features is.
+    # Nodes of a graph lie together, in the order of the labels. Features may have another order.
     assert torch.equal(task.x[:, 1].reshape(12, 4)[:, 0], torch.ones(12))
     weight = task.graph.edge_weight.reshape(12, 4)
     assert weight[:, 0].tolist() == [1 + g for g in range(12)]

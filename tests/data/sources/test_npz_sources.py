@@ -1,4 +1,4 @@
-"""Sources that are one archive each: the heterophilous graphs and those of Shchur et al."""
+"""Sources that are one archive each: the heterophilous graphs and the graphs of Shchur et al."""
 
 import numpy as np
 import pytest

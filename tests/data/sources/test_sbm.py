@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.data import load_task
-from pgso.data.sources.sbm import _heads, _pairs, sample_edges
+from pgso.data.sources.sbm import numbered_pairs, sample_edges, tossed_heads
 from pgso.errors import InputError
 
 
@@ -42,11 +42,11 @@ def test_certain_edges_are_all_there_and_impossible_ones_are_not(p, q):
 
 def test_pairs_have_the_probabilities_asked_for():
     rng = np.random.default_rng(0)
-    found = np.zeros((2, 2))
+    actual = np.zeros((2, 2))
     for _ in range(400):
         i, j = sample_edges(np.array([6, 10]), 0.3, 0.05, rng)
-        np.add.at(found, ((i >= 6).astype(int), (j >= 6).astype(int)), 1)
-    rates = found / 400 / np.array([[15, np.inf], [60, 45]])
+        np.add.at(actual, ((i >= 6).astype(int), (j >= 6).astype(int)), 1)
+    rates = actual / 400 / np.array([[15, np.inf], [60, 45]])
     assert rates[0, 0] == pytest.approx(0.3, abs=0.03)
     assert rates[1, 1] == pytest.approx(0.3, abs=0.02)
     assert rates[1, 0] == pytest.approx(0.05, abs=0.01)
@@ -54,7 +54,7 @@ def test_pairs_have_the_probabilities_asked_for():
 
 @given(st.integers(1, 60), st.floats(0, 1), st.integers(0, 9))
 def test_heads_are_ascending_tosses(tosses, probability, seed):
-    heads = _heads(tosses, probability, np.random.default_rng(seed))
+    heads = tossed_heads(tosses, probability, np.random.default_rng(seed))
     assert (np.diff(heads) > 0).all()
     assert heads.min(initial=0) >= 0
     assert heads.max(initial=0) < tosses
@@ -65,7 +65,7 @@ def test_heads_are_ascending_tosses(tosses, probability, seed):
 @given(st.integers(1, 10**6), st.data())
 def test_pairs_are_numbered_row_by_row(i, data):
     j = data.draw(st.integers(0, i - 1))
-    assert _pairs(np.array([i * (i - 1) // 2 + j])).ravel().tolist() == [i, j]
+    assert numbered_pairs(np.array([i * (i - 1) // 2 + j])).ravel().tolist() == [i, j]
 
 
 def test_large_sparse_graphs_are_sampled_edge_by_edge():

@@ -43,9 +43,9 @@ def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
     further = on_edges(kind, edges.edge_index.size(1), weight)
     x = torch.randn(edges.num_nodes, WIDTH)
     inputs = kind.inputs(x, edges.edge_index, *further)
-    wanted, found = both(kind.make(), *inputs, training=training)
+    wanted, actual = both(kind.make(), *inputs, training=training)
     if wanted.isfinite().all():  # a Laplacian without edges is 0 / 0 in PyG
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-6)
+        torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", OF_A)
@@ -53,8 +53,8 @@ def test_outputs_are_unchanged_at_step_0(name, training, edges, weights):
 @given(edges=edge_lists(weights="signed"))
 def test_signed_weights_and_negative_degrees_change_nothing(name, edges):
     x, weight = torch.randn(edges.num_nodes, WIDTH), edges.edge_weight.float()
-    wanted, found = both(KINDS[name].make(), x, edges.edge_index, weight)
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    wanted, actual = both(KINDS[name].make(), x, edges.edge_index, weight)
+    torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -66,7 +66,7 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
     numbers = [value.requires_grad_() for value in further if value.is_floating_point()]
     leaves = [X.clone().requires_grad_(), *numbers]
     own = dict(converted.named_parameters())
-    wanted, found = (
+    wanted, actual = (
         torch.autograd.grad(
             model(*kind.inputs(leaves[0], EDGES, *further)).square().sum(),
             [*leaves, *weights],
@@ -77,7 +77,7 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
             (converted, [own[key] for key, _ in layer.named_parameters()]),
         )
     )
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
@@ -145,8 +145,8 @@ def test_a_sparse_adjacency_keeps_working(name):
     A[EDGES[1], EDGES[0]] = torch.rand(EDGES.size(1)) + 0.5
     A[2, 2] = 0.7
     kind = KINDS[name]
-    wanted, found = both(kind.make(), *kind.inputs(X, A.to_sparse_csr()))
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    wanted, actual = both(kind.make(), *kind.inputs(X, A.to_sparse_csr()))
+    torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -164,8 +164,8 @@ def test_pygs_edge_index_class_and_a_prepared_graph_keep_working(name):
 @pytest.mark.parametrize("name", ["gcn", "gcn of A", "graph", "tag", "appnp", "le", "cheb", "gin"])
 def test_features_with_leading_dimensions_keep_working(name):
     stack = torch.randn(2, 6, WIDTH)
-    wanted, found = both(KINDS[name].make(), stack, EDGES)
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    wanted, actual = both(KINDS[name].make(), stack, EDGES)
+    torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -173,11 +173,11 @@ def test_double_precision_is_kept(name):
     kind = KINDS[name]
     further = on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5)
     further = [value.double() if value.is_floating_point() else value for value in further]
-    wanted, found = both(kind.make().double(), *kind.inputs(X.double(), EDGES, *further))
-    assert found.dtype == wanted.dtype == torch.float64
+    wanted, actual = both(kind.make().double(), *kind.inputs(X.double(), EDGES, *further))
+    assert actual.dtype == wanted.dtype == torch.float64
     short = {"atol": 1e-5, "rtol": 1e-5}  # PyG's ClusterGCNConv counts in single precision
     close = short if name.startswith("cluster") else {"atol": 1e-12, "rtol": 1e-10}
-    torch.testing.assert_close(found, wanted, **close)
+    torch.testing.assert_close(actual, wanted, **close)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -191,15 +191,15 @@ def test_autocast_gives_the_type_that_it_gives_pyg(name):
                 continue  # PyG refuses these
             inputs = kind.inputs(x, EDGES, *further)
             with torch.autocast("cpu", dtype=torch.bfloat16):
-                wanted, found = layer(*inputs), converted(*inputs)
-            assert found.dtype == wanted.dtype
-            torch.testing.assert_close(found.float(), wanted.float(), atol=0.1, rtol=0.1)
+                wanted, actual = layer(*inputs), converted(*inputs)
+            assert actual.dtype == wanted.dtype
+            torch.testing.assert_close(actual.float(), wanted.float(), atol=0.1, rtol=0.1)
 
 
 def test_a_largest_eigenvalue_per_graph_is_used():
     layer, batch = pyg.ChebConv(WIDTH, 3, K=3), torch.tensor([0, 0, 0, 0, 1, 0])
-    wanted, found = both(layer, X, EDGES, None, batch, torch.tensor([1.6, 2.0]))
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    wanted, actual = both(layer, X, EDGES, None, batch, torch.tensor([1.6, 2.0]))
+    torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
 def test_cached_layers_keep_the_graph_and_not_the_features():
@@ -218,10 +218,10 @@ def test_two_sets_of_nodes_are_refused_in_words(name):
 @pytest.mark.parametrize("name", ["gat", "gatv2", "gat without loops"])
 def test_attention_weights_are_those_of_pyg(name):
     layer = KINDS[name].make().eval()
-    found, wanted = (
+    actual, wanted = (
         model(X, EDGES, return_attention_weights=True) for model in (convert(layer), layer)
     )
-    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(actual, wanted)
     assert isinstance(convert(layer)(X, EDGES, return_attention_weights=False), torch.Tensor)
 
 
@@ -249,10 +249,10 @@ def test_a_node_of_many_neighbours_counts_them_all_where_the_default_type_is_sho
     wanted = layer(x, star)
     torch.set_default_dtype(torch.bfloat16)
     try:
-        found = convert(layer)(x, star)
+        actual = convert(layer)(x, star)
     finally:
         torch.set_default_dtype(torch.float32)
-    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(actual, wanted)
 
 
 def test_pygs_data_stands_for_a_graph():

@@ -46,8 +46,8 @@ def test_a_size_and_missing_targets_are_understood(both):
     if isinstance(layer, NO_SIZE):
         pytest.skip(f"{type(layer).__name__} takes no size")
     for pair in ((SOURCES, TARGETS), (SOURCES, None)):
-        found, wanted = (one(pair, EDGES, size=(4, 2)) for one in (converted, layer))
-        torch.testing.assert_close(found, wanted)
+        actual, wanted = (one(pair, EDGES, size=(4, 2)) for one in (converted, layer))
+        torch.testing.assert_close(actual, wanted)
 
 
 @pytest.mark.parametrize("layout", ["csr", "coo"])
@@ -56,11 +56,11 @@ def test_a_sparse_rectangle_stands_for_the_edges_of_a_pair(both, layout):
     layer, converted = both
     A = torch.zeros(2, 4).index_put((EDGES[1], EDGES[0]), torch.rand(4) + 0.5)
     A = A.to_sparse_csr() if layout == "csr" else A.to_sparse_coo()
-    found, wanted = (one((SOURCES, TARGETS), A) for one in (converted, layer))
-    torch.testing.assert_close(found, wanted)
+    actual, wanted = (one((SOURCES, TARGETS), A) for one in (converted, layer))
+    torch.testing.assert_close(actual, wanted)
     if not isinstance(layer, NO_SIZE):
-        found, wanted = (one((SOURCES, None), A) for one in (converted, layer))
-        torch.testing.assert_close(found, wanted)
+        actual, wanted = (one((SOURCES, None), A) for one in (converted, layer))
+        torch.testing.assert_close(actual, wanted)
 
 
 def test_the_scalars_of_a_pair_learn(both):
@@ -77,8 +77,8 @@ def test_gin_adds_the_targets_themselves(make):
     converted, targets = convert(layer), torch.randn(2, 8)
     more = (torch.randn(4, 8),) if make is pyg.GINEConv else ()
     for pair in ((SOURCES, targets), (SOURCES, None)):
-        found, wanted = (one(pair, EDGES, *more, size=(4, 2)) for one in (converted, layer))
-        torch.testing.assert_close(found, wanted)
+        actual, wanted = (one(pair, EDGES, *more, size=(4, 2)) for one in (converted, layer))
+        torch.testing.assert_close(actual, wanted)
 
 
 EQUAL = {  # targets of the sources' width
@@ -94,17 +94,17 @@ def test_targets_as_wide_as_the_sources_take_part_in_the_operator(name):
     torch.manual_seed(0)
     layer, targets = EQUAL[name](), torch.randn(2, 8)
     converted = convert(layer)
-    found = converted((SOURCES, targets), EDGES)
-    torch.testing.assert_close(found, layer((SOURCES, targets), EDGES))
-    found.square().sum().backward()
+    actual = converted((SOURCES, targets), EDGES)
+    torch.testing.assert_close(actual, layer((SOURCES, targets), EDGES))
+    actual.square().sum().backward()
     assert converted.gso.m3.grad != 0
 
 
 def test_weights_on_the_edges_of_a_pair_are_used():
     weight, targets = torch.rand(4) + 0.5, torch.randn(2, 8)
     for layer in (pyg.GraphConv((8, 8), 8), pyg.SimpleConv("mean"), pyg.SimpleConv()):
-        found, wanted = (one((SOURCES, targets), EDGES, weight) for one in (convert(layer), layer))
-        torch.testing.assert_close(found, wanted)
+        actual, wanted = (one((SOURCES, targets), EDGES, weight) for one in (convert(layer), layer))
+        torch.testing.assert_close(actual, wanted)
 
 
 def test_self_loops_between_two_sets_are_refused():
@@ -211,6 +211,6 @@ def test_heterogeneous_models_answer_as_before(make, operator):
     model = make(data)
     with torch.no_grad():
         wanted = model(data.x_dict, data.edge_index_dict)  # sizes are found on first use
-    found = convert(model, operator=operator)(data.x_dict, data.edge_index_dict)
+    actual = convert(model, operator=operator)(data.x_dict, data.edge_index_dict)
     for kind, values in wanted.items():
-        torch.testing.assert_close(found[kind], values)
+        torch.testing.assert_close(actual[kind], values)

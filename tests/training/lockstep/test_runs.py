@@ -17,7 +17,7 @@ NETWORKS = {
 
 
 def assert_equal(together, alone):
-    """Scores and S are those of a run alone; in fact every number of every epoch is."""
+    """Scores and S, and every other number of every epoch, are as in a run alone."""
     assert together.spec.key == alone.spec.key
     assert together.numerics == alone.numerics
     assert together.epoch == alone.epoch

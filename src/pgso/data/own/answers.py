@@ -137,15 +137,15 @@ def read_answers(
 
 
 def _several(labels: list[str], separator: str) -> tuple[Array, tuple[str, ...]]:
-    """A column of 0 and 1 for each label; a separator alone is no label at all."""
+    """A column of 0 and 1 for each label; a separator alone is no label."""
     parts = [[part.strip() for part in label.split(separator)] for label in labels]
     classes = tuple(sorted({name for names in parts for name in names if name}))
-    place = {name: c for c, name in enumerate(classes)}
+    column = {name: c for c, name in enumerate(classes)}
     y = np.full((len(labels), len(classes)), np.nan)
     for i, (label, names) in enumerate(zip(labels, parts, strict=True)):
         if label:
             y[i] = 0
-            y[i, [place[name] for name in names if name]] = 1
+            y[i, [column[name] for name in names if name]] = 1
     return y, classes
 
 

@@ -29,7 +29,7 @@ def load_collection(
     label_separator: str,
     preparation: Preparation | None,
 ) -> Arrays:
-    """A graph task. Labels, targets and splits are those of graphs; features those of nodes.
+    """A graph task. Labels, targets and splits belong to graphs, features to nodes.
 
     A node belongs to the graph of its line, so that two graphs may have a node of the same name.
     Without features, the features of a node are its degree, one column a degree.

@@ -20,7 +20,7 @@ SOURCE, TARGET = ("source", "src", "from"), ("target", "dst", "to")
 GRAPH, RELATION = "graph", "relation"  # columns that are found by their names
 RESERVED = ("in", "out", "self")  # words of terms
 LARGE = 2**20  # bytes of a file of which a processed copy is kept
-WITHIN = "\x1f"  # between the name of a graph and that of one of its nodes
+WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
 
 
 class Edges(NamedTuple):
@@ -32,7 +32,7 @@ class Edges(NamedTuple):
     weight: Array | None = None  # (E,)
     kinds: Array | None = None  # (E,) places in ``relations``
     relations: tuple[str, ...] = ()
-    has_graphs: bool = False  # whether names are those of graphs and nodes, WITHIN between them
+    has_graphs: bool = False  # whether names are a graph's and a node's, with WITHIN between them
 
     def on(self, nodes: dict[str, int]) -> Array:  # (2, E)
         """The edges by the places of the nodes. A node that is not there is named with its line."""
@@ -68,7 +68,7 @@ class Edges(NamedTuple):
 
     def _unknown(self, name: str, nodes: dict[str, int]) -> InputError:
         graph, _, shown = name.rpartition(WITHIN)
-        known = next(iter(nodes)).rpartition(WITHIN)[2]
+        example = next(iter(nodes)).rpartition(WITHIN)[2]
         header, *rows = read_rows(self.path)
         words = [cell.lower() for cell in header.cells]
         of_graph = words.index(GRAPH) if self.has_graphs else -1
@@ -77,7 +77,7 @@ class Edges(NamedTuple):
             if places and (not self.has_graphs or row.cells[of_graph] == graph):
                 return row.error(
                     f"column {places[0] + 1}: node {shown!r} is in no other file; known are "
-                    f"{len(nodes)} nodes such as {known!r}; add it there, or remove the edge"
+                    f"{len(nodes)} nodes such as {example!r}; add it there, or remove the edge"
                 )
         raise AssertionError(name)
 
@@ -100,9 +100,9 @@ class EdgeTable(NamedTuple):
         ):
             raise _wrong_width(first)
         names = tuple(dict.fromkeys([*first.cells[:2], *edges.names]))
-        place = {name: i for i, name in enumerate(names)}
-        moved = np.array([place[name] for name in edges.names], dtype=np.int64)
-        ends = np.array([[place[name]] for name in first.cells[:2]], dtype=np.int64)
+        number = {name: i for i, name in enumerate(names)}
+        moved = np.array([number[name] for name in edges.names], dtype=np.int64)
+        ends = np.array([[number[name]] for name in first.cells[:2]], dtype=np.int64)
         if edges.ends.shape[1]:
             ends = np.concatenate([ends, moved[edges.ends]], axis=1)
         weight = None

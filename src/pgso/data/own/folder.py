@@ -60,7 +60,7 @@ def load_folder(
         target: The one column of ``targets.csv`` to learn.
         weight: The column of ``edges.csv`` that holds the weights, if it has more than one more.
         label_separator: What separates several labels of one node; ``""``: there is one label.
-        preparation: Of the features, that of a saved model; by default one is made for these data.
+        preparation: How a saved model prepares features; by default it is learned on these data.
     """
     edge_file = file_of(path, "edges")
     if edge_file is None:
@@ -167,8 +167,8 @@ def _summed(
     edges = np.concatenate([index for index, _ in given], axis=1)
     weights = [np.ones(index.shape[1]) if w is None else w for index, w in given]
     n = max(num_nodes, 1)
-    key, place = np.unique(edges[1] * n + edges[0], return_inverse=True)
-    total = np.bincount(place, weights=np.concatenate(weights), minlength=len(key))
+    key, group = np.unique(edges[1] * n + edges[0], return_inverse=True)
+    total = np.bincount(group, weights=np.concatenate(weights), minlength=len(key))
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
 
 

@@ -40,18 +40,18 @@ def fit_preparation(
         kinds: What ``columns.json`` says.
     """
     train = train if len(train) else np.arange(len(rows))
-    found = [kinds.get(name) or _kind_of(name, rows, c) for c, name in enumerate(names)]
-    wide = len(names) > WIDE and not kinds and set(found) <= {"number", "boolean"}
+    column_kinds = [kinds.get(name) or _kind_of(name, rows, c) for c, name in enumerate(names)]
+    wide = len(names) > WIDE and not kinds and set(column_kinds) <= {"number", "boolean"}
     if wide and _share_of_numbers(rows, len(names)) < SPARSE:
         columns = [Column(name=n, kind="as is", reason="mostly zeros") for n in names]
         return Preparation(columns=tuple(columns))
     everyone = np.arange(len(rows))  # types without a label are types, too
     columns = [
         _fitted(name, kind, rows, c, everyone if name == TYPE else train, name in kinds)
-        for c, (name, kind) in enumerate(zip(names, found, strict=True))
+        for c, (name, kind) in enumerate(zip(names, column_kinds, strict=True))
     ]
     same = all(len({row.cells[c] for row in rows}) == 1 for c in range(len(names)))
-    if not kinds and set(found) == {"number"} and same:
+    if not kinds and set(column_kinds) == {"number"} and same:
         # The same number everywhere: networks on degrees alone are given that.
         columns = [Column(name=c.name, kind="as is", reason=c.reason) for c in columns]
     return Preparation(columns=tuple(columns))
@@ -160,14 +160,14 @@ def _fitted(
 
 def _category(name: str, present: Sequence[Row], c: int, has_missing: bool) -> Column:
     counts = Counter(row.cells[c] for row in present)
-    kept = sorted(value for value, _ in counts.most_common(MOST_CATEGORIES))
-    if len(kept) == 1 and not has_missing:
+    categories = sorted(value for value, _ in counts.most_common(MOST_CATEGORIES))
+    if len(categories) == 1 and not has_missing:
         return _left_out(name, "it is the same in every training row")
     return Column(
         name=name,
         kind="category",
-        categories=tuple(kept),
-        has_others=len(counts) > len(kept),
+        categories=tuple(categories),
+        has_others=len(counts) > len(categories),
         has_missing=has_missing,
     )
 

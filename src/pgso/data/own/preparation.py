@@ -75,59 +75,59 @@ class Column(BaseModel):
         }[self.kind]
         return text + (", missing cells marked" if self.has_missing else "")
 
-    def values(self, rows: Sequence[Row], place: int) -> Array:  # (rows, len(outputs))
+    def values(self, rows: Sequence[Row], position: int) -> Array:  # (rows, len(outputs))
         """The columns of x.
 
         Args:
             rows: The table without its header.
-            place: Which cell of a row is this column's.
+            position: Which cell of a row is this column's.
         """
         if self.kind == "leave out":
             return np.empty((len(rows), 0))
-        missing = np.array([row.is_missing(place) for row in rows], dtype=bool)
+        missing = np.array([row.is_missing(position) for row in rows], dtype=bool)
         if self.kind == "category":
-            found = self._one_hot([row.cells[place] for row in rows], missing)
+            columns = self._one_hot([row.cells[position] for row in rows], missing)
         else:
             scaled = self.kind in ("number", "date")
-            plain = self._numbers(rows, place, missing)
-            found = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
-        return np.hstack([found, missing[:, None]]) if self.has_missing else found
+            plain = self._numbers(rows, position, missing)
+            columns = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
+        return np.hstack([columns, missing[:, None]]) if self.has_missing else columns
 
     def _one_hot(self, cells: Sequence[str], missing: Array) -> Array:
-        place = {value: c for c, value in enumerate(self.categories)}
+        column = {value: c for c, value in enumerate(self.categories)}
         width = len(self.categories)
-        codes = np.array([place.get(cell, width) for cell in cells], dtype=np.int64)
+        codes = np.array([column.get(cell, width) for cell in cells], dtype=np.int64)
         table = np.zeros((len(cells), width + 1))
         table[np.arange(len(cells)), codes] = 1
         table[missing] = 0
         return table if self.has_others else table[:, :width]
 
-    def _numbers(self, rows: Sequence[Row], place: int, missing: Array) -> Array:  # (rows,)
+    def _numbers(self, rows: Sequence[Row], position: int, missing: Array) -> Array:  # (rows,)
         if self.kind in ("number", "as is"):
-            cells = [row.cells[place] for row in rows]
+            cells = [row.cells[position] for row in rows]
             values = numbers_of(cells, missing, self.fill)
             if values is not None:
                 return values
         return np.array(
             [
-                self.fill if absent else self._number(row, place)
+                self.fill if absent else self._number(row, position)
                 for row, absent in zip(rows, missing, strict=True)
             ],
             dtype=float,
         )
 
-    def _number(self, row: Row, place: int) -> float:
-        cell = row.cells[place]
+    def _number(self, row: Row, position: int) -> float:
+        cell = row.cells[position]
         if self.kind == "date":
             days = days_of(cell, self.date_format)
             if days is None:
-                raise row.cell_error(place, self.name, "a date", f"as {self.date_format}")
+                raise row.cell_error(position, self.name, "a date", f"as {self.date_format}")
             return days
         if self.kind == "boolean":
             if cell.lower() not in YES + NO:
-                raise row.cell_error(place, self.name, "yes or no, true or false, 1 or 0", "")
+                raise row.cell_error(position, self.name, "yes or no, true or false, 1 or 0", "")
             return float(cell.lower() in YES)
-        return row.number(place, self.name)
+        return row.number(position, self.name)
 
 
 class Preparation(BaseModel):
@@ -146,21 +146,21 @@ class Preparation(BaseModel):
         """The features of a table, which may have other columns too, in another order.
 
         Args:
-            names: Of the table's columns, by the place of the cells.
+            names: Of the table's columns, in the order of the cells.
             rows: The table without its header.
         """
         if self.columns is None:
             columns = [Column(name=name, kind="as is") for name in names]
         else:
             columns = [column for column in self.columns if column.kind != "leave out"]
-        place = {name: c for c, name in enumerate(names)}
+        position = {name: c for c, name in enumerate(names)}
         for column in columns:
-            if column.name not in place and rows:
+            if column.name not in position and rows:
                 raise InputError(
                     f"{rows[0].path} has no column {column.name!r}, which the model was trained "
                     "with; add it (cells may be empty)"
                 )
-        parts = [column.values(rows, place[column.name]) for column in columns]
+        parts = [column.values(rows, position[column.name]) for column in columns]
         x = np.hstack([np.empty((len(rows), 0)), *parts])
         return x.astype(np.float32)
 

@@ -39,15 +39,15 @@ def load_smiles(
             f"got {','.join(header.cells)}"
         )
     check_widths([header, *rows], len(header.cells))
-    kept, molecules = _parse(rows, columns["smiles"], path)
+    readable_rows, molecules = _parse(rows, columns["smiles"], path)
     regression = "label" not in columns and not unlabelled
     classes: tuple[str, ...] = ()
     if regression:
-        y = np.array([[row.optional_number(columns["target"])] for row in kept])
+        y = np.array([[row.optional_number(columns["target"])] for row in readable_rows])
     elif unlabelled:
-        y, metric = np.full(len(kept), -1), "accuracy"
+        y, metric = np.full(len(readable_rows), -1), "accuracy"
     else:
-        y, classes = encode_labels([row.cells[columns["label"]] for row in kept])
+        y, classes = encode_labels([row.cells[columns["label"]] for row in readable_rows])
         if len(classes) < 2:
             raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
     if metric == "auto":
@@ -55,7 +55,7 @@ def load_smiles(
 
     nodes, edge_index, x = join(molecules)
     if "split" in columns and not unlabelled:
-        part = np.array([part_of(row, columns["split"]) for row in kept])
+        part = np.array([part_of(row, columns["split"]) for row in readable_rows])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
     elif regression:
         split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
@@ -71,13 +71,13 @@ def load_smiles(
         metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
-        ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in kept),
+        ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in readable_rows),
     )
 
 
 def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Molecule]]:
     """The rows whose molecules RDKit can read, and those molecules."""
-    kept, molecules, lost = [], [], []
+    readable_rows, molecules, lost = [], [], []
     for row in rows:
         if len(row.cells[column]) > MOST_LETTERS:
             letters = len(row.cells[column])
@@ -86,9 +86,9 @@ def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Mo
         if molecule is None:
             lost.append(row)
         else:
-            kept.append(row)
+            readable_rows.append(row)
             molecules.append(molecule)
-    if not kept:
+    if not readable_rows:
         raise InputError(f"{path} has no molecule that RDKit can parse; check its column smiles")
     if lost:
         warnings.warn(
@@ -96,4 +96,4 @@ def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Mo
             f"the first in line {lost[0].line}: {lost[0].cells[column][:80]!r}",
             stacklevel=2,
         )
-    return kept, molecules
+    return readable_rows, molecules

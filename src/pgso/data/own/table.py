@@ -183,7 +183,7 @@ def _num_cells(line: str, separator: str) -> int:
 
 
 def check_widths(rows: Sequence[Row], *widths: int) -> None:
-    """Refuse lines whose number of cells is not allowed, or not that of the first line."""
+    """Refuse lines whose number of cells is not allowed, or differs from the first line."""
     allowed = f"{' or '.join(str(width) for width in widths)} cells"
     for row in rows:
         if len(row.cells) in widths and len(row.cells) == len(rows[0].cells):

@@ -39,7 +39,7 @@ def load(
         root: Not used: customers are generated.
         seed: Of customers, calls, labels, and the split (60/20/20 of each class).
         signal: What leaving depends on: both, features, graph or neither.
-        strength: The standard deviation of the reason, where chance has that of 1.8.
+        strength: The standard deviation of the reason; chance has a standard deviation of 1.8.
         size: The number of customers, 100 or more.
     """
     check_choice("signal", signal, SIGNALS)
@@ -48,15 +48,15 @@ def load(
     if not 0 <= strength <= 100:
         raise InputError(f"strength must lie between 0 and 100, got {strength!r}")
     rng = np.random.default_rng(seed)
-    rows, own = _customers(rng, size)
+    rows, own_reason = _customers(rng, size)
     edge_index, calls = _calls(rng, size)
     source, target = edge_index
-    heard: Array = np.bincount(target, weights=calls * own[source], minlength=size)
+    heard: Array = np.bincount(target, weights=calls * own_reason[source], minlength=size)
     heard = heard / np.maximum(np.bincount(target, weights=calls, minlength=size), 1)
     reason = {
-        "features": _standardised(own),
+        "features": _standardised(own_reason),
         "graph": _standardised(heard),
-        "both": _standardised(own) + _standardised(heard),
+        "both": _standardised(own_reason) + _standardised(heard),
         "neither": np.zeros(size),
     }[signal]
     chance = rng.logistic(size=size)  # whose standard deviation is 1.8

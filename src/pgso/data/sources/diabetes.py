@@ -23,8 +23,8 @@ def load(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     from sklearn.neighbors import kneighbors_graph
     from threadpoolctl import threadpool_limits
 
-    found = load_diabetes()
-    x = found.data / found.data.std(axis=0)
+    table = load_diabetes()
+    x = table.data / table.data.std(axis=0)
     n = len(x)
     if isinstance(neighbours, bool) or neighbours not in range(1, n):
         raise InputError(f"neighbours must lie between 1 and {n - 1}, got {neighbours!r}")
@@ -33,11 +33,11 @@ def load(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     return Arrays(
         edge_index=both_directions(np.stack([nearest.col, nearest.row]), n),
         x=x.astype(np.float32),
-        y=found.target[:, None].astype(np.float64),
+        y=table.target[:, None].astype(np.float64),
         split=split_at_random(np.ones(n, dtype=bool), seed),
         targets=("progression",),
         metric="rmse",
-        columns=tuple(found.feature_names),
+        columns=tuple(table.feature_names),
     )
 
 

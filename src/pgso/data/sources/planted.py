@@ -97,7 +97,7 @@ def follow(
 
 
 def sums(rng: Random, n: int, *, edges: str) -> Drawn:
-    """Labels are the thirds of a sum over neighbours; the largest of sums is that of means too."""
+    """Labels are the thirds of a sum over neighbours; the largest sum is also the largest mean."""
     A, x = _drawn(rng, n, edges)
     values = A @ (x @ rng.normal(size=FEATURES))
     return A, x, np.searchsorted(np.quantile(values, (1 / 3, 2 / 3)), values)
@@ -150,14 +150,14 @@ def _gcn_twice(A: Matrix, x: Array) -> Array:
 
 
 def _mean(A: Matrix, x: Array) -> Array:
-    found: Array = (A @ x) / np.maximum(np.asarray(A.sum(axis=1)), 1).reshape(-1, 1)
-    return found
+    mean: Array = (A @ x) / np.maximum(np.asarray(A.sum(axis=1)), 1).reshape(-1, 1)
+    return mean
 
 
 def _against_the_mean(A: Matrix, x: Array) -> Array:
     mean = _mean(A, x)
-    found: Array = x / x.std(axis=0) - mean / mean.std(axis=0)
-    return found
+    difference: Array = x / x.std(axis=0) - mean / mean.std(axis=0)
+    return difference
 
 
 def _of_those_cited(A: Matrix, x: Array) -> Array:

@@ -45,15 +45,15 @@ def load(
             raise InputError(f"{letter} must be a probability between 0 and 1, got {probability}")
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
-    known = (
+    revealed = (
         np.arange(len(y))
         if attributes == "labels"
         else np.cumsum(sizes) - sizes + rng.integers(sizes)
     )
     x = np.zeros((len(y), len(sizes) + 1), dtype=np.float32)
     x[:, 0] = 1
-    x[known, 0] = 0
-    x[known, y[known] + 1] = 1
+    x[revealed, 0] = 0
+    x[revealed, y[revealed] + 1] = 1
     pairs = sample_edges(sizes, p, q, rng)
     return Arrays(
         edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),
@@ -87,17 +87,17 @@ def sample_edges(
     starts = np.cumsum(sizes) - sizes
     community = np.repeat(np.arange(len(sizes)), sizes)
 
-    between = _pairs(_heads(n * (n - 1) // 2, q, rng))
+    between = numbered_pairs(tossed_heads(n * (n - 1) // 2, q, rng))
     between = between[:, community[between[0]] != community[between[1]]]
 
-    heads = _heads(int(triangles.sum()), p, rng)
+    heads = tossed_heads(int(triangles.sum()), p, rng)
     ends = np.cumsum(triangles)
     block = np.searchsorted(ends, heads, side="right")
-    within = _pairs(heads - (ends - triangles)[block]) + starts[block]
+    within = numbered_pairs(heads - (ends - triangles)[block]) + starts[block]
     return np.concatenate([within, between], axis=1)
 
 
-def _heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
+def tossed_heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
     """Which of many independent coin tosses show heads, ascending: O(heads)."""
     if probability == 0 or tosses == 0:
         return np.zeros(0, dtype=np.int64)
@@ -112,7 +112,7 @@ def _heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
     return heads[: np.searchsorted(heads, tosses)]
 
 
-def _pairs(numbers: Array) -> Array:  # (2, len(numbers))
+def numbered_pairs(numbers: Array) -> Array:  # (2, len(numbers))
     """Pair number c of the list (1, 0), (2, 0), (2, 1), (3, 0), ... is (i, c - i (i - 1) / 2)."""
     i = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
     i -= i * (i - 1) // 2 > numbers  # the root may be rounded up to the next whole number,

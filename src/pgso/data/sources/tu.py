@@ -21,7 +21,7 @@ PUBLISHED = {
     "IMDB-MULTI": Sizes(1_500, 19_502, 197_806, 89, 3),
 }
 MAX_LABELS = 10**4
-MAX_DEGREE = 511  # degrees above share a column, lest one hub make all features wide
+MAX_DEGREE = 511  # larger degrees share a column: one hub must not make all features wide
 
 
 def load(

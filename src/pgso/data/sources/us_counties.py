@@ -90,8 +90,8 @@ def _column(folder: Path, name: str, year: int, counties: Array) -> Array:  # (n
     code = "fips_code" if name == "election" else "FIPS"
     if not rows or column not in rows[0] or code not in rows[0]:
         raise InputError(f"{path} needs the columns {code} and {column}; fetch it again")
-    found = {int(row[code]): _value(row, name, column) for row in rows if row[code]}
-    return np.array([found.get(int(county), np.nan) for county in counties])
+    values = {int(row[code]): _value(row, name, column) for row in rows if row[code]}
+    return np.array([values.get(int(county), np.nan) for county in counties])
 
 
 def _value(row: dict[str, str], name: str, column: str) -> float:

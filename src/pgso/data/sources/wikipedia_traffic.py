@@ -52,8 +52,8 @@ def load(root: Path, seed: int, *, undirected: bool = True, log: bool = True) ->
 
 def _words(path: Path, n: int) -> Array:  # (n, words)
     try:
-        found = json.loads("\n".join(read_lines(path)))
-        rows = [np.array(found[str(article)], dtype=np.int64) for article in range(n)]
+        nouns = json.loads("\n".join(read_lines(path)))
+        rows = [np.array(nouns[str(article)], dtype=np.int64) for article in range(n)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} must list the nouns of {n} articles ({error!r})") from None
     columns = np.concatenate(rows)

@@ -10,7 +10,7 @@ GCN, GIN = "gcn, 2 hops", "gin, 2 hops"  # what a network of two layers sees: th
 
 
 def own(search: Search) -> Iterator[Rung]:
-    """The operator as often as a network of one, two or three layers applies it."""
+    """γx, γ²x and γ³x, as networks of one, two and three layers propagate."""
     for preset in architectures(search.problem.kind):
         for hops in (1, 2, 3):
             name = f"{preset}, {hops} hop{'s' if hops > 1 else ''}"
@@ -18,7 +18,7 @@ def own(search: Search) -> Iterator[Rung]:
 
 
 def architectures(kind: str) -> tuple[str, ...]:
-    """Whose operators these are: GCN's, and GIN's where graphs are told apart."""
+    """The presets to try: GCN's, and for graph tasks GIN's too."""
     return ("gcn", "gin") if kind == "graph" else ("gcn",)
 
 

@@ -14,7 +14,7 @@ TWICE = tuple(name for name in ONCE if "laplacian" not in name)
 
 
 def presets(search: Search) -> Iterator[Rung]:
-    """The neighbourhood as another operator sees it, without a block for the node itself."""
+    """γx and γ²x for every other preset, without a block for the node itself."""
     for name in ONCE:
         if name in architectures(search.problem.kind):
             continue

@@ -228,10 +228,10 @@ class TransformerPGSO(_Attention, pyg.TransformerConv):
         num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
         pairs = self.pairs(edge_index)
         queries, keys = self.lin_query(target).view(shape), self.lin_key(source).view(shape)
-        values = own = self.lin_value(source).view(shape)
+        values = root_values = self.lin_value(source).view(shape)
         if target is not source:
             fits = target.size(-1) == source.size(-1)
-            own = self.lin_value(target).view(shape) if fits else None
+            root_values = self.lin_value(target).view(shape) if fits else None
         sent_keys, sent_values = keys[pairs[0]], values[pairs[0]]
         if self.lin_edge is not None:
             features = self.lin_edge(edge_attr).view(shape)
@@ -243,7 +243,7 @@ class TransformerPGSO(_Attention, pyg.TransformerConv):
         alpha = self.of_all_neighbours(alpha, edge_index, pairs, num_nodes[0])
         out = self.weigh_heads(
             sent_values,
-            own,
+            root_values,
             num_nodes,
             target is source,
             functional.dropout(alpha, self.dropout, self.training),

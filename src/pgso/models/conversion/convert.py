@@ -10,7 +10,7 @@ from torch import nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.explanation import EdgeMasking
+from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.presets import resolve

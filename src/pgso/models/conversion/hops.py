@@ -124,12 +124,12 @@ class ARMAPGSO(Normalised, pyg.ARMAConv):
         first = out = one_set(x).unsqueeze(-3)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         for t in range(self.num_layers):
-            own = 0 if self.shared_weights else t
-            weight = self.init_weight if t == 0 else self.weight[max(own - 1, 0)]
+            t_weight = 0 if self.shared_weights else t
+            weight = self.init_weight if t == 0 else self.weight[max(t_weight - 1, 0)]
             root = functional.dropout(first, self.dropout, self.training)
             out = self.gso(out @ weight, operator)
-            out = out.to(self.type_of(out, x, edge_weight)) + root @ self.root_weight[own]
-            out = out if self.bias is None else out + self.bias[own]
+            out = out.to(self.type_of(out, x, edge_weight)) + root @ self.root_weight[t_weight]
+            out = out if self.bias is None else out + self.bias[t_weight]
             out = out if self.act is None else self.act(out)
         mean: Tensor = out.mean(dim=-3)
         return mean

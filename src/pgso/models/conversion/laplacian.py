@@ -23,7 +23,7 @@ LAPLACIANS = {
 READINGS = {
     None:  Reading("drop", "outgoing"),
     "sym": Reading("drop", "outgoing"),
-    "rw":  Reading("drop", "outgoing", empty=1.0),  # an empty column, whatever its degree
+    "rw":  Reading("drop", "outgoing", empty=1.0),  # 1 stands for the degree 0
 }
 # fmt: on
 

@@ -24,7 +24,9 @@ HOOKS = [
     for pre in ("", "_pre")
 ]
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
-MEANS = Reading(degree="count", empty=1.0)  # rows without edges are empty, whatever their degree
+MEANS = Reading(
+    degree="count", empty=1.0
+)  # rows without edges are empty: 1 stands for their degree
 
 
 class Converted:

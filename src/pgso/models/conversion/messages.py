@@ -54,7 +54,7 @@ class Weighed(Converted):
     takes_pairs = True
 
     def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
-        """Sources and targets in the order of the edge features, whatever the flow."""
+        """Sources and targets in the order of the edge features, for both directions of flow."""
         pairs, _, _ = as_edges(edge_index, None)
         if self.flow == "source_to_target":
             return pairs
@@ -75,24 +75,24 @@ class Weighed(Converted):
         source, target = pairs.unbind()
         S = self.gso.S.double()
         is_loop = source == target
-        each = torch.ones_like(source, dtype=S.dtype)
+        weights = torch.ones_like(source, dtype=S.dtype)
         if one_set or attended:
-            each = each.masked_fill(is_loop, loops)
-        rows = each.new_zeros(num_nodes[0]).index_add(0, target, each)
+            weights = weights.masked_fill(is_loop, loops)
+        rows = weights.new_zeros(num_nodes[0]).index_add(0, target, weights)
         columns = None
         if not one_set:
-            columns = each.new_zeros(num_nodes[1]).index_add(0, source, each)
+            columns = weights.new_zeros(num_nodes[1]).index_add(0, source, weights)
             columns = torch.where(columns > 0, columns, empty)
         if is_sampled(graph):
             rows = whole_degree(graph, loops).to(S.dtype)
-            each = each * importance(graph, pairs).to(S.dtype)
-        found = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
-        diagonal = found.alpha
+            weights = weights * importance(graph, pairs).to(S.dtype)
+        scales = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
+        diagonal = scales.alpha
         if attended:
-            each = torch.where(is_loop, each + found.a, each)
+            weights = torch.where(is_loop, weights + scales.a, weights)
         elif one_set:
-            diagonal = found.own
-        entries = (found.outer[target] * each * found.right[source]).unsqueeze(1)
+            diagonal = scales.own
+        entries = (scales.outer[target] * weights * scales.right[source]).unsqueeze(1)
         if self.explain:
             entries = self.explain_message(entries, num_nodes[0])  # type: ignore[attr-defined]
         return entries, diagonal.unsqueeze(1)
@@ -156,7 +156,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     takes_pairs = False
 
     @staticmethod
-    def place(layer: Any) -> int | None:
+    def replaced_index(layer: Any) -> int | None:
         """Which of the aggregators γ replaces."""
         kinds = [type(one) for one in PNAPGSO.aggregators(layer)]
         for kind in (aggr.MeanAggregation, aggr.SumAggregation):
@@ -172,14 +172,14 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     @classmethod
     def nonlinear(cls, layer: Any) -> str | None:
         """Minima, maxima and spreads alone leave no place for an operator."""
-        if cls.place(layer) is None:
+        if cls.replaced_index(layer) is None:
             return "none of its aggregators is a mean or a sum, whose place γ could take"
         return None
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
         """D^-1 A, where D counts edges, or A."""
-        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.place(layer) or 0]
+        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.replaced_index(layer) or 0]
         return MEAN if isinstance(replaced, aggr.MeanAggregation) else ADJACENCY
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
@@ -201,7 +201,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
         aggregates = list(
             self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0).split(self.F_in, dim=-1)
         )
-        aggregates[self.place(self) or 0] = shifted
+        aggregates[self.replaced_index(self) or 0] = shifted
         joined, scalers = torch.cat(aggregates, dim=-1), self.aggr_module
         d = degree(pairs[1], n, dtype=joined.dtype).view(-1, 1, 1)
         scaled = [joined * SCALERS[name](d, scalers) for name in scalers.scaler]

@@ -126,10 +126,10 @@ class LEPGSO(SumOrMean, pyg.LEConv):
         x = one_set(x)
         sent = self.shift(self.lin1(x), edge_index, edge_weight)
         pairs, weight, _ = as_edges(*self.directed(edge_index, edge_weight))
-        each = torch.ones_like(pairs[1], dtype=x.dtype) if weight is None else weight.to(x.dtype)
+        weights = torch.ones_like(pairs[1], dtype=x.dtype) if weight is None else weight.to(x.dtype)
         if self.explain:  # PyG masks the messages x_j W1 - x_i W2
-            each = each * self.edge_mask().to(x.dtype)
-        degree = x.new_zeros(x.size(-2)).index_add(0, pairs[1], each).to(sent.dtype)
+            weights = weights * self.edge_mask().to(x.dtype)
+        degree = x.new_zeros(x.size(-2)).index_add(0, pairs[1], weights).to(sent.dtype)
         out: Tensor = sent - degree.unsqueeze(-1) * self.lin2(x) + self.lin3(x)
         return out
 

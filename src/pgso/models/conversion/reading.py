@@ -42,7 +42,7 @@ class Reading:
         if self.loops != "keep":
             assert not isinstance(num_nodes, tuple), "self-loops join nodes of one set"
             is_loop = source == target
-            # PyG adds its loops on top of those of a sparse matrix, but not of an edge_index.
+            # PyG adds loops on top of a sparse matrix's own; an edge_index's own it replaces.
             if self.loops == "fill":
                 loops = self._diagonal(pairs, weight, num_nodes, on_top=adjacency)
             whole = torch.ones_like(source, dtype=weight_type())
@@ -52,12 +52,12 @@ class Reading:
         columns = edges.column_sums if edges.is_bipartite else None
         if self.degree != "sum":
             outgoing = self.degree == "outgoing"
-            each = torch.ones_like(source, dtype=rows.dtype)
+            weights = torch.ones_like(source, dtype=rows.dtype)
             if outgoing and weight is not None:
-                each = weight.to(rows.dtype)
-            rows = torch.zeros_like(rows).index_add(0, source if outgoing else target, each)
+                weights = weight.to(rows.dtype)
+            rows = torch.zeros_like(rows).index_add(0, source if outgoing else target, weights)
             if columns is not None:
-                columns = torch.zeros_like(columns).index_add(0, source, each)
+                columns = torch.zeros_like(columns).index_add(0, source, weights)
         if self.empty is not None:
             rows = torch.where(rows > 0, rows, self.empty)
             columns = None if columns is None else torch.where(columns > 0, columns, self.empty)
@@ -77,11 +77,11 @@ class Reading:
         source, target = pairs.unbind()
         is_loop = source == target
         if on_top:
-            own = weight.masked_fill(~is_loop, 0)
-            return weight.new_zeros(num_nodes).index_add(0, target, own)
+            loop_weight = weight.masked_fill(~is_loop, 0)
+            return weight.new_zeros(num_nodes).index_add(0, target, loop_weight)
         # Of several self-loops of a node, PyG keeps the last.
-        place = torch.where(is_loop, torch.arange(source.size(0), device=source.device), -1)
-        last = place.new_full((num_nodes,), -1).scatter_reduce(0, target, place, "amax")
+        position = torch.where(is_loop, torch.arange(source.size(0), device=source.device), -1)
+        last = position.new_full((num_nodes,), -1).scatter_reduce(0, target, position, "amax")
         padded = torch.cat([weight, weight.new_full((1,), self.fill)])  # -1 is the padding
         return padded[last] - self.fill
 
@@ -112,8 +112,8 @@ class Reading:
         edges = self.edges(edge_index, edge_weight, num_nodes)
         if self.loops != "keep":
             pairs, _, _ = as_edges(edge_index, edge_weight)
-            each = None if edges.weight is None else edges.weight[: pairs.size(1)]
-            plain = Graph.from_edge_index(pairs, each, num_nodes)
+            pair_weight = None if edges.weight is None else edges.weight[: pairs.size(1)]
+            plain = Graph.from_edge_index(pairs, pair_weight, num_nodes)
         return plain.reread(edges.row_sums, edges.loops, edges.columns)
 
     def _sampled(self, graph: Graph, sample: Sample) -> Graph:
@@ -125,7 +125,7 @@ class Reading:
 
 
 def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
-    """(edge_index, weights, whether it was a matrix) of whatever stands for a graph."""
+    """(edge_index, weights, whether it was a matrix) of anything that PyG takes as a graph."""
     if isinstance(edge_index, Graph) or hasattr(edge_index, "edge_index"):  # the latter: PyG's Data
         if edge_weight is not None:
             raise InputError(

@@ -83,7 +83,7 @@ class ReplicaDraws(Draws):
 
 @dataclass(frozen=True, eq=False)
 class ReachedFeatures(SparseFeatures):
-    """Sparse features of some nodes. Dropout draws for those of all nodes."""
+    """Sparse features of some nodes. Dropout draws for all nodes, as a run alone does."""
 
     whole: Tensor  # (R nnz,) the values of all nodes
     chosen: Tensor  # where these features' values stand among them

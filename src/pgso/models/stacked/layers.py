@@ -1,4 +1,4 @@
-"""Linear maps and norms with weights per replica, equal to those of one replica to the digit."""
+"""Linear maps and norms with weights per replica. A replica computes as if alone, to the digit."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ class Accuracy(Classification):
     evidence = "sign"
 
     def is_right(self, out: Array, y: Array) -> Array:
-        """Whose largest score is that of its class."""
+        """Which examples get their largest score for their own class."""
         right: Array = out.argmax(axis=1) == y
         return right
 

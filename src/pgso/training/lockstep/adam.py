@@ -19,7 +19,6 @@ class Piece:
     stacked: Tensor  # whose gradient it takes a part of
     replica: int | None  # None: of all of them
     values: Tensor
-    gradient: Tensor | None  # where a replica's part of the gradient is copied to
     moments: tuple[Tensor, Tensor]
     step: Tensor
 
@@ -28,14 +27,7 @@ class Piece:
         """Of one replica, or of all."""
         values = stacked.detach() if replica is None else stacked.detach()[replica]
         moments = torch.zeros_like(values), torch.zeros_like(values)
-        gradient = None if replica is None else torch.zeros_like(values)
-        return cls(stacked, replica, values, gradient, moments, torch.zeros(()))
-
-    def take(self) -> Tensor:
-        """The gradient of this step."""
-        whole = self.stacked.grad
-        assert whole is not None
-        return whole if self.gradient is None else self.gradient.copy_(whole[self.replica])
+        return cls(stacked, replica, values, moments, torch.zeros(()))
 
 
 class GroupAdam(torch.optim.Adam):
@@ -91,7 +83,7 @@ def _step(pieces: Sequence[Piece], group: dict[str, Any]) -> None:
     beta1, beta2 = group["betas"]
     torch._fused_adam_(
         [piece.values for piece in pieces],
-        [piece.take() for piece in pieces],
+        _gradients(pieces),
         [piece.moments[0] for piece in pieces],
         [piece.moments[1] for piece in pieces],
         [],
@@ -104,3 +96,19 @@ def _step(pieces: Sequence[Piece], group: dict[str, Any]) -> None:
         amsgrad=False,
         maximize=False,
     )
+
+
+def _gradients(pieces: Sequence[Piece]) -> list[Tensor]:
+    """The gradient of each piece: the gradient of its parameter, or a part of it."""
+    parts: dict[Tensor, Sequence[Tensor]] = {}
+    gradients = []
+    for piece in pieces:
+        whole = piece.stacked.grad
+        assert whole is not None
+        if piece.replica is None:
+            gradients.append(whole)
+        else:
+            if piece.stacked not in parts:
+                parts[piece.stacked] = whole.unbind()
+            gradients.append(parts[piece.stacked][piece.replica])
+    return gradients

@@ -1,6 +1,7 @@
 """``Group``: sessions that take every step together."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -41,9 +42,11 @@ class Group:
         self.data = StackedData(self.loops[0].graph, x, reach)
         self.model, views = stack(models, ReplicaDraws(generators, reach), self.data)
         self.learning = OperatorLearning(sessions[0].spec, self.model)
-        seen = torch.arange(len(x[0])) if reach is None else reach.nodes[-1]
-        self.train = [torch.searchsorted(seen, loop.train) for loop in self.loops]
-        self.val = [torch.searchsorted(seen, loop.val) for loop in self.loops]
+        everywhere = torch.arange(len(x[0]))
+        seen = everywhere if reach is None else reach.nodes[-1]
+        self.train = Rows.of(seen, [loop.train for loop in self.loops])
+        self.val = Rows.of(seen, [loop.val for loop in self.loops]) if self.on_validation else None
+        self.scored = Rows.of(everywhere, [loop.scored for loop in self.loops])
         learned = [view for view in views if view.stacked.requires_grad]
         groups = [session.learning.groups for session in sessions]
         self.optimiser = GroupAdam(learned, groups)
@@ -62,14 +65,12 @@ class Group:
         """Train for one epoch, then let every session score its outputs."""
         losses = self._train()
         self.scheduler.step()
-        outputs = self._outputs()
-        parts = zip(self.sessions, self.loops, losses, outputs, strict=True)
-        for session, loop, loss, out in parts:
+        for session, loss, out in zip(self.sessions, losses, self._outputs(), strict=True):
             if session in self.diverged:
                 continue
             try:
                 session.check_finite("loss", loss)
-                session.end_epoch(loss, loop.scored_of(out))
+                session.end_epoch(loss, out)
             except Divergence:
                 self.diverged.append(session)
         self.epoch += 1
@@ -77,15 +78,14 @@ class Group:
     def _train(self) -> list[float]:
         """One step of all replicas; the loss of each."""
         self.model.train()
-        outputs = self.model(self.data.reached, self.data).unbind()
-        parts = list(zip(self.loops, outputs, self.train, self.val, strict=True))
+        out: Tensor = self.model(self.data.reached, self.data)
+        parts = zip(self.loops, self.train.parts(out), strict=True)
         # A sum of losses: the gradients of a replica are those of its own loss.
-        losses = torch.stack([loop.loss_of(out, nodes) for loop, out, nodes, _ in parts])
+        losses = torch.stack([loop.criterion(part, loop.train_y) for loop, part in parts])
         held_out = None
-        if self.on_validation:
-            held_out = torch.stack(
-                [loop.held_out_loss_of(out, nodes) for loop, out, _, nodes in parts]
-            ).sum()
+        if self.val is not None:
+            parts = zip(self.loops, self.val.parts(out), strict=True)
+            held_out = torch.stack([loop.criterion(p, loop.val_y) for loop, p in parts]).sum()
         self.learning.backward(losses.sum(), held_out, self.epoch)
         self.optimiser.step()
         values: list[float] = losses.detach().tolist()
@@ -104,11 +104,29 @@ class Group:
     def _losses_on(self, loop: WholeGraph) -> tuple[Tensor, ...]:
         return (loop.train, loop.val) if self.on_validation else (loop.train,)
 
-    def _outputs(self) -> tuple[Tensor, ...]:  # (n, outputs) each
+    def _outputs(self) -> tuple[Tensor, ...]:  # (scored, outputs) each
         self.model.eval()
         with torch.no_grad():
             out: Tensor = self.model(self.data.x, self.data)
-        return out.unbind()
+            return self.scored.parts(out)
+
+
+class Rows(NamedTuple):
+    """Nodes of every replica: where they stand in outputs (R, m, C)."""
+
+    places: Tensor  # in the outputs of all, one replica after another
+    sizes: list[int]
+
+    @classmethod
+    def of(cls, seen: Tensor, nodes: Sequence[Tensor]) -> "Rows":
+        """The rows of each replica's nodes, if the outputs are those of the nodes ``seen``."""
+        places = [torch.searchsorted(seen, n) + r * len(seen) for r, n in enumerate(nodes)]
+        return cls(torch.cat(places), [len(part) for part in places])
+
+    def parts(self, out: Tensor) -> tuple[Tensor, ...]:  # (nodes, C) each
+        """The outputs of each replica's nodes, looked up in one go."""
+        rows = out.flatten(0, 1).index_select(0, self.places)
+        return torch.split(rows, self.sizes)
 
 
 def _network(session: Session) -> GNN:

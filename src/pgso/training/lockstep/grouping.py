@@ -1,4 +1,4 @@
-"""Which runs are trained together: those of one architecture that differ in seeds and rates."""
+"""Which runs are trained together: runs of one architecture with other seeds and rates."""
 
 import json
 import math

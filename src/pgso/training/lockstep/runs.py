@@ -14,8 +14,9 @@ from pgso.graph import Graph
 from pgso.models.stacked import can_stack
 from pgso.records import RunRecord, RunSpec
 from pgso.scale.place import place_of
-from pgso.training.fit import ONE_AT_A_TIME, Start, prepared, record_of, state_of
+from pgso.training.fit import ONE_AT_A_TIME, Start, fit_task, prepared, record_of, state_of
 from pgso.training.lockstep.group import Group
+from pgso.training.lockstep.grouping import groups_of
 from pgso.training.lockstep.memory import replica_bytes
 from pgso.training.session import Session
 from pgso.training.threads import one_thread, wants_threads
@@ -41,19 +42,47 @@ def run_together(
     The others are left to the caller: other graphs, tasks that are not about nodes, and runs that
     diverged, of which the caller makes the record that they have alone.
     """
-    place = place_of(device)
-    if place.device.type != "cpu" or place.num_ranks > 1:
+    if not _can_compute(device):
         return
     state = state_of(specs[0].dataset)
     with ONE_AT_A_TIME, one_thread():
         members = [Member(spec, prepared(spec, task_of(spec, root))) for spec in specs]
+    for record in trained_together(members, memory):
+        yield record.model_copy(update={"data": state})
+
+
+def trained(runs: Sequence[tuple[RunSpec, Task]], memory: int) -> Iterator[RunRecord]:
+    """The records of runs on data that is at hand: together where that is possible, else alone.
+
+    They come group by group, in the order of the groups' first members.
+    """
+    tasks = {spec.key: task for spec, task in runs}
+    for specs in groups_of([spec for spec, _ in runs], 1, memory if _can_compute(None) else 0):
+        done = set()
+        if len(specs) > 1:
+            members = [Member(spec, prepared(spec, tasks[spec.key])) for spec in specs]
+            for record in trained_together(members, memory):
+                done.add(record.spec.key)
+                yield record
+        for spec in specs:
+            if spec.key not in done:
+                yield fit_task(spec, tasks[spec.key])[1]
+
+
+def trained_together(members: Sequence[Member], memory: int) -> Iterator[RunRecord]:
+    """The records of those members of a group that could be trained together."""
     for group in _on_one_graph(members):
         size = memory * MEBIBYTE // replica_bytes(*group[0])
         for start in range(0, len(group), max(size, 1)):
             part = group[start : start + size]
             if len(part) > 1:
-                for record in _records(part):
-                    yield record.model_copy(update={"data": state})
+                yield from _records(part)
+
+
+def _can_compute(device: str | None) -> bool:
+    """Whether runs are computed by the CPU, in one process."""
+    place = place_of(device)
+    return place.device.type == "cpu" and place.num_ranks == 1
 
 
 def _on_one_graph(members: Sequence[Member]) -> list[list[Member]]:
@@ -103,7 +132,7 @@ def _equal_csr(first: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _records(members: Sequence[Member]) -> list[RunRecord]:
-    """Train these to the end; those that diverge have no record here."""
+    """Train these to the end. A run that diverges has no record here."""
     started = time.perf_counter()
     with ONE_AT_A_TIME, one_thread(), torch.random.fork_rng(devices=[]):
         sessions, generators = [], []

@@ -1,6 +1,6 @@
 """How an epoch goes through the data: the whole graph, batches of graphs, links, samples, rows."""
 
+from pgso.training.loops.dispatch import loop_of
 from pgso.training.loops.loop import Loop
-from pgso.training.loops.selection import loop_of
 
 __all__ = ["Loop", "loop_of"]

@@ -12,7 +12,7 @@ from pgso.training.loops.loop import Run
 
 
 class Links:
-    """The graph's own links train; those that were taken out of it validate and test."""
+    """The links of the graph train; links that were taken out of it validate and test."""
 
     def __init__(self, run: Run) -> None:
         task, self.criterion, self.device = run.task, run.criterion, run.device
@@ -35,7 +35,7 @@ class Links:
         yield self.criterion(out, pairs[:, 0, 0]), len(pairs)
 
     def held_out_loss(self, model: LinkModel) -> Tensor:
-        """That of all validation links, from the same pass."""
+        """The loss of all validation links, from the same pass."""
         assert self.z is not None
         return self.criterion(model.decode(self.z, self.val), self.val[:, 0, 0])
 

@@ -1,4 +1,4 @@
-"""``Loop``: what a session asks of every way through the data."""
+"""``Loop``: what a session needs of every way through the data."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
@@ -28,7 +28,10 @@ class Run(NamedTuple):
 
 
 class Loop(Protocol):
-    """Where losses and outputs come from; over several processes, the mean loss is the whole."""
+    """Where losses and outputs come from.
+
+    Of several processes each has its share of a loss; the mean of the shares is the loss.
+    """
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         """The loss of every step of an epoch, and how many examples it is the mean of."""

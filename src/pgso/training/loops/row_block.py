@@ -20,11 +20,11 @@ class RowBlock:
         distribute(model, run.place.num_ranks)
         task, self.criterion, self.scored = run.task, run.criterion, run.scored
         part = Partition.of(task.graph, run.place.rank, run.place.num_ranks)
-        own = torch.arange(part.start, part.start + part.num_own)
+        own_nodes = torch.arange(part.start, part.start + part.num_own)
         self.part = part.to(run.device)
-        self.x = FeatureRows(task.x)(own).to(run.device)
-        self.y = task.y[own].to(run.device)
-        self.train, self.val = part.own(task.train), part.own(task.val)
+        self.x = FeatureRows(task.x)(own_nodes).to(run.device)
+        self.y = task.y[own_nodes].to(run.device)
+        self.train, self.val = part.among_own(task.train), part.among_own(task.val)
         count = run.criterion.objective.count
         self.num_train, self.num_val = count(task.y[task.train]), count(task.y[task.val])
         self.out: Tensor | None = None  # of the training pass, which both losses are taken from
@@ -39,14 +39,14 @@ class RowBlock:
         return self._mean_loss(self.val, self.num_val)
 
     def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
-        """Every process computes its rows; all get all."""
+        """Every process computes its own rows and gets the rows of the others."""
         model.eval()
         with torch.no_grad():
             out = self.place.gathered(model(self.x, self.part), self.part.sizes).cpu()
         return out.index_select(0, self.scored)
 
     def _mean_loss(self, nodes: Tensor, count: int) -> Tensor:
-        """Our part of the mean over ``count`` answers, such that the average of all parts is it."""
+        """This process's share of the mean over ``count`` answers; the shares average to it."""
         assert self.out is not None
         nodes = nodes.to(self.out.device)
         loss = self.criterion(self.out[nodes], self.y[nodes], reduction="sum")

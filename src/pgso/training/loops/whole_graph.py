@@ -23,28 +23,16 @@ class WholeGraph:
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         """One loss."""
         self.out = network(self.x, self.graph)
-        yield self.loss_of(self.out, self.train), len(self.train)
-
-    def loss_of(self, out: Tensor, nodes: Tensor) -> Tensor:
-        """The training loss of outputs, where the training nodes stand at these rows."""
-        return self.criterion(out.index_select(0, nodes), self.train_y)
+        yield self.criterion(self.out.index_select(0, self.train), self.train_y), len(self.train)
 
     def held_out_loss(self, model: GNN) -> Tensor:
-        """That of all validation nodes, from the same pass."""
+        """The loss of all validation nodes, from the same pass."""
         assert self.out is not None
-        return self.held_out_loss_of(self.out, self.val)
-
-    def held_out_loss_of(self, out: Tensor, nodes: Tensor) -> Tensor:
-        """The validation loss of outputs, where the validation nodes stand at these rows."""
-        return self.criterion(out.index_select(0, nodes), self.val_y)
+        return self.criterion(self.out.index_select(0, self.val), self.val_y)
 
     def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
         """One pass."""
         model.eval()
         with torch.no_grad():
             out: Tensor = model(self.x, self.graph)
-            return self.scored_of(out)
-
-    def scored_of(self, out: Tensor) -> Tensor:  # (n, outputs) -> (scored, outputs)
-        """The outputs of the scored nodes, on the CPU."""
-        return out.index_select(0, self.scored).cpu()
+            return out.index_select(0, self.scored).cpu()

@@ -37,9 +37,9 @@ def prediction_table(
     prediction and an interval that 90 % of the validation targets lie in.
     """
     columns, rows = _said(header, out, task.ids or range(len(out)))
-    known_columns, known = _known(task, trained_here)
+    known_columns, answers = _known(task, trained_here)
     return [*columns, *known_columns], (
-        [*row, *more] for row, more in zip(rows, known, strict=True)
+        [*row, *more] for row, more in zip(rows, answers, strict=True)
     )
 
 
@@ -75,8 +75,10 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
         chosen = (task.y == 1).tolist()
         names = [[n for n, yes in zip(task.classes, row, strict=True) if yes] for row in chosen]
         columns.append("label")
-        known = task.y.isfinite().any(dim=1).tolist()
-        cells.append([_joined(row) if yes else "" for row, yes in zip(names, known, strict=True)])
+        has_answer = task.y.isfinite().any(dim=1).tolist()
+        cells.append(
+            [_joined(row) if yes else "" for row, yes in zip(names, has_answer, strict=True)]
+        )
     elif task.classes:
         columns.append("label")
         cells.append(["" if c < 0 else task.classes[c] for c in task.y.tolist()])
@@ -91,8 +93,8 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
 
 
 def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
-    place = probabilities.argmax(dim=1).tolist()
-    for name, chosen, row in zip(ids, place, probabilities.tolist(), strict=True):
+    codes = probabilities.argmax(dim=1).tolist()
+    for name, chosen, row in zip(ids, codes, probabilities.tolist(), strict=True):
         yield [name, names[chosen], row[chosen], *row]
 
 

@@ -1,4 +1,4 @@
-"""PyG's explainers put a mask on every edge of a message-passing layer: here it meets γ."""
+"""Masks of PyG's explainers, one number per edge: they multiply the entries of γ."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class EdgeMasking(MessagePassing):
     """A layer whose edges PyG's explainers (GNNExplainer, CaptumExplainer) can mask.
 
     They find layers by this base class and set ``explain`` and ``_edge_mask`` on them. We do not
-    send messages, so the mask multiplies γ's off-diagonal entries instead; degrees stay those of
+    send messages, so the mask multiplies γ's off-diagonal entries instead; degrees stay as in
     the whole graph. PyG's own ``__init__`` is not called: it would write a generated module to the
     temporary folder, for messages that are never sent.
     """
@@ -49,15 +49,15 @@ class EdgeMasking(MessagePassing):
             )
         pattern, columns = graph.pattern, graph.shape[1]
         source, target = edge_index
-        place = torch.searchsorted(
+        entry_of = torch.searchsorted(
             pattern.row.long() * columns + pattern.col.long(),
             target.long() * columns + source.long(),
         )
-        # Entries hold merged edges: their mask is the mean of those of the duplicates.
+        # Entries hold merged edges: their mask is the mean over the duplicates.
         if not graph.is_bipartite:
             mask = torch.where(source == target, 1, mask)
         mask = mask.to(entries.dtype)
         none = torch.zeros_like(pattern.row, dtype=entries.dtype)
-        count = none.index_add(0, place, torch.ones_like(mask))
-        whole = torch.where(count > 0, none.index_add(0, place, mask) / count.clamp(min=1), 1)
+        count = none.index_add(0, entry_of, torch.ones_like(mask))
+        whole = torch.where(count > 0, none.index_add(0, entry_of, mask) / count.clamp(min=1), 1)
         return entries * whole.view(-1, *[1] * (entries.dim() - 1))

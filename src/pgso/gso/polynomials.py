@@ -1,0 +1,218 @@
+"""Polynomials of an operator in four bases, and its powers: K products, never formed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+import torch
+from scipy.sparse import csr_array, eye_array
+from torch import Tensor
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.gso.algebra import Identity
+from pgso.gso.operator import ShiftOperator
+
+MOST_HOPS = 10_000  # of a power
+
+
+class Polynomial(ShiftOperator):
+    """Σ_k c_k p_k(P): see :func:`polynomial`."""
+
+    def __init__(self, of: ShiftOperator, coefficients: Tensor, basis: str, options: Any) -> None:
+        self._set(of=of, coefficients=coefficients, basis=basis, options=options)
+        self._set(shape=of.shape, device=of.device)
+
+    of: ShiftOperator
+    coefficients: Tensor
+    basis: str
+    options: dict[str, float]
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return evaluate(self.of.times, x, self.coefficients, self.basis, **self.options)
+
+    @property
+    def T(self) -> ShiftOperator:
+        """The same polynomial of the transpose."""
+        return Polynomial(self.of.T, self.coefficients, self.basis, self.options)
+
+    def to_dense(self) -> Tensor:
+        """The matrix."""
+        matrix = self.of.to_dense()
+        identity = torch.eye(self.shape[0], dtype=matrix.dtype, device=self.device)
+        times = lambda x: matrix @ x  # noqa: E731
+        return evaluate(times, identity, self.coefficients, self.basis, **self.options)
+
+    def to_scipy(self) -> csr_array:
+        """The matrix in double precision: its powers are formed."""
+        matrix, c = self.of.to_scipy(), self.coefficients.double().detach().cpu()
+        if c.dim() > 1:
+            raise InputError("with coefficients per channel there is no one matrix")
+        if self.basis == "bernstein":
+            c = from_bernstein(c)
+        identity = eye_array(self.shape[0], format="csr")
+        terms = BASES[self.basis](lambda x: matrix @ x, identity, len(c) - 1, **self.options)
+        return csr_array(sum(value * term for value, term in zip(c.tolist(), terms, strict=True)))
+
+    def diagonal(self) -> Tensor:
+        """The diagonal entries, from the dense matrix: O(n²) memory."""
+        return self.to_dense().diagonal()
+
+    @property
+    def is_symmetric(self) -> bool:
+        """As of the operator."""
+        return self.of.is_symmetric
+
+    @property
+    def is_certifiable(self) -> bool:
+        """As of the operator, whose eigenvalues λ become p(λ); per channel there is no one p."""
+        return self.of.is_certifiable and self.coefficients.dim() == 1
+
+
+def polynomial(
+    op: ShiftOperator,
+    coefficients: Sequence[float] | Tensor,  # (K + 1,) or (K + 1, F)
+    basis: str = "monomial",
+    **options: float,
+) -> ShiftOperator:
+    r"""The operator :math:`\sum_{k=0}^K c_k\, p_k(\gamma)`: K products, never formed.
+
+    Args:
+        op: An operator of square shape.
+        coefficients: c_0 to c_K; with shape (K + 1, F) each channel has its own.
+        basis: ``"monomial"``; ``"chebyshev"`` (of the first kind), ``"bernstein"`` and
+            ``"jacobi"`` are meant for a spectrum in [-1, 1] (Bernstein's basis is of
+            that interval).
+        **options: Of Jacobi's basis: ``alpha`` and ``beta``, 1 by default.
+
+    Example:
+        >>> from pgso import Graph, shift
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> A = shift(path, "adjacency")
+        >>> polynomial(A, [1.0, 0.0, 1.0]) @ torch.tensor([1., 0., 0.])  # (I + A²) x
+        tensor([2., 0., 1.])
+    """
+    if not isinstance(op, ShiftOperator):
+        raise InputError(f"polynomial takes an operator, got {type(op).__name__}; see pgso.shift")
+    if basis not in BASES:
+        raise UnknownNameError("basis", basis, BASES)
+    if op.shape[0] != op.shape[1]:
+        raise InputError(f"a polynomial needs a square operator, got shape {op.shape}")
+    allowed = ("alpha", "beta") if basis == "jacobi" else ()
+    for name in options:
+        if name not in allowed:
+            raise UnknownNameError(f"option of basis {basis!r}", name, allowed)
+    if not isinstance(coefficients, Tensor):
+        try:
+            coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"coefficients must be numbers, got {coefficients!r:.80}") from None
+    if coefficients.dim() not in (1, 2) or coefficients.size(0) == 0:
+        raise InputError(
+            f"coefficients must have shape (K + 1,) or (K + 1, F), got {tuple(coefficients.shape)}"
+        )
+    return Polynomial(op, coefficients.to(op.device), basis, options)
+
+
+def power(op: ShiftOperator, exponent: int) -> ShiftOperator:
+    """Op @ op @ ... @ op."""
+    if not isinstance(exponent, int) or isinstance(exponent, bool) or exponent < 0:
+        raise InputError(f"an operator's exponent must be 0, 1, 2, ..., got {exponent!r}")
+    if exponent > MOST_HOPS:
+        raise InputError(f"a power is so many products: at most {MOST_HOPS}, got {exponent}")
+    if op.shape[0] != op.shape[1]:
+        raise InputError(f"a power needs a square operator, got shape {op.shape}")
+    if exponent < 2:
+        return Identity(op) if exponent == 0 else op
+    return polynomial(op, [0.0] * exponent + [1.0])
+
+
+Times = Callable[[Tensor], Tensor]
+
+
+def evaluate(
+    times: Times, x: Tensor, coefficients: Tensor, basis: str, **options: float
+) -> Tensor:  # of x's shape
+    """Σ_k c_k p_k(P) x, where ``times`` is the product with P: K products, two vectors kept."""
+    c = coefficients.to(torch.promote_types(x.dtype, torch.float32))
+    if basis == "monomial":
+        return _horner(times, x, c)
+    if basis == "bernstein":
+        basis, c = "chebyshev", from_bernstein(c)
+    terms = BASES[basis](times, x, len(c) - 1, **options)
+    scaled = (c_k.to(x.dtype) * term for c_k, term in zip(c, terms, strict=True))
+    total: Tensor = reduce(torch.add, scaled)
+    return total
+
+
+def _horner(times: Times, x: Tensor, c: Tensor) -> Tensor:
+    """c_0 x + P (c_1 x + P (c_2 x + ...)): one running sum."""
+    out = c[-1].to(x.dtype) * x
+    for c_k in c[:-1].flip(0):
+        out = times(out) + c_k.to(x.dtype) * x
+    return out
+
+
+def _monomial(times: Times, x: Tensor, degree: int) -> Iterator[Tensor]:
+    yield x
+    for _ in range(degree):
+        x = times(x)
+        yield x
+
+
+def _chebyshev(times: Times, x: Tensor, degree: int) -> Iterator[Tensor]:
+    """T_0 = 1, T_1 = P, T_{k+1} = 2 P T_k - T_{k-1}."""
+    yield x
+    before, now = x, x
+    for k in range(degree):
+        before, now = now, times(now) if k == 0 else 2 * times(now) - before
+        yield now
+
+
+def _jacobi(
+    times: Times, x: Tensor, degree: int, alpha: float = 1.0, beta: float = 1.0
+) -> Iterator[Tensor]:
+    """Jacobi's polynomials by their three-term recurrence (Abramowitz and Stegun, 22.7.1)."""
+    yield x
+    before, now = x, x
+    for k in range(1, degree + 1):
+        if k == 1:
+            now = (alpha - beta) / 2 * x + (alpha + beta + 2) / 2 * times(x)
+        else:
+            s = 2 * k + alpha + beta
+            scale = 2 * k * (k + alpha + beta) * (s - 2)
+            on_product = (s - 1) * s * (s - 2) / scale
+            on_now = (s - 1) * (alpha**2 - beta**2) / scale
+            on_before = 2 * (k + alpha - 1) * (k + beta - 1) * s / scale
+            after = on_product * times(now) + on_now * now - on_before * before
+            before, now = now, after
+        yield now
+
+
+def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, ...)
+    r"""The Chebyshev coefficients of :math:`\sum_k c_k B_{k,K}`.
+
+    .. math::
+        B_{k,K}(t) = \binom{K}{k} \Big(\frac{1 - t}{2}\Big)^{K-k} \Big(\frac{1 + t}{2}\Big)^k
+
+    Evaluated as written, Bernstein's basis takes O(K²) products; so it takes K.
+    """
+    degree = len(coefficients) - 1
+    k = torch.arange(degree + 1, dtype=torch.float64)
+    angle = torch.pi * (k + 0.5) / (degree + 1)
+    t = angle.cos()  # Chebyshev's nodes, where a polynomial of this degree is known by its values
+    log_binomial = torch.lgamma(k.new_tensor(degree + 1.0)) - torch.lgamma(k + 1)
+    binomial = (log_binomial - torch.lgamma(degree - k + 1)).exp()
+    values = binomial * ((1 - t) / 2).unsqueeze(1) ** (degree - k) * ((1 + t) / 2).unsqueeze(1) ** k
+    to_chebyshev = torch.outer(k, angle).cos() * (2 / (degree + 1))
+    to_chebyshev[0] /= 2
+    matrix = (to_chebyshev @ values).to(coefficients.device, coefficients.dtype)
+    out: Tensor = torch.tensordot(matrix, coefficients, dims=1)
+    return out
+
+
+BASES: dict[str, Callable[..., Iterator[Tensor]]] = {
+    "monomial": _monomial,
+    "chebyshev": _chebyshev,
+    "bernstein": _chebyshev,  # with other coefficients
+    "jacobi": _jacobi,
+}
