@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgso.errors import InputError
-from pgso.records import RunRecord, RunSpec
+from pgso.records import NUMERICS, RunRecord, RunSpec
 from pgso.records.ledger import write_ledger
 from pgso.report.readme import PAGES, filled, results_table, speed_table, starts_table
 
@@ -47,7 +47,9 @@ def test_differences_are_paired_and_fixed_scores_are_those_of_the_pairs(tmp_path
     runs += [record(0.71, operator="pgso", seed=2)]
     # The three differences are 3, 3 and 1: mean 7/3, and t_{2, .975} = 4.303 times 1.155 / sqrt 3.
     row = "| Cora, GCN | 60.0 ± 10.0 (3) | +2.3 [-0.5, 5.2] | – | – |"
-    assert row in results_table(study(tmp_path, runs))
+    page = results_table(study(tmp_path, runs))
+    assert row in page
+    assert f"revision {NUMERICS} of the numerics" in page
 
 
 def test_what_certainly_differs_is_bold(tmp_path):

@@ -65,7 +65,8 @@ def results_table(results: Path) -> str:
     if not rows:
         return "No study has been run yet: `pgso run recipes`, then `make readme`."
     header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`", "it kept, mostly"]
-    return _table(header, rows)
+    revision = f"Networks were trained with revision {records[0].numerics} of the numerics."
+    return f"{_table(header, rows)}\n\n{revision}"
 
 
 def starts_table(results: Path) -> str:
