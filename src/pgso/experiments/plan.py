@@ -22,6 +22,7 @@ ORDER = (
     "graph_classification",
     "recipes",
     "structure",
+    "pooled",
     "atlas",
     "extensions",
     "objectives",
