@@ -1,4 +1,5 @@
 import platform
+import resource
 import subprocess
 import sys
 
@@ -17,6 +18,22 @@ for _ in range(5):
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
+RESIDENT = """
+from pathlib import Path
+from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+keep_freed_memory()
+buffers = [bytearray(2**20) for _ in range(256)]
+last = bytearray(2**20)  # above them: the heap cannot simply shrink
+del buffers
+before = resident()
+give_freed_memory_back()
+print(before - resident())
+"""
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
 def test_freed_memory_is_used_again_and_not_mapped_anew():
@@ -25,3 +42,9 @@ def test_freed_memory_is_used_again_and_not_mapped_anew():
         for how in ("given back", "kept")
     )
     assert given_back > 3 * kept  # ten buffers against the first two
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_between_runs_freed_memory_goes_back_to_the_system():
+    pages = int(subprocess.check_output([sys.executable, "-c", RESIDENT]))
+    assert pages * resource.getpagesize() > 2**27  # of 2**28

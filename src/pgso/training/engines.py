@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.training.freed_memory import keep_freed_memory
+from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
 from pgso.training.lockstep.grouping import groups_of, memory_limit
 from pgso.training.threads import one_thread
 from pgso.training.workers import Records, RunGroup, run_in_workers
@@ -89,6 +89,7 @@ def _in_turn(job: RunGroup, groups: Iterable[list[RunSpec]], root: str | Path | 
         records = iter(job(specs, root))
         while (record := _next_of(records)) is not None:
             yield record
+        give_freed_memory_back()
 
 
 def _next_of(records: Iterator[RunRecord]) -> RunRecord | None:

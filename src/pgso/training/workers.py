@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.training.freed_memory import keep_freed_memory
+from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
 from pgso.training.threads import one_thread
 
 RunGroup = Callable[[Sequence[RunSpec], str | Path | None], Iterable[RunRecord]]
@@ -115,6 +115,7 @@ def _run_and_put(
         for record in run_group(specs, root):
             Store(folder).put(record)  # the parent saves it too, unless it was killed
             records.append(record)
+    give_freed_memory_back()
     return records
 
 
