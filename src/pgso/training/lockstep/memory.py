@@ -22,8 +22,9 @@ def replica_bytes(spec: RunSpec, task: Task) -> int:
     """An upper estimate of what one more replica adds to a group, in bytes."""
     n, hidden = task.num_nodes, spec.hidden_channels
     entries = task.graph.pattern.col.numel()
-    if task.kind == "graph":  # what it trains on is a batch
-        n = most_nodes(spec, task)
+    if task.kind == "graph":  # what it trains on is a batch; large ones of all at once are rare
+        typical = task.num_nodes * spec.batch_size // task.num_graphs
+        n = min(most_nodes(spec, task), 2 * typical)
         entries = entries * n // task.num_nodes
     widths = [task.num_features, *[hidden] * (spec.num_layers - 1), task.num_outputs]
     maps, operators = 1, 1
