@@ -14,7 +14,7 @@ PER_FEATURE = 3  # numbers: the stacked ones, their dropout, and what is drawn f
 PER_NON_ZERO = 12  # numbers: indices both ways, values, and values after dropout both ways
 PER_ENTRY = 10  # numbers: indices both ways, entries both ways
 PER_OPERATOR = 4  # numbers: the entries of each further operator, both ways
-PER_SCORED = 6  # numbers: what an evaluation holds of each output at once
+PER_SCORED = 3  # numbers: what an evaluation holds of a layer under way; of others, its output
 PER_WEIGHT = 6  # numbers: a weight, its gradient, two moments, the best one, and one on its way
 
 
@@ -43,6 +43,7 @@ def replica_bytes(spec: RunSpec, task: Task) -> int:
         numbers += PER_NON_ZERO * task.x.values().numel()
     numbers += (PER_ENTRY + PER_OPERATOR * operators) * entries
     if task.kind == "graph":  # what it scores is all graphs, which stay in memory
-        numbers += (PER_SCORED * hidden + PER_FEATURE * task.num_features) * task.num_nodes
+        outputs = (PER_SCORED + spec.num_layers) * hidden
+        numbers += (outputs + task.num_features) * task.num_nodes
         numbers += (PER_ENTRY + PER_OPERATOR * operators) * task.graph.pattern.col.numel()
     return NUMBER * numbers
