@@ -6,6 +6,7 @@ from multiprocessing import get_context
 
 import torch
 
+from benchmarks.batching import as_data_list
 from benchmarks.measure import (
     Row,
     at_most,
@@ -16,8 +17,9 @@ from benchmarks.measure import (
     share_of_kernels,
     take_turns,
 )
-from benchmarks.training import cora, pyg_epoch
-from pgso.data import Task, load_task
+from benchmarks.training import cora, pyg_epoch, pyg_fold_epoch
+from pgso.data import DATASETS, Task, load_task
+from pgso.data.places import data_root
 from pgso.records import RunSpec
 from pgso.training.freed_memory import keep_freed_memory
 from pgso.training.lockstep.group import Group
@@ -33,7 +35,7 @@ def run() -> list[Row]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return [*_cora(), _minesweeper(), *_memory()]
+        return [*_cora(), _minesweeper(), *_mutag(), *_memory()]
     finally:
         torch.set_num_threads(threads)
 
@@ -93,6 +95,30 @@ def _minesweeper() -> Row:
     turns, lockstep, floor = _epochs(1, alone, together)
     name = "an epoch on minesweeper (3 layers, batch norm), 10 seeds x 3, lockstep vs one by one"
     return faster(name, lockstep, turns, 1.5, floor)
+
+
+def _mutag() -> list[Row]:
+    """Ten folds of a graph task: batches of graphs, whose numbers of nodes differ."""
+    if DATASETS["MUTAG"].missing(data_root()):
+        return []
+    tasks = [load_task("MUTAG", seed=fold) for fold in range(SEEDS)]
+    specs = [RunSpec(dataset="MUTAG", conv="gin", num_layers=5, seed=fold) for fold in range(SEEDS)]
+    graphs = as_data_list(tasks[0])
+    theirs = [pyg_fold_epoch(graphs, task) for task in tasks]
+    together = group(specs, tasks)
+
+    def fold_by_fold() -> None:
+        for epoch in theirs:
+            epoch()
+
+    turns, lockstep, floor = _epochs(1, sessions(specs, tasks), [together])
+    calls = together.run_epoch, fold_by_fold
+    ours, other = take_turns(*calls, rounds=5, clock=time.thread_time)
+    name = "an epoch of ten folds of MUTAG, GIN-PGSO"
+    return [
+        faster(f"{name}, lockstep vs one after another", lockstep, turns, 1.5, floor),
+        faster(f"{name} in lockstep vs PyG's GIN", ours, other, 2.2, floor * ours / lockstep),
+    ]
 
 
 def _memory() -> list[Row]:

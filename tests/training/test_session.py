@@ -115,6 +115,7 @@ def test_every_graph_is_trained_on_whatever_the_batch_size(shapes_root, monkeypa
         return batch(task, indices)
 
     before = weights(session)
+    assert session.loop.scored_batches  # what is scored is cut on first use
     monkeypatch.setattr(type(session.task), "batch", spying)
     session.run_epoch()
     assert sorted(seen) == sorted(session.task.train.tolist())

@@ -144,7 +144,7 @@ def transform_and_propagate(
     out = linear.times_weight(x)
     for gso, operator in hops:
         out = gso(out, operator)
-    return out if linear.bias is None else out + linear.bias
+    return linear.plus_bias(out)
 
 
 def load_all() -> None:

@@ -32,6 +32,19 @@ class Draws:
         del x
         return None
 
+    def sizes_of(self, x: Tensor) -> Sequence[int] | None:
+        """How many rows of x (N, F) each generator draws for; None: x consists of equal parts."""
+        del x
+        return None
+
+    def words_of(self, counts: Sequence[int], bits: int) -> tuple[Tensor, list[int]]:  # (words,)
+        """As :meth:`words` for counts that differ: one after another, and how many of each."""
+        numbers = [(count * bits + 63) // 64 for count in counts]
+        words = torch.empty(sum(numbers), dtype=torch.int64)
+        for part, generator in zip(words.split(numbers), self.generators, strict=True):
+            part.random_(-(2**63), None, generator=generator)
+        return words, numbers
+
     def words(self, count: int, bits: int) -> Tensor:  # (generators, words)
         """From each, as many random 64-bit integers as hold ``count`` times so many bits."""
         words = torch.empty(len(self.generators), (count * bits + 63) // 64, dtype=torch.int64)
@@ -176,6 +189,9 @@ def dense_dropout(
 
 def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
     """What every value is multiplied with; 0 where it is dropped."""
+    sizes = draws.sizes_of(x)
+    if sizes is not None:
+        return _ragged_factors(x, p, draws, sizes)
     parts, rows = len(draws.generators), draws.rows_of(x)
     count, width = x.numel() // parts, x.size(-1)
     if rows is not None:  # drawn for all rows, looked up for those that are there
@@ -191,6 +207,21 @@ def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
     if rows is not None:
         factors = factors.reshape(parts, rows[1], -1).index_select(1, rows[0])
     return factors.reshape(x.shape)
+
+
+def _ragged_factors(x: Tensor, p: float, draws: Draws, sizes: Sequence[int]) -> Tensor:
+    """The same where parts have different numbers of rows."""
+    counts, bits = [size * x.size(1) for size in sizes], 1 if p == 0.5 else 16
+    words, numbers = draws.words_of(counts, bits)
+    if p == 0.5:
+        factors = _coins(words.view(torch.uint8), x.dtype)
+    else:
+        factors = _thresholds(p, words.view(torch.int16), x.dtype)
+    lengths = [number * 64 // bits for number in numbers]
+    if lengths != counts:  # the last word of a part has bits that are left over
+        pairs = zip(factors.split(lengths), counts, strict=True)
+        factors = torch.cat([part[:count] for part, count in pairs])
+    return factors.view(x.shape)
 
 
 def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, flat)
@@ -237,8 +268,7 @@ class Linear(PyGLinear):
     def forward(self, x: Features) -> Tensor:  # (n, in_channels) -> (n, out_channels)
         """X Wᵀ + b."""
         if self.bias is None or isinstance(x, SparseFeatures):
-            out = self.times_weight(x)
-            return out if self.bias is None else out + self.bias
+            return self.plus_bias(self.times_weight(x))
         self.check(x)
         return functional.linear(x, self.weight, self.bias)  # one operation, not two
 
@@ -249,6 +279,10 @@ class Linear(PyGLinear):
             out: Tensor = SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
+
+    def plus_bias(self, out: Tensor) -> Tensor:  # (n, out_channels)
+        """Out + b, for those who had the product before."""
+        return out if self.bias is None else out + self.bias
 
     def added_to(self, out: Tensor | None, x: Features) -> Tensor:  # (n, out_channels)
         """Out + X Wᵀ in one operation: a sum of its own is another pass over n x F numbers."""

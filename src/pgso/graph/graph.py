@@ -51,7 +51,7 @@ class Graph:
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
     dtype: torch.dtype  # of weights and degrees
     sample: Sample | None = None  # where it comes from, if it holds some neighbours only
-    num_copies: int = 1  # of one graph, if it is made of such: see ``copies``
+    num_copies: int = 1  # how many replicas' graphs stand side by side in it: see ``copies``
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)  # see ``memo``
 
     @classmethod

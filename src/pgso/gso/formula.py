@@ -12,13 +12,15 @@ page's ``operator.js`` and ``report/matrices.py`` are copies, held to this file 
 slow truth is :func:`pgso.dense_pgso`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from pgso.gso.parameters import Scalar
+
+Power = Callable[[Any, Any], Tensor]
 
 
 class Factors(NamedTuple):
@@ -45,6 +47,7 @@ def factors(
     S: Sequence[Any],  # seven numbers, or tensors that broadcast against the degrees
     rows: Tensor,  # row sums of A: weighted in-degrees
     columns: Tensor | None = None,  # what e3 acts on, if not the row sums
+    power: Power = torch.pow,
 ) -> Factors:
     """The vectors of γ; differentiable in S and in the degrees."""
     m1, m2, m3, e1, e2, e3, a = S
@@ -52,14 +55,14 @@ def factors(
     if columns is None:  # small graphs take their time for each operation: one power, not three
         exponents = torch.stack([e1, e2, e3])
         exponents = exponents.unsqueeze(1) if exponents.dim() == 1 else exponents
-        D1, left, right = positive_power(d_in, exponents).unbind()
+        D1, left, right = positive_power(d_in, exponents, power).unbind()
     else:
         D1, left = positive_power(d_in, e1), positive_power(d_in, e2)
         right = positive_power(columns + a, e3)
     return Factors(m1 * D1 + m3, m2, left, right, a)
 
 
-def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
+def positive_power(base: Tensor, exponent: Scalar, power: Power = torch.pow) -> Tensor:
     """``base ** exponent`` where base > 0; elsewhere 0, or 1 if the exponent is exactly 0.
 
     Where base ≤ 0 there is no gradient. The base is replaced *before* the power, not the result
@@ -78,4 +81,4 @@ def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
         elsewhere: Any = (exponent.detach() == 0).to(base.dtype)
     else:
         elsewhere = float(exponent == 0)
-    return torch.where(positive, safe**exponent, elsewhere)
+    return torch.where(positive, power(safe, exponent), elsewhere)

@@ -203,7 +203,7 @@ def keeps_digits(
 
     This is numpy, whose small operations take a third of torch's time.
     """
-    alpha, m2, left, right, a = tables
+    _, m2, left, right, _ = tables
     received, sent, number, loops = received_weight(graph), sent_weight(graph), None, 0.0
     if by_class:  # all nodes of a degree at once
         classes = degree_classes(graph)
@@ -214,14 +214,28 @@ def keeps_digits(
         loops = np.abs(graph.loops.detach().numpy())
     got, given = received.detach().numpy(), sent.detach().numpy()
     typical = (right @ given)[..., None] / max(given.sum(), 1e-300)
-    outer = m2 * left
-    rest = np.abs(outer) * (got * typical + loops * right)
-    # Nodes without edges or without a power have no gradient to lose.
-    own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
+    own, rest = own_and_rest(tables, got, typical, loops)
     usable = (own <= MOST_OF_ONE * rest).all(-1) & (np.broadcast_to(m2, left.shape) != 0).all(-1)
     if number is not None:
         own, rest = own * number.numpy(), rest * number.numpy()
     return usable & (own.sum(-1) <= MOST_OWN * rest.sum(-1))
+
+
+def own_and_rest(tables: Sequence[Any], got: Any, typical: Any, loops: Any) -> tuple[Any, Any]:
+    """The sizes of own ∘ x and of what a node gets, if all x are 1, as arrays.
+
+    Args:
+        tables: α, m2, l, r and a.
+        got: What a node gets from others in A.
+        typical: The mean r of a neighbour.
+        loops: What it gets from itself in A.
+    """
+    alpha, m2, left, right, a = tables
+    outer = m2 * left
+    rest = np.abs(outer) * (got * typical + loops * right)
+    # Nodes without edges or without a power have no gradient to lose.
+    own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
+    return own, rest
 
 
 def _learns(value: Any) -> bool:

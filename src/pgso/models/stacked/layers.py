@@ -1,4 +1,4 @@
-"""Linear maps and norms with weights per replica. A replica computes as if alone, to the digit."""
+"""Linear maps with weights per replica. A replica computes as if alone, to the digit."""
 
 from typing import Any
 
@@ -10,16 +10,20 @@ from pgso.convs.gcn import GCNConv
 from pgso.convs.sparse_features import Features, SparseTimesDense
 from pgso.graph.reach import Reach
 from pgso.models.gnn import Layer
+from pgso.models.stacked.layout import Layout
+from pgso.models.stacked.ragged import RaggedBias, RaggedProducts
 
 
 class StackedLinear(nn.Module):
     """X_r W_rᵀ + b_r for every replica r, as :class:`pgso.convs.sparse_features.Linear` for one.
 
-    Sparse features come as copies along a diagonal, one for each replica. For them the weights are
+    Dense features are (R, n, in), or (N, in) if replicas have different numbers of rows. Sparse
+    features come as copies along a diagonal, one for each replica. For them the weights are
     stored as (R, in, out), as their product needs them.
     """
 
     reach: Reach | None = None
+    layout: Layout
 
     def __init__(self, weight: Tensor, bias: Tensor | None, sparse: bool) -> None:
         super().__init__()
@@ -33,8 +37,11 @@ class StackedLinear(nn.Module):
         """X Wᵀ + b."""
         if isinstance(x, Tensor):
             return self._dense(x, self.bias)
-        out = self.times_weight(x)
-        return out if self.bias is None else out + self.bias
+        return self.plus_bias(self.times_weight(x))
+
+    def plus_bias(self, out: Tensor) -> Tensor:
+        """Out + b."""
+        return out if self.bias is None else plus_bias(out, self.bias, self.layout)
 
     def times_weight(self, x: Features) -> Tensor:
         """X Wᵀ."""
@@ -53,6 +60,11 @@ class StackedLinear(nn.Module):
 
     def _dense(self, x: Tensor, onto: Tensor | None) -> Tensor:
         assert not self.sparse
+        sizes = self.layout.sizes_of(x)
+        if sizes is not None:
+            assert onto is None or onto is self.bias
+            ragged: Tensor = RaggedProducts.apply(x, self.weight, onto, sizes)
+            return ragged
         out: Tensor = _Products.apply(x, self.weight, onto, self.reach)
         return out
 
@@ -86,6 +98,7 @@ class StackedGCN(GCNConv):
     """A GCN layer whose bias may be added to the nodes of a layer's reach only."""
 
     reach: Reach | None
+    layout: Layout
 
     def forward(  # noqa: D102
         self, x: Features, edge_index: OnGraph, edge_weight: Tensor | None = None
@@ -93,10 +106,8 @@ class StackedGCN(GCNConv):
         out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
         if self.bias is None:
             return out
-        if not torch.is_grad_enabled():
-            return out.add_(self.bias)  # a new array would cost as much as the product
-        if self.reach is None:
-            return out + self.bias
+        if self.reach is None or not torch.is_grad_enabled():
+            return plus_bias(out, self.bias, self.layout)
         added: Tensor = _Bias.apply(out, self.bias, self.reach)
         return added
 
@@ -115,6 +126,22 @@ class StackedLayer(Layer):
         return out.relu_()
 
 
+def plus_bias(out: Tensor, bias: Tensor, layout: Layout) -> Tensor:
+    """Out + b, in the memory of ``out`` where no gradients are wanted.
+
+    A new array would cost as much as a product.
+    """
+    sizes = layout.sizes_of(out)
+    if sizes is None:
+        return out + bias if torch.is_grad_enabled() else out.add_(bias)
+    if not torch.is_grad_enabled():
+        for part, bias_r in zip(out.split(sizes), bias.unbind(), strict=True):
+            part.add_(bias_r)
+        return out
+    added: Tensor = RaggedBias.apply(out, bias, sizes)
+    return added
+
+
 class _Bias(torch.autograd.Function):
     """X + b, with the gradient of b summed over all nodes in their order."""
 
@@ -127,76 +154,3 @@ class _Bias(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,) = grads
         return g, ctx.reach.whole(g, "bias").sum(1, keepdim=True), None
-
-
-class StackedBatchNorm(nn.Module):
-    """Batch norm of every replica by itself."""
-
-    running_mean: Tensor
-    running_var: Tensor
-    num_batches_tracked: Tensor
-
-    def __init__(self, norms: list[nn.BatchNorm1d]) -> None:
-        super().__init__()
-        self.eps, self.momentum = norms[0].eps, norms[0].momentum
-        self.weight = nn.Parameter(torch.stack([norm.weight.detach() for norm in norms]))
-        self.bias = nn.Parameter(torch.stack([norm.bias.detach() for norm in norms]))
-        for name in ("running_mean", "running_var", "num_batches_tracked"):
-            self.register_buffer(name, torch.stack([getattr(norm, name) for norm in norms]))
-
-    def forward(self, x: Tensor) -> Tensor:  # (R, n, F)
-        """Subtract the mean over nodes and divide by the deviation, scale and shift."""
-        if self.training:
-            self.num_batches_tracked += 1
-        statistics = (self.running_mean, self.running_var, self.training, self.momentum, self.eps)
-        out: Tensor = _BatchNorms.apply(x, self.weight, self.bias, statistics)
-        return out
-
-
-class _BatchNorms(torch.autograd.Function):
-    """Torch's batch norm, replica by replica: the arrays of one replica may stay in the cache."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, statistics: Any) -> Tensor:
-        running_mean, running_var, training, momentum, eps = statistics
-        out, mean, deviation = torch.empty_like(x), torch.empty_like(weight), torch.empty_like(bias)
-        width = weight.size(1) if training else 0
-        for r in range(x.size(0)):
-            torch.native_batch_norm(
-                x[r], weight[r], bias[r], running_mean[r], running_var[r], training, momentum, eps,
-                out=(out[r], mean[r, :width], deviation[r, :width]),
-            )  # fmt: skip
-        ctx.save_for_backward(x, weight, mean, deviation)
-        ctx.statistics = statistics
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (g,) = grads
-        x, weight, mean, deviation = ctx.saved_tensors
-        running_mean, running_var, training, _, eps = ctx.statistics
-        to_x, to_weight, to_bias = (torch.empty_like(value) for value in (x, weight, weight))
-        for r in range(x.size(0)):
-            to_x[r], to_weight[r], to_bias[r] = torch.ops.aten.native_batch_norm_backward(
-                g[r], x[r], weight[r], running_mean[r], running_var[r], mean[r], deviation[r],
-                training, eps, [True, True, True],
-            )  # fmt: skip
-        return to_x, to_weight, to_bias, None
-
-
-class StackedLayerNorm(nn.Module):
-    """Layer norm with the scale and shift of each replica."""
-
-    def __init__(self, norms: list[nn.LayerNorm]) -> None:
-        super().__init__()
-        self.eps = norms[0].eps
-        self.weight = nn.Parameter(torch.stack([norm.weight.detach() for norm in norms]))
-        self.bias = nn.Parameter(torch.stack([norm.bias.detach() for norm in norms]))
-
-    def forward(self, x: Tensor) -> Tensor:  # (R, n, F)
-        """Replica by replica."""
-        shape = self.weight.shape[1:]
-        parts = zip(x.unbind(), self.weight.unbind(), self.bias.unbind(), strict=True)
-        return torch.stack(
-            [nn.functional.layer_norm(x_r, shape, w, b, self.eps) for x_r, w, b in parts]
-        )

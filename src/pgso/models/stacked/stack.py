@@ -16,13 +16,9 @@ from pgso.convs.sparse_features import Draws, Linear, SparseFeatures
 from pgso.gso.module import PGSO
 from pgso.models.gnn import GNN, Layer
 from pgso.models.stacked.data import StackedData
-from pgso.models.stacked.layers import (
-    StackedBatchNorm,
-    StackedGCN,
-    StackedLayer,
-    StackedLayerNorm,
-    StackedLinear,
-)
+from pgso.models.stacked.layers import StackedGCN, StackedLayer, StackedLinear
+from pgso.models.stacked.layout import Layout
+from pgso.models.stacked.norms import StackedBatchNorm, StackedLayerNorm
 
 # Modules whose ``forward`` serves replicas as it is: they hold what is stacked.
 CONTAINERS = (GNN, Layer, GCNConv, SGConv, GINConv, BankConv, MLP, nn.ModuleList)
@@ -69,8 +65,18 @@ class Views(NamedTuple):
         for whole, part in zip(self.stacked.data, self.parts, strict=True):
             part.data = whole.t() if self.turned else whole.view(part.shape)
 
+    def part(self) -> None:
+        """Give every part memory of its own again, with the values that it has now."""
+        for part in self.parts:
+            part.data = part.data.clone(memory_format=torch.contiguous_format)
 
-def stack(models: Sequence[GNN], draws: Draws, data: StackedData) -> tuple[GNN, list[Views]]:
+
+def stack(
+    models: Sequence[GNN],
+    draws: Draws,
+    data: StackedData | None = None,
+    layout: Layout | None = None,
+) -> tuple[GNN, list[Views]]:
     """One network of all replicas. From now on the given models share its memory.
 
     A step of the stacked network's weights is a step of the models' weights: a model can be
@@ -79,19 +85,24 @@ def stack(models: Sequence[GNN], draws: Draws, data: StackedData) -> tuple[GNN, 
     Args:
         models: Networks of one architecture, which may have different weights and S.
         draws: Where the draws of each replica's dropout come from.
-        data: What the network will be applied to.
+        data: What the network will be applied to, if that is one graph.
+        layout: Which rows belong to which replica, if it will be batches of graphs.
     """
     assert can_stack(models[0])
     stacked = copy.deepcopy(models[0])
     stacked.draws = draws
     by_module = list(zip(*(model.modules() for model in models), strict=True))
-    sparse = _maps_of_features(models[0]) if isinstance(data.x, SparseFeatures) else set()
+    layout, reach, sparse = layout or Layout(), None, set()
+    if data is not None:
+        reach = data.reach
+        if isinstance(data.x, SparseFeatures):
+            sparse = _maps_of_features(models[0])
     made: dict[nn.Module, nn.Module] = {}  # by the copy of the first replica's module
     for old, parts in zip(list(stacked.modules()), by_module, strict=True):
-        made[old] = _stacked(old, list(parts), parts[0] in sparse)
+        made[old] = _stacked(old, list(parts), parts[0] in sparse, layout)
     for old, new in made.items():
         if isinstance(new, StackedGCN | StackedLinear):
-            new.reach = data.reach
+            new.reach, new.layout = reach, layout
         for name, child in old._modules.items():
             if child is not None:
                 old._modules[name] = made[child]
@@ -116,15 +127,15 @@ def _maps_of_features(model: GNN) -> set[Any]:
     return {*maps, layer.residual}
 
 
-def _stacked(old: nn.Module, parts: list[Any], sparse: bool) -> nn.Module:
+def _stacked(old: nn.Module, parts: list[Any], sparse: bool, layout: Layout) -> nn.Module:
     """The module of all replicas; containers keep their class, with stacked tensors."""
     if isinstance(old, Linear):
         bias = None if old.bias is None else torch.stack([part.bias.detach() for part in parts])
         return StackedLinear(torch.stack([part.weight.detach() for part in parts]), bias, sparse)
     if isinstance(old, nn.BatchNorm1d):
-        return StackedBatchNorm(parts)
+        return StackedBatchNorm(parts, layout)
     if isinstance(old, nn.LayerNorm):
-        return StackedLayerNorm(parts)
+        return StackedLayerNorm(parts, layout)
     for name, parameter in old._parameters.items():
         if parameter is not None:
             values = torch.stack([getattr(part, name).detach() for part in parts])

@@ -57,12 +57,12 @@ def groups_of(specs: Sequence[RunSpec], workers: int, memory: int) -> list[list[
 
 
 def can_join(spec: RunSpec) -> bool:
-    """Whether a spec is one training on a whole graph, as far as the spec can tell."""
+    """Whether a spec is one training on a whole graph or on graphs, as far as the spec can tell."""
     return (
         spec.head == "trained"
         and spec.conv in CONVS
         and not spec.is_choice
-        and spec.task in (None, "node")
+        and spec.task in (None, "node", "graph")
         and spec.shape == "scalar"
         and spec.sample is None
         and spec.max_radius is None

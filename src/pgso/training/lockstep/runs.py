@@ -21,8 +21,9 @@ from pgso.training.fit import ONE_AT_A_TIME, Start, fit_task, prepared, record_o
 from pgso.training.lockstep.group import Group
 from pgso.training.lockstep.grouping import groups_of
 from pgso.training.lockstep.memory import replica_bytes
+from pgso.training.lockstep.sharing import can_share, steps_of
 from pgso.training.session import Session
-from pgso.training.threads import one_thread, wants_threads
+from pgso.training.threads import one_thread
 
 MEBIBYTE = 2**20
 
@@ -42,8 +43,8 @@ def run_together(
 ) -> Iterator[RunRecord]:
     """The records of those specs that could be trained together, as each group ends.
 
-    The others are left to the caller: other graphs, tasks that are not about nodes, and runs that
-    diverged, of which the caller makes the record that they have alone.
+    The others are left to the caller: other graphs, link tasks, and runs that diverged, of which
+    the caller makes the record that they have alone.
     """
     if not _can_compute(device):
         return
@@ -112,13 +113,11 @@ def _on_one_graph(members: Sequence[Member]) -> list[list[Member]]:
     groups: list[list[Member]] = []
     for member in members:
         spec, task = member
-        if task.kind != "node" or task.relations is not None or task.categories is not None:
-            continue
-        if wants_threads(task):  # a step of such a graph is long enough
+        if not can_share(spec, task):
             continue
         for group in groups:
             first = group[0].task
-            if _are_alike(first, task):
+            if _are_alike(first, task) and steps_of(spec, first) == steps_of(spec, task):
                 same = first.x.layout != torch.strided or torch.equal(first.x, task.x)
                 x = first.x if same else task.x
                 group.append(Member(spec, replace(task, graph=first.graph, x=x)))
@@ -132,9 +131,16 @@ def _are_alike(first: Task, other: Task) -> bool:
     """Whether two tasks have one graph, and features that can be stacked."""
     if first.x.layout != other.x.layout or first.x.shape != other.x.shape:
         return False
+    if first.kind == "graph" and not _have_the_same_graphs(first, other):
+        return False
     if first.x.layout != torch.strided and not _equal_csr(first.x, other.x):
         return False
     return first.num_outputs == other.num_outputs and _are_equal(first.graph, other.graph)
+
+
+def _have_the_same_graphs(first: Task, other: Task) -> bool:
+    pairs = ((first.nodes_per_graph, other.nodes_per_graph), (first.x, other.x))
+    return all(torch.equal(*pair) for pair in pairs)
 
 
 def _are_equal(first: Graph, other: Graph) -> bool:
@@ -167,5 +173,6 @@ def _records(members: Sequence[Member]) -> list[RunRecord]:
         group = Group(sessions, generators)
         while group.epoch < members[0].spec.epochs and group.running:
             group.run_epoch()
+        group.end()
     seconds = (time.perf_counter() - started) / len(members)
     return [record_of(session, starts[session], seconds) for session in group.running]

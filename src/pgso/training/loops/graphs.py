@@ -1,6 +1,7 @@
 """A graph task: mini-batches of graphs; of several processes each takes a share of every batch."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,12 @@ class Graphs:
     def __init__(self, run: Run) -> None:
         self.task, self.criterion, self.place = run.task, run.criterion, run.place
         self.batch_size = run.spec.batch_size
-        self.scored_batches = graph_batches(run.task, run.scored)
+        self.scored = run.scored
+
+    @cached_property
+    def scored_batches(self) -> list[Batch]:
+        """What an evaluation goes through."""
+        return graph_batches(self.task, self.scored)
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         """One loss a batch."""
