@@ -18,6 +18,13 @@ def test_every_worker_has_something_to_do():
     assert max(len(group) for group in groups_of(many, 1, 100)) == MOST_REPLICAS
 
 
+def test_where_there_are_many_groups_none_is_split_among_workers():
+    widths = range(16, 16 + 16 * 8, 16)
+    specs = [karate(hidden_channels=width, seed=seed) for width in widths for seed in range(3)]
+    assert [len(group) for group in groups_of(specs, 2, 100)] == [3] * 8
+    assert [len(group) for group in groups_of(specs[:21], 2, 100)] == [2, 1] * 7
+
+
 @pytest.mark.parametrize(
     "choices",
     [

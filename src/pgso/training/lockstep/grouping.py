@@ -11,6 +11,7 @@ from pgso.records import RunSpec
 CONVS = ("gcn", "sgc", "gin", "bank")  # attention and filters are trained alone
 MAY_DIFFER = {"seed", "lr", "exponent_lr", "s_rate", "preset"}
 MOST_REPLICAS = 16  # Python's share of a step is small by then, and records come in time
+ENOUGH_GROUPS = 4  # for each worker: then the last ones to end leave few workers idle
 VARIABLE = "PGSO_LOCKSTEP"
 DEFAULT_MEMORY = 1024  # mebibytes of a group
 
@@ -50,8 +51,10 @@ def groups_of(specs: Sequence[RunSpec], workers: int, memory: int) -> list[list[
         alone = memory == 0 or not can_join(spec)
         alike.setdefault(spec.key if alone else _architecture(spec), []).append(spec)
     groups = []
+    # With few groups, each is shared among the workers: otherwise some of them would have nothing.
+    shares = workers if len(alike) < ENOUGH_GROUPS * workers else 1
     for members in alike.values():
-        size = min(MOST_REPLICAS, math.ceil(len(members) / workers))
+        size = min(MOST_REPLICAS, math.ceil(len(members) / shares))
         groups += [members[start : start + size] for start in range(0, len(members), size)]
     return groups
 
