@@ -127,6 +127,20 @@ def test_bounds_of_multiples_shifts_and_symmetric_sums_hold(edges, S, c):
         assert expression.is_certifiable
 
 
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("degree", [0, 1, 2, 5, 12, 40, 150])
+def test_bounds_of_a_polynomial_hold_and_are_its_range(basis, degree):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    op = shift(path, "gcn")
+    c = np.random.default_rng(degree).standard_normal(degree + 1)
+    low, high = (float(end) for end in interval(op))
+    values = scalar_values(basis, c, np.linspace(low, high, 5001))
+    p_low, p_high = (float(end) for end in interval(polynomial(op, c, basis)))
+    width, slack = values.max() - values.min(), 1e-9 * np.abs(values).max()
+    assert values.min() - 0.01 * width - slack <= p_low <= values.min() + slack
+    assert values.max() - slack <= p_high <= values.max() + 0.01 * width + slack
+
+
 def test_coefficients_may_learn_and_may_differ_by_channel():
     path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     c = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
