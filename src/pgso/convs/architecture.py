@@ -115,8 +115,8 @@ def shifts_on(
         return graph
     # While tracing nothing is shared; and an explainer's mask is for the edges as given.
     if torch.compiler.is_compiling() or any(gso.explain for gso in gsos):
-        return tuple(gso.on_nodes(x.size(0), graph, edge_weight) for gso in gsos)
-    made = operators_on(gsos, graph, edge_weight, x.size(0))
+        return tuple(gso.on_nodes(x.size(-2), graph, edge_weight) for gso in gsos)
+    made = operators_on(gsos, graph, edge_weight, x.size(-2))
     return tuple(made[gso] for gso in gsos)
 
 
@@ -145,6 +145,13 @@ def transform_and_propagate(
     for gso, operator in hops:
         out = gso(out, operator)
     return out if linear.bias is None else out + linear.bias
+
+
+def by_row(norm: nn.Module, x: Tensor) -> Tensor:  # (..., n, F)
+    """A norm of features that may have leading dimensions: batch norm takes (n, F) only."""
+    has_rows = x.dim() == 2 or not isinstance(norm, nn.BatchNorm1d)
+    out: Tensor = norm(x) if has_rows else norm(x.flatten(0, -2)).view_as(x)
+    return out
 
 
 def load_all() -> None:

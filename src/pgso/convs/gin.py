@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, by_row, transform_and_propagate
 from pgso.convs.sparse_features import Features, Linear, SparseFeatures, as_features
 from pgso.gso.module import PGSO
 
@@ -18,7 +18,7 @@ class MLP(nn.Module):
 
     def after_first(self, x: Tensor) -> Tensor:
         """Everything that follows the first linear map."""
-        out: Tensor = self.second(self.norm(x).relu())
+        out: Tensor = self.second(by_row(self.norm, x).relu())
         return out
 
     def forward(self, x: Features) -> Tensor:

@@ -140,6 +140,8 @@ def as_features(x: Features) -> Features:
         )
     if isinstance(x, Tensor) and x.layout != torch.strided:
         return SparseFeatures.of(x)
+    if isinstance(x, Tensor) and x.dim() < 2:
+        raise InputError(f"x must have shape (n, F), a row per node, got {tuple(x.shape)}")
     return x
 
 
