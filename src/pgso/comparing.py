@@ -27,7 +27,7 @@ from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
-from pgso.training.fit import check_task
+from pgso.training.fit import IN_MEMORY, check_task
 from pgso.training.lockstep.grouping import memory_limit
 from pgso.training.lockstep.runs import trained
 from pgso.training.loops import loop_of
@@ -38,7 +38,6 @@ from pgso.training.threads import one_thread, wants_threads
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 FOUND = (*OPERATORS, "found")
-IN_MEMORY = "in memory"
 NOT_OF_A_MODEL = ("conv", "preset", "terms", "hidden_channels", "num_layers", "dropout", "sample")
 
 

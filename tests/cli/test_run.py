@@ -77,6 +77,9 @@ def test_a_toy_study_is_reported_as_the_run_says_in_html_too(pgso, tmp_path):
     page = (tmp_path / "toys" / "quick" / "operators" / "page.html").read_text()
     assert "<table>" in page
     assert "http" not in page
+    everything = pgso("report", "--out", "toys")  # a study without runs is a page too
+    assert everything.exit_code == 0, everything.output
+    assert "operators: toys/quick/operators/page.md" in everything.stdout
 
 
 def test_a_plan_says_how_much_there_is_to_do_and_does_nothing(pgso, tmp_path):

@@ -18,6 +18,9 @@ def test_a_run_prints_its_scores_and_writes_its_record(pgso, tmp_path):
     record = RunRecord.model_validate_json(path.read_text())
     assert len(record.curves["loss"]) == 3
     assert path.name in shown.stdout.replace("\n", "")
+    refused = pgso("train", "karate", "--epochs", 3, "--device", "gpu")  # though it is there
+    assert refused.exit_code == 2
+    assert "no device is called 'gpu'" in refused.stderr
 
 
 def test_json_is_the_record_and_nothing_else(pgso):

@@ -185,3 +185,26 @@ def test_bad_arguments_are_refused_in_words(conv):
         layer(5, 4)(X, Graph.from_edge_index(EDGES, num_nodes=9))
     with pytest.raises(InputError, match="names node 9"):
         layer(5, 4)(X, torch.tensor([[0], [9]]))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_leading_dimensions_are_kept(conv, operator):
+    model = network(conv, operator).eval()
+    x = torch.randn(2, 3, 6, 5, generator=torch.Generator().manual_seed(1))
+    if conv == "gat":
+        with pytest.raises(InputError, match=r"attention takes features of shape \(n, F\)"):
+            answer(model, x)
+        return
+    for norm in (module for module in model.modules() if isinstance(module, nn.BatchNorm1d)):
+        norm.running_mean.normal_()  # so that channels differ
+    out = answer(model, x)
+    assert out.shape == (2, 3, 6, 3)
+    torch.testing.assert_close(out[1, 2], answer(model, x[1, 2]))
+    layer = CONVS[conv](5, 6).eval()  # as many channels as nodes
+    torch.testing.assert_close(layer(x, EDGES, WEIGHT)[1, 2], layer(x[1, 2], EDGES, WEIGHT))
+    layer.train()(x, EDGES, WEIGHT)
+
+
+def test_features_of_one_node_are_refused(conv):
+    with pytest.raises(InputError, match="a row per node"):
+        CONVS[conv](5, 6)(X[0], EDGES)

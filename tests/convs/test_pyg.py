@@ -6,7 +6,8 @@ import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from torch import nn
 
-from pgso import CONVS, PGSO
+from pgso import CONVS, PGSO, BankConv, GCNConv, Graph, apply_pgso
+from pgso.errors import InputError
 from tests.strategies import edge_lists
 
 
@@ -81,3 +82,53 @@ def test_the_fixed_layer_is_pygs_on_weighted_graphs(name, edges):
     own, other = PAIRS[name]()
     x, weight = torch.randn(edges.num_nodes, 4), edges.edge_weight.float()
     assert_same(own, other, x, edges.edge_index, weight)
+
+
+SOURCES = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+TARGETS = torch.randn(5, 4, generator=torch.Generator().manual_seed(1))
+BETWEEN = torch.tensor([[0, 1, 1, 2, 2], [0, 0, 3, 4, 3]])  # targets 1 and 2 receive nothing
+
+
+@pytest.mark.parametrize(("targets", "prepared"), [(TARGETS, True), (TARGETS, False), (None, True)])
+@pytest.mark.parametrize("width", [3, 9])
+def test_pairs_of_features_are_those_of_pyg(targets, prepared, width):
+    graph = Graph.from_edge_index(BETWEEN, num_nodes=(5, 3)) if prepared else BETWEEN
+    size = (3, 5)
+    sage, bank = pyg.SAGEConv(4, width), BankConv(4, width, terms=("self", "mean"))
+    with torch.no_grad():
+        bank.lins[0].weight.copy_(sage.lin_r.weight)
+        bank.lins[1].weight.copy_(sage.lin_l.weight)
+        bank.bias.copy_(sage.lin_l.bias)
+    wanted = sage((SOURCES, targets), BETWEEN, size=size)
+    torch.testing.assert_close(bank((SOURCES, targets), graph), wanted)
+
+    own, other = gin()
+    wanted = other((SOURCES, targets), BETWEEN, size=size)
+    torch.testing.assert_close(own((SOURCES, targets), graph), wanted)
+
+
+@pytest.mark.parametrize("preset", ["gcn", "laplacian", "gin"])
+def test_a_pair_is_transformed_and_propagated(preset):
+    layer = GCNConv(4, 3, preset)
+    graph = Graph.from_edge_index(BETWEEN, num_nodes=(5, 3))
+    pair = (SOURCES @ layer.lin.weight.t(), TARGETS @ layer.lin.weight.t())
+    wanted = apply_pgso(pair, graph, preset) + layer.bias
+    torch.testing.assert_close(layer((SOURCES, TARGETS), graph), wanted)
+    torch.testing.assert_close(layer((SOURCES, TARGETS), BETWEEN), wanted)
+    torch.testing.assert_close(layer((SOURCES.to_sparse(), TARGETS.to_sparse()), graph), wanted)
+    square = torch.tensor([[0, 1], [1, 2]])
+    torch.testing.assert_close(layer((SOURCES, SOURCES), square), layer(SOURCES, square))
+
+
+@pytest.mark.parametrize("name", ["sgc", "gat", "filter"])
+def test_a_layer_of_one_set_of_nodes_says_so(name):
+    layer = CONVS[name](4, 3, **({"K": 2} if name == "sgc" else {}))
+    with pytest.raises(InputError, match="one set of nodes"):
+        layer((SOURCES, TARGETS), BETWEEN)
+
+
+def test_a_pair_has_two_parts():
+    with pytest.raises(InputError, match="got 3 of them"):
+        GCNConv(4, 3)((SOURCES, TARGETS, TARGETS), BETWEEN)
+    with pytest.raises(InputError, match="the sources need features"):
+        BankConv(4, 3)((None, TARGETS), BETWEEN)

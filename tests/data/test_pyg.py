@@ -36,6 +36,9 @@ def test_what_y_holds_says_what_is_learned():
     assert Task.from_data(data(y=torch.rand(12))).targets == ("y",)
     assert Task.from_data(data(y=(torch.rand(12, 3) > 0.5).float())).answer == "labels"
     assert Task.from_data(data(y=torch.rand(12, 2))).answer == "value"
+    assert Task.from_data(data(), objective="macro_f1").metric == "macro_f1"
+    with pytest.raises(InputError, match="rmse scores numbers"):
+        Task.from_data(data(), objective="rmse")
     floats = Task.from_data(data(y=(torch.arange(12) % 3).float()))
     assert floats.classes == ("0", "1", "2")
 

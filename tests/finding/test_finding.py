@@ -242,3 +242,18 @@ def test_what_does_not_fit_the_head_is_refused(found, problem):
         found.predict(problem.graph)
     with pytest.raises(InputError, match="x has 3 columns, the head takes 8"):
         found.predict(problem.graph, problem.x[:, :3])
+
+
+def test_edges_by_their_kind_have_rungs_of_their_own():
+    """Labels follow the neighbours by one relation; the other is noise."""
+    n, random = 240, np.random.default_rng(0)
+    y = random.integers(0, 2, n)
+    like, other = (random.random((n, n)) < rate for rate in (0.04, 0.2))
+    like &= y[:, None] == y
+    kinds = {"likes": like | like.T, "meets": other | other.T}
+    relations = pgso.Relations({name: pgso.Graph.from_dense(A) for name, A in kinds.items()})
+    parts = {"train": range(120), "val": range(120, 180), "test": range(180, n)}
+    found = find(relations, y[:, None] + random.normal(size=(n, 3)), y, **parts)
+    assert any(term.endswith("@likes") for term in found.best.terms)
+    with pytest.raises(InputError, match="240"):
+        find(relations, None, y[:100])

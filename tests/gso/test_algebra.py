@@ -127,6 +127,20 @@ def test_bounds_of_multiples_shifts_and_symmetric_sums_hold(edges, S, c):
         assert expression.is_certifiable
 
 
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("degree", [0, 1, 2, 5, 12, 40, 150])
+def test_bounds_of_a_polynomial_hold_and_are_its_range(basis, degree):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    op = shift(path, "gcn")
+    c = np.random.default_rng(degree).standard_normal(degree + 1)
+    low, high = (float(end) for end in interval(op))
+    values = scalar_values(basis, c, np.linspace(low, high, 5001))
+    p_low, p_high = (float(end) for end in interval(polynomial(op, c, basis)))
+    width, slack = values.max() - values.min(), 1e-9 * np.abs(values).max()
+    assert values.min() - 0.01 * width - slack <= p_low <= values.min() + slack
+    assert values.max() - slack <= p_high <= values.max() + 0.01 * width + slack
+
+
 def test_coefficients_may_learn_and_may_differ_by_channel():
     path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     c = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
@@ -137,13 +151,48 @@ def test_coefficients_may_learn_and_may_differ_by_channel():
     torch.testing.assert_close(polynomial(op, c, "jacobi") @ x, torch.stack(by_channel, 1))
 
 
+def test_parts_of_different_types_have_a_dense_product():
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).to(torch.float64)
+    op = shift(path, "laplacian")
+    product = (2 * op**0) @ op  # the identity has no type of its own
+    torch.testing.assert_close(product.to_dense(), 2 * op.to_dense())
+    torch.testing.assert_close(product.diagonal(), 2 * op.diagonal())
+
+
+@pytest.mark.parametrize(
+    "number", [2, 2.0, np.float32(2), np.float64(2), np.int64(2), np.array(2.0), torch.tensor(2)]
+)
+def test_any_kind_of_number_is_a_factor(number):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    op, x = shift(path, "gcn"), random_features(3, 2)
+    torch.testing.assert_close((op * number) @ x, 2 * (op @ x))
+    torch.testing.assert_close((number * op) @ x, 2 * (op @ x))
+    torch.testing.assert_close((op / number) @ x, (op @ x) / 2)
+
+
+def test_the_sum_of_a_list_and_coefficients_in_an_array():
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    op, x = shift(path, "gcn"), random_features(3, 2)
+    torch.testing.assert_close(sum([op, op, op]) @ x, 3 * (op @ x))
+    c = np.array([[1.0, 2.0], [3.0, 4.0]])
+    torch.testing.assert_close(polynomial(op, c) @ x, polynomial(op, torch.tensor(c)) @ x)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda op: polynomial(op, [1.0], "fourier"), "no basis is called 'fourier'"),
         (lambda op: polynomial(op, []), "coefficients must have shape"),
         (lambda op: polynomial(3, [1.0]), "takes an operator, got int"),
-        (lambda op: polynomial(op, [1.0], "chebyshev", alpha=1.0), "option of basis"),
+        (
+            lambda op: polynomial(op, [1.0], "chebyshev", alpha=1.0),
+            "basis 'chebyshev' has no options",
+        ),
+        (lambda op: polynomial(op, [1.0], "jacobi", gamma=1.0), "option of basis 'jacobi'"),
+        (lambda op: polynomial(op, ["a"]), "coefficients must be numbers"),
+        (lambda op: polynomial(op, np.array(["a"])), "coefficients must be numbers"),
+        (lambda op: op * np.ones(3), "multiplied by a number"),
+        (lambda op: op * "2", "multiplied by a number"),
         (lambda op: op**-1, "exponent must be 0, 1, 2"),
         (lambda op: op * op, "multiplied by @"),
         (lambda op: op * torch.ones(3), "multiplied by a number"),

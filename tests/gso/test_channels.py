@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
-from pgso import Graph, apply_pgso, dense_pgso, shift
+from pgso import Graph, apply_pgso, dense_pgso, polynomial, shift
 from pgso.errors import InputError
 from pgso.graph import EdgeList
 from pgso.gso import channels
@@ -188,3 +188,51 @@ def test_columns_beyond_a_few_are_the_same(monkeypatch):
     wanted = gradients(lambda x, S: by_channel(x, A, S), x, S)
     for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other)
+
+
+EXPRESSIONS = {  # of an operator per channel and one without, and of their matrices by channel
+    "multiple": (lambda P, Q: 2 * P, lambda P, Q: 2 * P),
+    "sum": (lambda P, Q: P + Q, lambda P, Q: P + Q),
+    "difference": (lambda P, Q: Q - P, lambda P, Q: Q - P),
+    "product": (lambda P, Q: P @ Q, lambda P, Q: P @ Q),
+    "other product": (lambda P, Q: Q @ P, lambda P, Q: Q @ P),
+    "power": (lambda P, Q: P**2, lambda P, Q: P @ P),
+    "coefficients": (
+        lambda P, Q: polynomial(Q, torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])),
+        lambda P, Q: (
+            torch.tensor([1.0, 2.0, 3.0]).view(3, 1, 1) * torch.eye(3)
+            + torch.tensor([4.0, 5.0, 6.0]).view(3, 1, 1) * Q
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_expressions_are_one_matrix_per_channel(name):  # as many channels as nodes: 3
+    of_operators, of_matrices = EXPRESSIONS[name]
+    A = torch.tensor([[0, 1, 0], [1, 0, 2], [0, 2, 1]], dtype=torch.float64)
+    graph = Graph.from_dense(A)
+    S = torch.linspace(-0.5, 1.5, 21, dtype=torch.float64).view(7, 1, 3)
+    channels, one = shift(graph, S), shift(graph, "laplacian")
+    op = of_operators(channels, one)
+    matrices = of_matrices(
+        torch.stack([dense_pgso(A, S[:, 0, c]) for c in range(3)]), dense_pgso(A, "laplacian")
+    ).double()
+    torch.testing.assert_close(op.to_dense(), matrices.movedim(0, 2))
+    torch.testing.assert_close(op.diagonal(), matrices.diagonal(dim1=1, dim2=2).t())
+    x = torch.randn(4, 3, 3, dtype=torch.float64)  # four times (n, F)
+    truth = torch.einsum("cij,bjc->bic", matrices, x)
+    torch.testing.assert_close(op @ x, truth)
+    torch.testing.assert_close(op @ x[1], truth[1])
+    torch.testing.assert_close(op.T @ x, torch.einsum("cji,bjc->bic", matrices, x))
+    with pytest.raises(InputError, match="channel"):
+        op @ x[1, :, 0]
+    with pytest.raises(InputError, match="channel"):
+        op.to_scipy()
+
+
+def test_many_matrices_are_no_sparse_one():
+    operator = shift(torch.tensor([[0, 1], [1, 0]]), torch.ones(7, 1, 2))
+    for form in (operator.to_scipy, operator.to_torch_sparse):
+        with pytest.raises(InputError, match="2 matrices, one for each channel or head"):
+            form()

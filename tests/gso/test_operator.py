@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgso
-from pgso import PGSO, Graph, ShiftOperator, shift
+from pgso import PGSO, Graph, ShiftOperator, polynomial, shift
 from pgso.errors import InputError
 from pgso.gso.dense import dense_shift
 from tests.strategies import edge_lists, parameters, random_features
@@ -135,6 +135,9 @@ def test_an_operator_is_a_value():
         op.graph = None
     for twin in (copy.copy(op), pickle.loads(pickle.dumps(shift(PATH, "gcn")))):
         torch.testing.assert_close(twin @ x, wanted)
+    factor = torch.tensor(2.0, requires_grad=True).exp()
+    for learned in (op, factor * op, polynomial(op, factor.expand(3))):
+        torch.testing.assert_close(copy.deepcopy({"op": learned})["op"] @ x, learned @ x)
     assert isinstance(op, ShiftOperator)
 
 

@@ -43,3 +43,9 @@ def test_every_part_of_the_theory_asks(function):
         function(torch.tensor([[0], [1]]), "gcn")
     with pytest.raises(InputError, match="without nodes"):
         function(Graph.from_dense(torch.empty(0, 0)), "gcn")
+
+
+def test_two_sets_of_nodes_are_named():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=(4, 3))
+    with pytest.raises(InputError, match="between 3 sources and 4 targets"):
+        undirected(graph)

@@ -7,7 +7,7 @@ import torch
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from pgso import Graph, dense_pgso
+from pgso import Graph, dense_pgso, polynomial, shift
 from pgso.errors import InputError
 from pgso.spectrum import (
     PGSOSpectralClustering,
@@ -38,6 +38,21 @@ def test_every_form_of_a_graph_gives_the_same_labels():
     first, *others = (model.fit(form).labels_ for form in forms)
     for labels in others:
         np.testing.assert_array_equal(labels, first)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda graph: shift(graph, "symmetric_laplacian"),
+        lambda graph: -1 * shift(graph, "symmetric_laplacian"),
+        lambda graph: shift(graph, "gcn") - 3 * shift(graph, "gcn") ** 0,
+        lambda graph: polynomial(shift(graph, "symmetric_laplacian"), [1.0, -0.9, 0.2]),
+    ],
+)
+def test_an_operator_is_clustered_at_the_end_where_communities_show(make):
+    op = make(Graph.from_networkx(block_graph()))
+    labels = PGSOSpectralClustering(2, random_state=0).fit_predict(op)
+    assert adjusted_rand_score(BLOCKS, labels) == 1
 
 
 def test_it_is_a_scikit_learn_estimator():

@@ -4,8 +4,9 @@ import pytest
 import torch
 from hypothesis import assume, given
 
-from pgso import Graph, dense_pgso
-from pgso.spectrum import symmetrised, symmetriser
+from pgso import Graph, dense_pgso, polynomial, shift
+from pgso.errors import InputError
+from pgso.spectrum import density, eigenvalues, symmetrised, symmetriser
 from tests.strategies import edge_lists, parameters
 
 
@@ -60,3 +61,27 @@ def test_they_have_the_type_of_the_graph(dtype):
     graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]])).to(dtype)
     for S in ("mean", torch.ones(7, dtype=torch.float64), torch.ones(7)):
         assert symmetrised(graph, S).dtype == symmetriser(graph, S).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda op: -2 * op,
+        lambda op: 0.5 * op**0 - op,
+        lambda op: op**3,
+        lambda op: polynomial(2 * op + op**0, [0.3, -1.0, 0.5], "chebyshev"),
+    ],
+)
+def test_expressions_have_a_symmetric_twin_too(make):
+    graph = Graph.from_dense([[0, 2, 1, 0], [2, 0, 3, 0], [1, 3, 1, 1], [0, 0, 1, 0.0]])
+    op = make(shift(graph.to(torch.float64), (0.3, -0.8, 0.5, 0.7, -0.4, 0.9, 1.2)))
+    matrix, T = symmetrised(op).to_dense(), symmetriser(op)
+    torch.testing.assert_close(matrix, matrix.t())
+    torch.testing.assert_close(matrix, op.to_dense() * T / T.unsqueeze(1))
+
+
+def test_an_operator_per_channel_has_no_single_twin():
+    op = shift(torch.tensor([[0, 1], [1, 0]]), torch.ones(7, 1, 2))
+    for function in (symmetrised, eigenvalues, density):
+        with pytest.raises(InputError, match="a spectrum per channel"):
+            function(op)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import pgso
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
@@ -193,3 +194,42 @@ def test_terms_on_relations_are_trained_each_on_its_edges(tmp_path):
 def test_a_network_without_a_term_on_the_graph_is_trained_too():
     record = fit(RunSpec(dataset="karate", terms=("self",), epochs=2))
     assert (record.status, record.parameters, record.nearest) == ("done", (), ())
+
+
+def test_data_in_memory_are_trained_on_as_files_are():
+    named = load_task("karate")
+    spec = karate(epochs=3)
+    in_memory = spec.but(dataset="in memory")
+    record = fit(in_memory, task=named)
+    assert record.curves["loss"] == fit(spec).curves["loss"]
+    assert record.spec == in_memory
+    found = pgso.find(named)
+    assert fit(found.spec().but(dataset="in memory", epochs=2), task=found.task).status == "done"
+
+
+@pytest.mark.parametrize(
+    ("choices", "options", "sentence"),
+    [
+        ({"dataset": "in memory"}, {}, "give them as pgso.fit"),
+        ({}, {"task": load_task("karate")}, "karate is the name of a dataset"),
+        ({"dataset": "in memory"}, {"task": "karate"}, "task must be a pgso.Task, got str"),
+        (
+            {"dataset": "in memory", "task": "link"},
+            {"task": load_task("karate")},
+            "a node task, not a link task",
+        ),
+        (
+            {"dataset": "in memory", "head": "closed_form"},
+            {"task": load_task("karate")},
+            "is pgso.find",
+        ),
+        (
+            {"dataset": "in memory"},
+            {"task": load_task("karate"), "checkpoint": "run.safetensors"},
+            "a checkpoint is of data in files",
+        ),
+    ],
+)
+def test_what_a_record_of_data_in_memory_would_confuse_is_refused(choices, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        fit(RunSpec(**{"dataset": "karate", **choices}), **options)

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -193,10 +194,19 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON; everything that is not JSON goes to stderr.")
 ]
 
+
+def _device(name: str) -> str:
+    """Refuse a device that cannot exist, also where the record is there and nothing is run."""
+    if not re.fullmatch(r"auto|cpu|(cuda|mps|xpu)(:\d+)?", name):
+        raise InputError(f"no device is called {name!r}; choose cpu, cuda, cuda:1, ... or auto")
+    return name
+
+
 Device = Annotated[
     str,
     typer.Option(
         help="cpu | cuda | cuda:1 | auto: a GPU if there is one.",
+        callback=_device,
         autocompletion=completing(("auto", "cpu", "cuda")),
     ),
 ]

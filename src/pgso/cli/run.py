@@ -185,6 +185,7 @@ def report(
     if out is not None:
         results = out / "quick" if (out / "quick").is_dir() else out
     all_studies = EXPERIMENTS if results.is_dir() else ()  # a folder of runs alone gets no others
+    has_page = False
     for name in [experiment] if experiment else all_studies:
         study = EXPERIMENTS[name]
         ledger = results / name / "records.jsonl"
@@ -206,10 +207,11 @@ def report(
             write_atomically(results / page, text)
             console.print(f"{name}: {results / page}", soft_wrap=True)
         write_atomically(results / name / "page.html", as_html(study.title, text))
+        has_page = True
     ledgers = {
         name: list(read_ledger(results / name / "records.jsonl").values()) for name in EXPERIMENTS
     }
-    if not experiment and overview is None and not any(ledgers.values()):
+    if not has_page and overview is None and not any(ledgers.values()):
         raise InputError(
             f"there are no runs and no ledgers here ({out or choices.RUNS}, {results}); make some "
             "with pgso find, compare, train or run, or name their folder with --out"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
-from pgso.convs.sparse_features import Features, Linear, as_features
+from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.edge_mask import EdgeMasking
@@ -68,7 +68,7 @@ class Conv(EdgeMasking):
         return (self.gso,)
 
     def on(
-        self, x: Features, graph: Any, edge_weight: Tensor | None = None
+        self, x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
     ) -> tuple[ShiftOperator, ...]:
         """The operator of each hop: those that were handed over, or made now on this graph."""
         return shifts_on(self.operators, x, graph, edge_weight)
@@ -106,22 +106,44 @@ def check_channels(in_channels: int, out_channels: int) -> None:
 
 
 def shifts_on(
-    gsos: Sequence[PGSO], x: Features, graph: Any, edge_weight: Tensor | None = None
+    gsos: Sequence[PGSO], x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
 ) -> tuple[ShiftOperator, ...]:
     """The operator of each hop: those that were handed over, or made now on this graph."""
     if isinstance(graph, ShiftOperator):
         return (graph,) * len(gsos)
     if isinstance(graph, tuple):
         return graph
+    num_nodes = _num_nodes(x)
     # While tracing nothing is shared; and an explainer's mask is for the edges as given.
     if torch.compiler.is_compiling() or any(gso.explain for gso in gsos):
-        return tuple(gso.on_nodes(x.size(0), graph, edge_weight) for gso in gsos)
-    made = operators_on(gsos, graph, edge_weight, x.size(0))
+        return tuple(gso.on_nodes(num_nodes, graph, edge_weight) for gso in gsos)
+    made = operators_on(gsos, graph, edge_weight, num_nodes)
     return tuple(made[gso] for gso in gsos)
 
 
+def _num_nodes(x: Features | Pair) -> Any:  # int | tuple[int, int] | None, symbolic in an export
+    """N of features; (targets, sources) of a pair of them, None where one is missing."""
+    if not isinstance(x, tuple):
+        return x.size(-2)
+    source, target = x
+    if target is source:
+        return source.size(-2)
+    return None if target is None else (target.size(-2), source.size(-2))
+
+
+def propagate_pair(
+    x: Pair, operator: ShiftOperator, gso: PGSO, linear: Linear
+) -> Tensor:  # (targets, out_channels)
+    """γ (x_source Wᵀ, x_target Wᵀ), without the bias."""
+    source, target = x
+    hidden = linear.times_weight(source)
+    beside = None if target is None else linear.times_weight(target)
+    out: Tensor = gso((hidden, hidden if target is source else beside), operator)
+    return out
+
+
 def transform_and_propagate(
-    x: Features,  # (n, in_channels)
+    x: Features | Pair,  # (n, in_channels), or a pair (x_source, x_target)
     graph: OnGraph,
     edge_weight: Tensor | None,
     gsos: Sequence[PGSO],
@@ -133,18 +155,32 @@ def transform_and_propagate(
     features need no product backwards. With an operator per channel they do not commute, and W
     comes first.
     """
+    if isinstance(x, tuple):
+        x = as_pair(x)
+        if len(gsos) > 1:
+            raise InputError(f"{len(gsos)} hops stay on one set of nodes; give its features alone")
+        (operator,) = shifts_on(gsos, x, graph, edge_weight)
+        out = propagate_pair(x, operator, gsos[0], linear)
+        return out if linear.bias is None else out + linear.bias
     x = as_features(x)
     hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight), strict=True))
     narrower = 0 < linear.in_channels <= linear.out_channels
     if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in gsos):
         for gso, operator in hops:
             x = gso(x, operator)
-        out: Tensor = linear(x)
-        return out
+        transformed: Tensor = linear(x)
+        return transformed
     out = linear.times_weight(x)
     for gso, operator in hops:
         out = gso(out, operator)
     return linear.plus_bias(out)
+
+
+def by_row(norm: nn.Module, x: Tensor) -> Tensor:  # (..., n, F)
+    """A norm of features that may have leading dimensions: batch norm takes (n, F) only."""
+    has_rows = x.dim() == 2 or not isinstance(norm, nn.BatchNorm1d)
+    out: Tensor = norm(x) if has_rows else norm(x.flatten(0, -2)).view_as(x)
+    return out
 
 
 def load_all() -> None:

@@ -1,13 +1,14 @@
 """Banks: several operators in one layer, each with weights of its own."""
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph
-from pgso.convs.sparse_features import Features, Linear, as_features
+from pgso.convs.architecture import CONVS, Conv, OnGraph, propagate_pair
+from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 from pgso.gso.presets import resolve
@@ -160,11 +161,13 @@ class BankConv(Conv):
 
     def forward(
         self,
-        x: Features,  # (n, in_channels)
+        x: Features | Pair,  # (n, in_channels), or a pair (x_source, x_target)
         edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """The sum of all terms, each product on whichever side of its weights is narrower."""
+        if isinstance(x, tuple):
+            return self._between(as_pair(x), edge_index, edge_weight)
         x = as_features(x)
         shifts = iter(self.on(x, edge_index, edge_weight))
         gsos = iter(self.operators)
@@ -183,3 +186,16 @@ class BankConv(Conv):
                 out = part if out is None else part + out
         assert out is not None
         return out
+
+    def _between(self, x: Pair, graph: OnGraph, edge_weight: Tensor | None) -> Tensor:
+        """As ``forward``, from sources to targets: a target's own term is of its own features."""
+        shifts = iter(self.on(x, graph, edge_weight))
+        gsos = iter(self.operators)
+        parts: list[Tensor] = [] if self.bias is None else [self.bias]
+        for term, lin in zip(self.terms, self.lins, strict=True):
+            linear: Linear = lin  # type: ignore[assignment]
+            if term != SELF:
+                parts.append(propagate_pair(x, next(shifts), next(gsos), linear))
+            elif x[1] is not None:
+                parts.append(linear.times_weight(x[1]))
+        return reduce(torch.add, parts)

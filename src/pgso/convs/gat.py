@@ -104,6 +104,8 @@ class GATConv(Conv):
     ) -> Tensor:  # (n, heads * out_channels), or (n, out_channels) if heads are averaged
         """Transform, attend, propagate each head with its own weights on the operator's edges."""
         x = as_features(x)
+        if isinstance(x, Tensor) and x.dim() != 2:
+            raise InputError(f"attention takes features of shape (n, F), got {tuple(x.shape)}")
         if self.explain:  # the mask belongs on the attended edges, once
             operator = self.gso.on(edge_index, edge_weight, masked=False)  # type: ignore[arg-type]
         else:

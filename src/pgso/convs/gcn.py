@@ -1,10 +1,12 @@
 """GCN-PGSO: Section 3.3, example 1."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
-from pgso.convs.sparse_features import Features, Linear
+from pgso.convs.sparse_features import Linear
 from pgso.gso.module import PGSO
 
 
@@ -39,7 +41,7 @@ class GCNConv(Conv):
 
     def forward(
         self,
-        x: Features,  # (n, in_channels)
+        x: Any,  # features (n, in_channels), or a pair of them (x_source, x_target)
         edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)

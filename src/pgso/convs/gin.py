@@ -1,9 +1,18 @@
 """GIN-PGSO: Section 3.3, example 2, with Equation (2) in full (docs/conventions.md)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
-from pgso.convs.sparse_features import Features, Linear, SparseFeatures, as_features
+from pgso.convs.architecture import CONVS, Conv, OnGraph, by_row, transform_and_propagate
+from pgso.convs.sparse_features import (
+    Features,
+    Linear,
+    Pair,
+    SparseFeatures,
+    as_features,
+    as_pair,
+)
 from pgso.gso.module import PGSO
 
 
@@ -18,7 +27,7 @@ class MLP(nn.Module):
 
     def after_first(self, x: Tensor) -> Tensor:
         """Everything that follows the first linear map."""
-        out: Tensor = self.second(self.norm(x).relu())
+        out: Tensor = self.second(by_row(self.norm, x).relu())
         return out
 
     def forward(self, x: Features) -> Tensor:
@@ -65,7 +74,7 @@ class GINConv(Conv):
 
     def forward(
         self,
-        x: Features,  # (n, in_channels)
+        x: Features | Pair,  # (n, in_channels), or a pair (x_source, x_target)
         edge_index: OnGraph,
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
@@ -74,7 +83,14 @@ class GINConv(Conv):
             first = self.nn.first
             hidden = transform_and_propagate(x, edge_index, edge_weight, self.operators, first)
             return self.nn.after_first(hidden)
-        x = as_features(x)
-        dense = x.to_dense() if isinstance(x, SparseFeatures) else x
+        dense: Any
+        if isinstance(x, tuple):
+            dense = tuple(None if part is None else _dense(part) for part in as_pair(x))
+        else:
+            dense = _dense(as_features(x))
         out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
         return out
+
+
+def _dense(x: Features) -> Tensor:
+    return x.to_dense() if isinstance(x, SparseFeatures) else x

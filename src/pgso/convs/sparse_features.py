@@ -142,10 +142,16 @@ class SparseFeatures:
 _prepared: Memo[SparseFeatures] = Memo(version_of)  # a checksum would cost as much as a product
 
 Features = Tensor | SparseFeatures
+Pair = tuple[Features, Features | None]  # of sources and targets; the targets may have none
 
 
 def as_features(x: Features) -> Features:
     """Dense features as they are, torch.sparse ones prepared."""
+    if isinstance(x, tuple):
+        raise InputError(
+            "this takes the features of one set of nodes, got a pair; GCNConv, GINConv and "
+            "BankConv take (x_source, x_target)"
+        )
     if not isinstance(x, (Tensor, SparseFeatures)):
         raise InputError(
             f"x must be a tensor of shape (n, F), dense or torch.sparse, got {type(x).__name__}; "
@@ -153,7 +159,19 @@ def as_features(x: Features) -> Features:
         )
     if isinstance(x, Tensor) and x.layout != torch.strided:
         return SparseFeatures.of(x)
+    if isinstance(x, Tensor) and x.dim() < 2:
+        raise InputError(f"x must have shape (n, F), a row per node, got {tuple(x.shape)}")
     return x
+
+
+def as_pair(x: Any) -> Pair:
+    """Features of sources and targets, each as :func:`as_features`."""
+    if len(x) != 2:
+        raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
+    source, target = x
+    if source is None:
+        raise InputError("the sources need features: (x_source, None) leaves out the targets'")
+    return as_features(source), None if target is None else as_features(target)
 
 
 def check_dropout(name: str, p: float) -> None:

@@ -97,7 +97,12 @@ class Task:
 
     @classmethod
     def from_data(
-        cls, data: Any, seed: int = 0, name: str = "in memory", target: str | None = None
+        cls,
+        data: Any,
+        seed: int = 0,
+        name: str = "in memory",
+        target: str | None = None,
+        objective: str | None = None,
     ) -> "Task":
         """A task of PyG's data.
 
@@ -110,6 +115,8 @@ class Task:
             seed: Of the split, where there are no masks.
             name: What the task is called.
             target: Of ``HeteroData``: the type of nodes to learn about, if several have a ``y``.
+            objective: What is scored, as in ``pgso.OBJECTIVES``; by default accuracy, RMSE, or
+                ROC-AUC of several labels.
 
         Example:
             >>> from torch_geometric.data import Data
@@ -119,7 +126,7 @@ class Task:
         """
         from pgso.data.pyg import arrays_from_data
 
-        return cls.of(name, arrays_from_data(data, seed, target))
+        return cls.of(name, arrays_from_data(data, seed, target)).scored_by(objective)
 
     @property
     def objective(self) -> Objective:

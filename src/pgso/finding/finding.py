@@ -119,7 +119,8 @@ def find(
 
     Args:
         data: A dataset's name, a path of the user's own data, or a :class:`Task`; or a graph
-            (:class:`Graph`, edge_index, scipy, networkx, PyG data), with ``x`` and ``y``.
+            (:class:`Graph`, :class:`Relations`, edge_index, scipy, networkx, PyG data), with ``x``
+            and ``y``.
         x: Features of a graph's nodes, dense or sparse; None for the identity.
         y: A class per node (-1, None, NaN: unknown), or floating-point numbers (NaN: unknown), one
             or several columns of them.

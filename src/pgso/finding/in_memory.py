@@ -11,6 +11,7 @@ from pgso.data.arrays import Array, check_objective
 from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
+from pgso.graph import Relations
 from pgso.objectives import OBJECTIVES
 
 NAME = "in memory"
@@ -23,7 +24,7 @@ def problem_from(
     """The problem of one graph whose nodes have classes or numbers.
 
     Args:
-        data: The graph. PyG's data may bring x, y and masks.
+        data: The graph, or its edges by their kind. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
         y: Classes, or floating-point numbers (with fractions, more than 50 values or more than half
             as many as nodes, or a column for each of several); -1, None or NaN where unknown (of
@@ -60,11 +61,13 @@ def problem_from(
         raise InputError("train, val and test must not overlap; a label can have one use only")
     if objective is not None:
         check_objective(objective, "class" if classes else "value", len(classes), NAME)
+    relations = data if isinstance(data, Relations) else None
     return Problem.prepared(
         name=NAME,
         kind="node",
         metric=OBJECTIVES[objective or ("accuracy" if classes else "r2")].name,
-        graph=read_graph(data, n),
+        graph=read_graph(relations.union if relations is not None else data, n),
+        relations=relations,
         x=prepared,
         y=torch.from_numpy(values),
         classes=classes,

@@ -2,20 +2,38 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.gso.operator import ShiftOperator
+from pgso.gso.operator import Features, ShiftOperator
 
 
-class Scaled(ShiftOperator):
+class Expression(ShiftOperator):
+    """An operator made of others.
+
+    They are handed the features in the shape in which they came: with an S per channel, the last
+    dimension must stay the channels.
+    """
+
+    def times(self, x: Features) -> Tensor:
+        """The expression times x."""
+        if not isinstance(x, Tensor):
+            return super().times(x)
+        self._check(x, self.shape[1])
+        return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
+
+
+class Scaled(Expression):
     """c times an operator; c is a number or a 0-d tensor."""
 
     def __init__(self, factor: Any, of: ShiftOperator) -> None:
-        if isinstance(factor, Tensor) and factor.dim():
+        if getattr(factor, "ndim", 0):
             raise InputError(f"an operator is multiplied by a number, got {tuple(factor.shape)}")
+        if isinstance(factor, (np.generic, np.ndarray)):
+            factor = factor.item()
         if not isinstance(factor, (int, float, Tensor)):
             raise InputError(f"an operator is multiplied by a number, got {factor!r}")
         self._set(factor=factor, of=of, shape=of.shape, device=of.device)
@@ -57,7 +75,7 @@ class Scaled(ShiftOperator):
         return self.of.is_certifiable
 
 
-class Identity(ShiftOperator):
+class Identity(Expression):
     """I: what a shift by a number, or a power of 0, is made of."""
 
     def __init__(self, like: ShiftOperator) -> None:
@@ -96,7 +114,7 @@ class Identity(ShiftOperator):
         return True
 
 
-class Sum(ShiftOperator):
+class Sum(Expression):
     """The sum of two operators of one shape."""
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
@@ -120,7 +138,8 @@ class Sum(ShiftOperator):
 
     def to_dense(self) -> Tensor:
         """The matrix."""
-        return self.left.to_dense() + self.right.to_dense()
+        left, right = aligned(self.left.to_dense(), self.right.to_dense())
+        return left + right
 
     def to_scipy(self) -> csr_array:
         """The matrix in double precision."""
@@ -128,7 +147,8 @@ class Sum(ShiftOperator):
 
     def diagonal(self) -> Tensor:
         """The diagonal entries."""
-        return self.left.diagonal() + self.right.diagonal()
+        left, right = aligned(self.left.diagonal(), self.right.diagonal())
+        return left + right
 
     @property
     def is_symmetric(self) -> bool:
@@ -145,7 +165,7 @@ class Sum(ShiftOperator):
         return self.is_symmetric and self.left.is_certifiable and self.right.is_certifiable
 
 
-class Product(ShiftOperator):
+class Product(Expression):
     """One operator after another: (P Q) x = P (Q x)."""
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
@@ -169,7 +189,7 @@ class Product(ShiftOperator):
 
     def to_dense(self) -> Tensor:
         """The matrix."""
-        return self.left.to_dense() @ self.right.to_dense()
+        return dense_product(self.left.to_dense(), self.right.to_dense())
 
     def to_scipy(self) -> csr_array:
         """The matrix in double precision: the product is formed."""
@@ -177,7 +197,24 @@ class Product(ShiftOperator):
 
     def diagonal(self) -> Tensor:
         """The diagonal entries, from the dense matrices: O(n²) memory."""
-        return (self.left.to_dense() * self.right.to_dense().t()).sum(1)
+        left, right = aligned(self.left.to_dense(), self.right.to_dense())
+        return (left * right.transpose(0, 1)).sum(1)
+
+
+def aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """Two matrices, or two diagonals, in one type; both with channels last if one has channels."""
+    dtype = torch.promote_types(left.dtype, right.dtype)
+    while left.dim() < right.dim():
+        left = left.unsqueeze(-1)
+    while right.dim() < left.dim():
+        right = right.unsqueeze(-1)
+    return left.to(dtype), right.to(dtype)
+
+
+def dense_product(left: Tensor, right: Tensor) -> Tensor:  # (n, k[, C]), (k, m[, C]) -> (n, m[, C])
+    """The product of two matrices; channel by channel if one of them has channels."""
+    left, right = aligned(left, right)
+    return left @ right if left.dim() == 2 else torch.einsum("ijc,jkc->ikc", left, right)
 
 
 def is_multiple_of_identity(op: ShiftOperator) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -132,6 +132,20 @@ class ChannelShift(OnPattern):
         if self.transposed:
             return self.T.to_dense().transpose(0, 1)
         return super().to_dense()
+
+    def to_torch_sparse(self) -> Tensor:
+        """Refused: it is one matrix per channel."""
+        raise self._many()
+
+    def to_scipy(self) -> NoReturn:
+        """Refused: it is one matrix per channel."""
+        raise self._many()
+
+    def _many(self) -> InputError:
+        return InputError(
+            f"this operator is {self.S.size(-1)} matrices, one for each channel or head: "
+            "to_dense() has them all, and pgso.shift(graph, S[:, 0, c]) is one of them"
+        )
 
     @property
     def T(self) -> "ChannelShift":

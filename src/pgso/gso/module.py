@@ -211,7 +211,7 @@ def operators_on(
     gsos: Iterable[PGSO],
     graph: Any,
     edge_weight: Tensor | None,  # (E,), with an edge_index only
-    num_nodes: int,
+    num_nodes: int | tuple[int, int] | None,
 ) -> dict[PGSO, ShiftOperator]:
     """One operator for each distinct S on a graph that is prepared once."""
     distinct = dict.fromkeys(gsos)

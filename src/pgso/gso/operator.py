@@ -108,6 +108,10 @@ class ShiftOperator(ABC):
 
         return Sum(self, other) if isinstance(other, ShiftOperator) else NotImplemented
 
+    def __radd__(self, other: Any) -> "ShiftOperator":
+        """0 + op, with which Python's ``sum`` starts."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __sub__(self, other: "ShiftOperator") -> "ShiftOperator":
         return self + -other if isinstance(other, ShiftOperator) else NotImplemented
 
@@ -137,6 +141,10 @@ class ShiftOperator(ABC):
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"an operator is a value: {name!r} cannot be set; make another one")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ShiftOperator":
+        """Itself: it never changes, and tensors on their way to a gradient cannot be copied."""
+        return self
 
     def _set(self, **values: Any) -> None:
         """Fill the object in while it is being made."""

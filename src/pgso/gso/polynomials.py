@@ -4,18 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.algebra import Identity
+from pgso.gso.algebra import Expression, Identity, dense_product
 from pgso.gso.operator import ShiftOperator
 
 MOST_HOPS = 10_000  # of a power
 
 
-class Polynomial(ShiftOperator):
+class Polynomial(Expression):
     """Σ_k c_k p_k(P): see :func:`polynomial`."""
 
     def __init__(self, of: ShiftOperator, coefficients: Tensor, basis: str, options: Any) -> None:
@@ -28,6 +30,11 @@ class Polynomial(ShiftOperator):
     options: dict[str, float]
 
     def _matmul(self, x: Tensor) -> Tensor:
+        width = self.coefficients.size(-1)
+        if self.coefficients.dim() == 2 and width not in (1, x.size(-1)):
+            raise InputError(
+                f"these coefficients are for {width} channels, the features have {x.size(-1)}"
+            )
         return evaluate(self.of.times, x, self.coefficients, self.basis, **self.options)
 
     @property
@@ -36,11 +43,14 @@ class Polynomial(ShiftOperator):
         return Polynomial(self.of.T, self.coefficients, self.basis, self.options)
 
     def to_dense(self) -> Tensor:
-        """The matrix."""
+        """The matrix; with coefficients per channel, one for each along the last dimension."""
         matrix = self.of.to_dense()
-        identity = torch.eye(self.shape[0], dtype=matrix.dtype, device=self.device)
-        times = lambda x: matrix @ x  # noqa: E731
-        return evaluate(times, identity, self.coefficients, self.basis, **self.options)
+        one = torch.eye(self.shape[0], dtype=matrix.dtype, device=self.device)
+        if matrix.dim() == 3 or self.coefficients.dim() == 2:
+            width = matrix.size(2) if matrix.dim() == 3 else self.coefficients.size(1)
+            one = one.unsqueeze(2).expand(-1, -1, width)
+        times = lambda x: dense_product(matrix, x)  # noqa: E731
+        return evaluate(times, one, self.coefficients, self.basis, **self.options)
 
     def to_scipy(self) -> csr_array:
         """The matrix in double precision: its powers are formed."""
@@ -55,7 +65,8 @@ class Polynomial(ShiftOperator):
 
     def diagonal(self) -> Tensor:
         """The diagonal entries, from the dense matrix: O(n²) memory."""
-        return self.to_dense().diagonal()
+        entries = self.to_dense().diagonal()  # (n,), or (C, n) if there are channels
+        return entries if entries.dim() == 1 else entries.t()
 
     @property
     def is_symmetric(self) -> bool:
@@ -70,7 +81,7 @@ class Polynomial(ShiftOperator):
 
 def polynomial(
     op: ShiftOperator,
-    coefficients: Sequence[float] | Tensor,  # (K + 1,) or (K + 1, F)
+    coefficients: Sequence[float] | NDArray[Any] | Tensor,  # (K + 1,) or (K + 1, F)
     basis: str = "monomial",
     **options: float,
 ) -> ShiftOperator:
@@ -99,11 +110,16 @@ def polynomial(
         raise InputError(f"a polynomial needs a square operator, got shape {op.shape}")
     allowed = ("alpha", "beta") if basis == "jacobi" else ()
     for name in options:
+        if not allowed:
+            raise InputError(f"the basis {basis!r} has no options, got {name}={options[name]!r}")
         if name not in allowed:
             raise UnknownNameError(f"option of basis {basis!r}", name, allowed)
     if not isinstance(coefficients, Tensor):
         try:
-            coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
+            if isinstance(coefficients, np.ndarray):
+                coefficients = torch.from_numpy(coefficients.astype(np.float64))
+            else:
+                coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
         except (TypeError, ValueError):
             raise InputError(f"coefficients must be numbers, got {coefficients!r:.80}") from None
     if coefficients.dim() not in (1, 2) or coefficients.size(0) == 0:

@@ -15,7 +15,7 @@ from torch_geometric.nn import (
 )
 
 from pgso.convs import CONVS
-from pgso.convs.architecture import OnGraph
+from pgso.convs.architecture import OnGraph, by_row
 from pgso.convs.sparse_features import (
     GLOBAL,
     Draws,
@@ -194,7 +194,7 @@ class GNN(nn.Module):
         operators: dict[PGSO, ShiftOperator] = {}  # one for each distinct S
         as_given = torch.compiler.is_compiling() or any(gso.explain for gso in self.operators)
         if not as_given:
-            operators = operators_on(self.operators, graph, edge_weight, x.size(0))
+            operators = operators_on(self.operators, graph, edge_weight, x.size(-2))
         outputs: list[Tensor] = []
         for depth, layer in enumerate(self.layers):
             p = self.dropout if depth else self.input_dropout
@@ -255,7 +255,7 @@ class Layer(nn.Module):
         if self.residual is not None:
             out = out + self.residual(x)
         if self.norm is not None:
-            out = self.norm(out)
+            out = by_row(self.norm, out)
         return out.relu() if self.hidden else out
 
 

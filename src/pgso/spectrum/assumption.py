@@ -12,6 +12,12 @@ def undirected(graph: Graph | Tensor) -> Graph:
     graph = as_graph(graph)
     if graph.num_nodes == 0:
         raise InputError("a graph without nodes has no spectrum")
+    if graph.is_bipartite:
+        targets, sources = graph.shape
+        raise InputError(
+            "the spectral theory needs an undirected graph on one set of nodes: this one is "
+            f"between {sources} sources and {targets} targets"
+        )
     if not graph.is_undirected:
         raise InputError(
             f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; "

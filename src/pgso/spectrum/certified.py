@@ -82,13 +82,10 @@ def twin(op: ShiftOperator) -> ShiftOperator:
         return op
     if isinstance(op, Polynomial):
         return Polynomial(twin(op.of), op.coefficients, op.basis, op.options)
+    if isinstance(op, ChannelShift):
+        raise InputError(
+            "an operator with an S per channel has a spectrum per channel; take one of them, "
+            "pgso.shift(graph, S[:, 0, c])"
+        )
     assert isinstance(op, Identity) or op.is_symmetric, type(op)
     return op
-
-
-def node_shift(op: OnGraph, S: Parameters = None) -> NodeShift:
-    """A certified operator that is γ itself, not an expression of such."""
-    operator = certified(op, S)
-    if not isinstance(operator, NodeShift):
-        raise InputError(f"this takes γ on a graph, not a {type(operator).__name__} of such")
-    return operator

@@ -13,9 +13,16 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph, as_graph
+from pgso.gso.algebra import Scaled, Sum
+from pgso.gso.node_shift import NodeShift
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar
-from pgso.gso.presets import resolve
+from pgso.gso.polynomials import Polynomial
+from pgso.gso.shift import shift
+from pgso.spectrum.certified import certified
+from pgso.spectrum.expressions import values_at
 from pgso.spectrum.lanczos import Which, eigenpairs
+from pgso.spectrum.optimal_interval import interval
 
 Array = NDArray[np.float64]
 
@@ -65,17 +72,19 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
 
         Args:
             X: An undirected graph: a :class:`Graph`, an ``edge_index``, or its adjacency matrix of
-                shape (n, n), dense, scipy's or torch's sparse.
+                shape (n, n), dense, scipy's or torch's sparse; or an operator on one
+                (:func:`pgso.shift`, or an expression of such), which has its own S.
             y: Not used, there by scikit-learn's convention.
         """
-        graph = _graph_of(X)
-        which: Which = "largest" if float(resolve(self.S).m2) > 0 else "smallest"
-        if not 1 <= self.n_components <= graph.num_nodes:
+        op = X if isinstance(X, ShiftOperator) else shift(_graph_of(X), self.S)
+        op, num_nodes = certified(op), op.shape[0]
+        which: Which = "largest" if _direction(op) > 0 else "smallest"
+        if not 1 <= self.n_components <= num_nodes:
             raise InputError(
-                f"n_components must be between 1 and the number of nodes {graph.num_nodes}, "
+                f"n_components must be between 1 and the number of nodes {num_nodes}, "
                 f"got {self.n_components}"
             )
-        pairs = eigenpairs(graph, self.S, k=self.n_components, which=which)
+        pairs = eigenpairs(op, k=self.n_components, which=which)
         embedding = pairs.vectors * _signs(pairs.vectors)
         if self.normalise_rows:
             length = np.linalg.norm(embedding, axis=1, keepdims=True)
@@ -83,7 +92,7 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
             embedding = np.where(length > 1e-10, embedding / np.maximum(length, 1e-10), 0.0)
         self.embedding_ = embedding
         self.eigenvalues_ = pairs.values
-        self.n_features_in_ = graph.num_nodes
+        self.n_features_in_ = num_nodes
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> Array:  # (n, n_components)
@@ -150,6 +159,21 @@ def _graph_of(X: Any) -> Graph:
         isinstance(X, Tensor) and X.layout == torch.strided and X.is_floating_point()
     )
     return Graph.from_dense(X) if dense else as_graph(X)
+
+
+@torch.no_grad()
+def _direction(op: ShiftOperator) -> float:
+    """Above 0 if eigenvalues grow with how alike neighbours are in the eigenvector."""
+    if isinstance(op, NodeShift):
+        return float(op.tables.m2.mean())
+    if isinstance(op, Scaled):
+        return float(op.factor) * _direction(op.of)
+    if isinstance(op, Sum):
+        return _direction(op.left) + _direction(op.right)
+    if isinstance(op, Polynomial):
+        low, high = values_at(op, torch.stack(interval(op.of)))[0]
+        return float(high - low) * _direction(op.of)
+    return 0.0  # the identity tells nothing apart
 
 
 def _signs(vectors: Array) -> Array:  # (k,)

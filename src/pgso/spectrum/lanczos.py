@@ -5,16 +5,11 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
-from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.algebra import Scaled, Sum, is_multiple_of_identity
-from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.polynomials import Polynomial
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
@@ -90,7 +85,7 @@ def eigenpairs(
     """
     op = certified(graph, S)
     values, w = _symmetric_pairs(op, k, which, tol, max_iterations)
-    v = _symmetriser(op).numpy(force=True)[:, None] * w
+    v = roots(op).numpy(force=True)[:, None] * w
     v /= np.linalg.norm(v, axis=0)
     return Eigenpairs(values, v, np.linalg.norm(op.to_scipy() @ v - v * values, axis=0))
 
@@ -132,17 +127,6 @@ def _symmetric_pairs(
     values, w = np.linalg.eigh(matrix.toarray())
     chosen = _ends(n, k, which)
     return values[chosen], w[:, chosen]
-
-
-def _symmetriser(op: ShiftOperator) -> Tensor:
-    """T of Theorem 1: a polynomial of γ has γ's eigenvectors."""
-    if isinstance(op, NodeShift):
-        return roots(op)
-    if isinstance(op, (Scaled, Polynomial)):
-        return _symmetriser(op.of)
-    if isinstance(op, Sum) and not op.is_symmetric:
-        return _symmetriser(op.right if is_multiple_of_identity(op.left) else op.left)
-    return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
 
 
 def _diagonal_pairs(diagonal: Array, k: int, which: str) -> tuple[Array, Array]:

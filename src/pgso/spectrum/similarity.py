@@ -5,8 +5,11 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.degrees import received_weight
+from pgso.gso.algebra import Scaled, Sum, is_multiple_of_identity
 from pgso.gso.node_shift import NodeShift
-from pgso.spectrum.certified import OnGraph, Parameters, node_shift, twin
+from pgso.gso.operator import ShiftOperator
+from pgso.gso.polynomials import Polynomial
+from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 
 
 def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torch.sparse COO
@@ -20,8 +23,9 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
     If w is an eigenvector of it, T w (see :func:`symmetriser`) is one of γ.
 
     Args:
-        graph: An operator on an undirected graph (another is refused with an offending edge);
-            or a graph, followed by S.
+        graph: An operator on an undirected graph (another is refused with an offending edge), or
+            an expression of such, whose matrix is then formed, a constant in double precision; or
+            a graph, followed by S.
         S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
 
     Example:
@@ -32,19 +36,28 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
                 [-0.7071,  1.0000, -0.7071],
                 [ 0.0000, -0.7071,  1.0000]])
     """
-    symmetric = twin(node_shift(graph, S))
-    assert isinstance(symmetric, NodeShift)
-    return symmetric.to_torch_sparse()
+    return twin(certified(graph, S)).to_torch_sparse()
 
 
 def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
     """The diagonal of T in :func:`symmetrised`; 1 where γ has no power: T has an inverse."""
-    shift = node_shift(graph, S)
-    return roots(shift).to(shift.graph.dtype)
+    op = certified(graph, S)
+    T = roots(op)
+    return T.to(op.graph.dtype) if isinstance(op, NodeShift) else T
 
 
-def roots(shift: NodeShift) -> Tensor:  # (n,)
-    """T in double precision."""
+def roots(op: ShiftOperator) -> Tensor:  # (n,)
+    """T in double precision. A polynomial of γ has γ's eigenvectors, and so γ's T."""
+    if isinstance(op, NodeShift):
+        return _roots_of(op)
+    if isinstance(op, (Scaled, Polynomial)):
+        return roots(op.of)
+    if isinstance(op, Sum) and not op.is_symmetric:
+        return roots(op.right if is_multiple_of_identity(op.left) else op.left)
+    return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
+
+
+def _roots_of(shift: NodeShift) -> Tensor:  # (n,)
     factors = shift.factors()
     left, right = factors.outer.abs() if factors.m2.dim() else factors.left, factors.right
     coupled = (left > 0) & (right > 0)

@@ -38,6 +38,7 @@ from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, threads, wants_threads
 
 Watcher = Callable[[Session], None]
+IN_MEMORY = "in memory"  # what stands for the dataset in a spec of data that have no name
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
 ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again
@@ -47,6 +48,7 @@ def fit(
     spec: RunSpec,
     root: str | Path | None = None,
     *,
+    task: Task | None = None,
     watch: Watcher | None = None,
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
@@ -63,6 +65,8 @@ def fit(
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; by default ``$PGSO_DATA`` or, without it, ``~/.cache/pgso``.
+        task: Data in memory to train on, such as :meth:`Task.from_data` makes, in place of the
+            dataset that the spec names.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
         checkpoint: A checkpoint file. The run resumes from it if it is there, and writes it every
@@ -83,14 +87,23 @@ def fit(
     """
     if not isinstance(spec, RunSpec):
         raise InputError(f"fit takes a RunSpec, got {spec!r:.80}; see pgso.RunSpec(dataset=...)")
+    if task is not None:
+        _check_in_memory(spec, task, checkpoint)
+    elif spec.dataset == IN_MEMORY:
+        raise InputError(
+            "this spec is of data in memory: give them as pgso.fit(spec, task=task), where task is "
+            "found.task or pgso.Task.from_data(data)"
+        )
     place = place_of(device)
-    state = place.text_of_first(state_of(spec.dataset))  # before it is read
+    # Files are fingerprinted before they are read.
+    state = None if task is not None else place.text_of_first(state_of(spec.dataset))
     if spec.head == "closed_form":
         if save is not None:
             raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
         return find_operator(spec, root, versions()).model_copy(update={"data": state})
-    with ONE_AT_A_TIME, one_thread():
-        task = task_of(spec, root)
+    if task is None:
+        with ONE_AT_A_TIME, one_thread():
+            task = task_of(spec, root)
     checkpoint_file = (
         None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
     )
@@ -100,6 +113,23 @@ def fit(
     if checkpoint_file is not None and place.is_first:
         checkpoint_file.remove()
     return record.model_copy(update={"data": state})
+
+
+def _check_in_memory(spec: RunSpec, task: Task, checkpoint: str | Path | None) -> None:
+    """Refuse what a record or a checkpoint would not tell apart from another run."""
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a pgso.Task, got {type(task).__name__}; see Task.from_data")
+    if spec.dataset in DATASETS:
+        raise InputError(
+            f"{spec.dataset} is the name of a dataset, which the spec loads by itself; leave out "
+            f'task, or say spec.but(dataset="{IN_MEMORY}")'
+        )
+    if spec.task not in (None, task.kind):
+        raise InputError(f"the data are a {task.kind} task, not a {spec.task} task")
+    if spec.head == "closed_form":
+        raise InputError("the closed-form head of data in memory is pgso.find(task)")
+    if checkpoint is not None:
+        raise InputError("a checkpoint is of data in files; leave it out for data in memory")
 
 
 def state_of(dataset: str) -> str | None:
