@@ -42,6 +42,12 @@ def test_a_clear_gain_is_to_be_learned():
     assert verdict == "learn it: mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)"
 
 
+def test_in_a_notebook_a_comparison_shows_its_verdict():
+    comparison = compare(make_runs(THREE))
+    shown = f"Comparison({comparison.dataset}, {comparison.conv}: {comparison.verdict})"
+    assert repr(comparison) == shown
+
+
 def test_a_clear_loss_is_to_be_left():
     swapped = {"fixed": THREE["mpgso"], "pgso": THREE["fixed"]}
     verdict = compare(make_runs(swapped)).verdict

@@ -18,7 +18,7 @@ from pgso.report.series import by_operator
 STRONGER = "take a stronger network with its own fixed operator"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Fixed against learned operators on one dataset with one base architecture."""
 
@@ -31,6 +31,10 @@ class Comparison:
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
     reference: Reference | None = None  # a stronger fixed network beside
     decision: Decision | None = None  # of the validation labels of all seeds, where they judge
+
+    def __repr__(self) -> str:
+        """``Comparison(karate, gcn: keep the fixed one ...)``: all scores would fill pages."""
+        return f"Comparison({self.dataset}, {self.conv}: {self.verdict})"
 
     @property
     def objective(self) -> Objective:
