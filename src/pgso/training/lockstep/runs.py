@@ -174,5 +174,5 @@ def _records(members: Sequence[Member]) -> list[RunRecord]:
         while group.epoch < members[0].spec.epochs and group.running:
             group.run_epoch()
         group.end()
-    seconds = (time.perf_counter() - started) / len(members)
-    return [record_of(session, starts[session], seconds) for session in group.running]
+        seconds = (time.perf_counter() - started) / len(members)
+        return [record_of(session, starts[session], seconds) for session in group.running]
