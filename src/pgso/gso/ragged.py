@@ -11,9 +11,10 @@ from torch import Tensor
 
 from pgso.graph import Graph
 from pgso.graph.degrees import MANY_NODES, received_weight
-from pgso.gso.formula import Factors, factors
+from pgso.gso.formula import factors
 from pgso.gso.gradients import propagated
-from pgso.gso.node_shift import MOST_OF_ONE, MOST_OWN, NodeShift, own_and_rest
+from pgso.gso.node_shift import MOST_OF_ONE, MOST_OWN, own_and_rest
+from pgso.gso.side_by_side import ShiftsSideBySide
 
 Array = NDArray[Any]
 
@@ -81,7 +82,7 @@ class Kinds:
         return kept
 
 
-class RaggedShift(NodeShift):
+class RaggedShift(ShiftsSideBySide):
     """R operators on R graphs side by side, whose numbers of nodes differ: one product for all.
 
     Every block is what :func:`pgso.shift` would give for its S and its graph alone, to the last
@@ -96,8 +97,6 @@ class RaggedShift(NodeShift):
 
     kinds: Kinds
     nodes: list[int]
-    within: Factors
-    m2: Tensor
 
     def __init__(self, graph: Graph, sizes: list[int], S: Tensor, fixed: bool = False) -> None:
         kinds = Kinds.of(graph, sizes)
@@ -111,14 +110,6 @@ class RaggedShift(NodeShift):
         tables = factors(by_kind, kinds.degree, power=power)
         super().__init__(graph, tables, kinds.index, fixed=fixed)
         self._set(kinds=kinds, nodes=sizes, within=tables._replace(m2=m2, a=a), m2=S[1])
-
-    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
-        def make() -> tuple[Tensor | None, Tensor, Tensor]:
-            parts = (self.within.own, self.tables.outer, self.tables.right)
-            own, outer, right = (self._spread(part, dtype) for part in parts)
-            return own, outer, right
-
-        return self._once(f"_vectors_{dtype}", make)
 
     def times(self, x: Tensor) -> Tensor:  # type: ignore[override]  # (N, F)
         """γ_r x_r for every replica r."""
@@ -134,19 +125,11 @@ class RaggedShift(NodeShift):
 
     def _in_part(self, x: Tensor, mixing: Array) -> Tensor:
         """One product for all; replicas that do not mix leave out own ∘ x and m2, and add them."""
-        own, outer, right = self._vectors(x.dtype)
-        assert own is not None
         mixed = torch.from_numpy(mixing.repeat(self.nodes))
-        inside = torch.where(mixed, own, 0.0)
-        left = torch.where(mixed, outer, self.factors(x.dtype).left)
+        own, inside, left, right = self._inside(mixed, x.dtype)
         out = propagated(x, inside, left, right, None, self._graph())
-        m2 = self._once("_m2", lambda: self.m2.to(x.dtype).unbind())
-        columns = (values.split(self.nodes) for values in (own.unsqueeze(1), x, out))
-        parts = []
-        for mixes, scale, *rows in zip(mixing.tolist(), m2, *columns, strict=True):
-            own_r, x_r, out_r = rows
-            parts.append(out_r if mixes else scale * out_r + own_r * x_r)
-        return torch.cat(parts)
+        columns = [values.split(self.nodes) for values in (own.unsqueeze(1), x, out)]
+        return self._completed(mixing.tolist(), *columns)
 
 
 class _Spread(torch.autograd.Function):

@@ -10,10 +10,11 @@ from pgso.graph.degrees import degree_classes, receivers, senders
 from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of, or_infinite, propagated
-from pgso.gso.node_shift import NodeShift, keeps_digits
+from pgso.gso.node_shift import keeps_digits
+from pgso.gso.side_by_side import ShiftsSideBySide
 
 
-class ReplicaShift(NodeShift):
+class ReplicaShift(ShiftsSideBySide):
     """R operators on one graph as one block-diagonal matrix, one product for all.
 
     Every block is what :func:`pgso.shift` would give for its S alone, to the last digit.
@@ -45,33 +46,33 @@ class ReplicaShift(NodeShift):
         rows, index = graph.row_sums, None
         if classes is not None:
             rows, index = classes[0], copies.memo("replica_classes", lambda: _index(classes, count))
-        tables = factors(S.double().unsqueeze(2).unbind(), rows, columns)
+        S = S.double()
+        by_replica = factors(S.unsqueeze(2).unbind(), rows, columns)
         size = (count, rows.numel())
-        super().__init__(
-            copies, Factors(*(part.expand(size).reshape(-1) for part in tables)), index, fixed=fixed
-        )
+        tables = Factors(*(part.expand(size).reshape(-1) for part in by_replica))
+        super().__init__(copies, tables, index, fixed=fixed)
+        again = by_replica.m2.expand(size).reshape(-1)
         self._set(one=graph, num_replicas=count, reach=reach)
+        self._set(within=tables._replace(m2=again), m2=S[1])
 
     def times(self, x: Tensor) -> Tensor:  # type: ignore[override]  # (R, n, F)
         """γ_r x_r for every replica r: all rows, or the rows that the reach's next layer needs."""
-        flat = x.reshape(-1, x.size(-1))
         level = None if self.reach is None else self.reach.levels.get(x.size(1))
-        return self._times(flat, level).view(x.size(0), -1, x.size(-1))
-
-    def _times(self, x: Tensor, level: Level | None) -> Tensor:
-        own, left, right = self._vectors(x.dtype)
         mixing = None if self.fixed else self._once("_mixing", self._mixing)
         if mixing is None or bool(mixing.all()):
             held = None if level is not None else self._held(x.dtype)
-            return self._propagated(x, own, left, right, held, level)
-        return self._in_part(x, mixing, level)
+            out = self._propagated(x, *self._vectors(x.dtype), held, level)
+        else:
+            out = self._in_part(x, mixing, level)
+        return out.view(x.size(0), -1, x.size(-1))
 
     def _propagated(
         self, x: Tensor, own: Any, left: Tensor, right: Tensor, held: Any, level: Level | None
     ) -> Tensor:
+        flat = x.reshape(-1, x.size(-1))
         if level is None:
-            return propagated(x, own, left, right, held, self._graph())
-        out: Tensor = ReachedPropagation.apply(x, own, left, right, level, self._graph())
+            return propagated(flat, own, left, right, held, self._graph())
+        out: Tensor = ReachedPropagation.apply(flat, own, left, right, level, self._graph())
         return out
 
     def _mixing(self) -> Tensor:  # (R,) of booleans
@@ -81,20 +82,25 @@ class ReplicaShift(NodeShift):
         return torch.from_numpy(keeps_digits(tables, self.one, self.index is not None))
 
     def _in_part(self, x: Tensor, mixing: Tensor, level: Level | None) -> Tensor:
-        """Scale ∘ (P x) + rest ∘ x. For replicas that mix, P is γ, scale 1 and rest 0."""
-        by_node = self.factors(x.dtype)
-        own, outer, right = self._vectors(x.dtype)
-        assert own is not None
+        """One product for all; replicas that do not mix leave out own ∘ x and m2, and add them."""
         mixed = mixing.repeat_interleave(self.one.num_nodes)
-        inside = torch.where(mixed, own, 0.0)
-        left = torch.where(mixed, outer, by_node.left)
-        scale = torch.where(mixed, 1.0, by_node.m2).unsqueeze(1).to(x.dtype)
-        rest = torch.where(mixed, 0.0, own).unsqueeze(1).to(x.dtype)
+        own, inside, left, right = self._inside(mixed, x.dtype)
         out = self._propagated(x, inside, left, right, None, level)
+        rows = x.unbind()  # after the product: where x has other uses, gradients are added in order
         if level is not None:
-            scale, rest = (part.index_select(0, level.rows) for part in (scale, rest))
-            x = x.index_select(0, level.among)
-        return scale * out + rest * x
+            own = own.index_select(0, level.rows)
+            among = level.among[: level.among.numel() // self.num_replicas]
+            rows = tuple(part.index_select(0, among) for part in rows)
+        own_parts = own.unsqueeze(1).chunk(self.num_replicas)
+        return self._completed(mixing.tolist(), own_parts, rows, out.chunk(self.num_replicas))
+
+    def _scaled(self, out: Tensor, m2: Tensor) -> Tensor:
+        """m2 out. Its gradient is a sum over all nodes, of which some may not be there."""
+        nodes = None if self.reach is None else self.reach.nodes_of(out.size(0))
+        if nodes is None:
+            return m2 * out
+        whole = out.new_zeros(self.one.num_nodes, out.size(1)).index_copy(0, nodes, out)
+        return (m2 * whole).index_select(0, nodes)
 
 
 class ReachedPropagation(torch.autograd.Function):

@@ -70,7 +70,7 @@ def test_replicas_may_have_features_of_their_own():
     check([minesweeper(seed=seed, norm="batch") for seed in range(2)])  # mines differ by seed
 
 
-@pytest.fixture(params=[8, 100], ids=["dense", "sparse"])
+@pytest.fixture(params=[16, 100], ids=["dense", "sparse"])
 def few_labels(request, tmp_path):
     """A ring of 1200 nodes with shortcuts, of which 21 train; narrow features stay dense."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """Linear maps with weights per replica. A replica computes as if alone, to the digit."""
 
+import math
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from pgso.convs.sparse_features import Features, SparseTimesDense
 from pgso.graph.reach import Reach
 from pgso.models.gnn import Layer
 from pgso.models.stacked.layout import Layout
-from pgso.models.stacked.ragged import RaggedBias, RaggedProducts
+from pgso.models.stacked.ragged import TINY, ProductsOneByOne, RaggedBias, rounds_alike
 
 
 class StackedLinear(nn.Module):
@@ -61,12 +62,15 @@ class StackedLinear(nn.Module):
     def _dense(self, x: Tensor, onto: Tensor | None) -> Tensor:
         assert not self.sparse
         sizes = self.layout.sizes_of(x)
-        if sizes is not None:
-            assert onto is None or onto is self.bias
-            ragged: Tensor = RaggedProducts.apply(x, self.weight, onto, sizes)
-            return ragged
-        out: Tensor = _Products.apply(x, self.weight, onto, self.reach)
+        if sizes is None and self._in_one_call(x):
+            out: Tensor = _Products.apply(x, self.weight, onto, self.reach)
+        else:
+            out = ProductsOneByOne.apply(x, self.weight, onto, sizes)
         return out
+
+    def _in_one_call(self, x: Tensor) -> bool:
+        shape = (self.in_channels, self.out_channels)
+        return rounds_alike(*shape) and x.size(1) * math.prod(shape) >= TINY
 
 
 class _Products(torch.autograd.Function):

@@ -19,6 +19,7 @@ from pgso.models.stacked.data import StackedData
 from pgso.models.stacked.layers import StackedGCN, StackedLayer, StackedLinear
 from pgso.models.stacked.layout import Layout
 from pgso.models.stacked.norms import StackedBatchNorm, StackedLayerNorm
+from pgso.models.stacked.ragged import rounds_alike
 
 # Modules whose ``forward`` serves replicas as it is: they hold what is stacked.
 CONTAINERS = (GNN, Layer, GCNConv, SGConv, GINConv, BankConv, MLP, nn.ModuleList)
@@ -39,18 +40,23 @@ def _is_known(module: nn.Module) -> bool:
     return isinstance(module, (*CONTAINERS, Linear, nn.BatchNorm1d, nn.LayerNorm))
 
 
-def hops_of(model: GNN) -> int | None:
+def hops_of(model: GNN, sparse: bool) -> int | None:
     """How many products lie between features and outputs, each in a layer of its own.
 
-    None where a layer needs more nodes than its outputs and their neighbours (batch norm), or
-    mixes its input and output (residual maps, jumping knowledge).
+    None where a layer needs more nodes than its outputs and their neighbours (batch norm), mixes
+    its input and output (residual maps, jumping knowledge), or has a linear map of dense features
+    with other digits for fewer rows.
     """
     layers: list[Any] = list(model.layers)
     plain = all(
         isinstance(layer.conv, GCNConv) and layer.residual is None and layer.norm is None
         for layer in layers
     )
-    return len(layers) if plain and model.jump is None and model.head is None else None
+    if not plain or model.jump is not None or model.head is not None:
+        return None
+    maps = [layer.conv.lin for layer in layers[sparse:]]
+    alike = all(rounds_alike(one.in_channels, one.out_channels) for one in maps)
+    return len(layers) if alike else None
 
 
 class Views(NamedTuple):

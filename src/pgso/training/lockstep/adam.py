@@ -21,13 +21,16 @@ class Piece:
     values: Tensor
     moments: tuple[Tensor, Tensor]
     step: Tensor
+    turned: bool  # whether the values are a copy, in the order of numbers that they have alone
 
     @classmethod
-    def of(cls, stacked: Tensor, replica: int | None) -> "Piece":
+    def of(cls, view: Views, replica: int | None) -> "Piece":
         """Of one replica, or of all."""
-        values = stacked.detach() if replica is None else stacked.detach()[replica]
+        values = view.stacked.detach() if replica is None else view.stacked.detach()[replica]
+        turned = view.turned and replica is not None
+        values = values.t().contiguous() if turned else values
         moments = torch.zeros_like(values), torch.zeros_like(values)
-        return cls(stacked, replica, values, moments, torch.zeros(()))
+        return cls(view.stacked, replica, values, moments, torch.zeros(()), turned)
 
 
 class GroupAdam(torch.optim.Adam):
@@ -35,7 +38,8 @@ class GroupAdam(torch.optim.Adam):
 
     A parameter whose size is a multiple of 16 is stepped for all replicas at once. Others (biases
     of few classes, S) are stepped replica by replica, in the same call: the fused step rounds the
-    last few numbers of an array differently from the others.
+    last few numbers of an array differently from the others. Weights of sparse features, which are
+    stored transposed, are then stepped in the order that they have alone.
 
     Args:
         views: The stacked parameters and their parts in the replicas.
@@ -51,10 +55,10 @@ class GroupAdam(torch.optim.Adam):
         for view in views:
             wanted = [rate[id(part)] for rate, part in zip(rates, view.parts, strict=True)]
             if len(set(wanted)) == 1 and view.parts[0].numel() % LANES == 0:
-                pieces.setdefault(wanted[0], []).append(Piece.of(view.stacked, None))
+                pieces.setdefault(wanted[0], []).append(Piece.of(view, None))
                 continue
             for replica, rate in enumerate(wanted):
-                pieces.setdefault(rate, []).append(Piece.of(view.stacked, replica))
+                pieces.setdefault(rate, []).append(Piece.of(view, replica))
         self.pieces = list(pieces.values())
         super().__init__(
             [
@@ -96,6 +100,9 @@ def _step(pieces: Sequence[Piece], group: dict[str, Any]) -> None:
         amsgrad=False,
         maximize=False,
     )
+    for piece in pieces:
+        if piece.turned:
+            piece.stacked.detach()[piece.replica].copy_(piece.values.t())
 
 
 def _gradients(pieces: Sequence[Piece]) -> list[Tensor]:
@@ -110,5 +117,6 @@ def _gradients(pieces: Sequence[Piece]) -> list[Tensor]:
         else:
             if piece.stacked not in parts:
                 parts[piece.stacked] = whole.unbind()
-            gradients.append(parts[piece.stacked][piece.replica])
+            part = parts[piece.stacked][piece.replica]
+            gradients.append(part.t().contiguous() if piece.turned else part)
     return gradients

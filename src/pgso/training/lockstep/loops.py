@@ -19,6 +19,7 @@ from pgso.models.stacked import (
     hops_of,
     stack,
 )
+from pgso.models.stacked.ragged import FEW_ROWS
 from pgso.training.loops.graphs import Graphs
 from pgso.training.loops.whole_graph import WholeGraph
 from pgso.training.prediction import EVALUATED_AT_ONCE
@@ -62,7 +63,7 @@ class OneGraph:
         self.loops = [_whole(session) for session in sessions]
         x = [loop.x for loop in self.loops]
         self.on_validation = sessions[0].learning.on_validation
-        reach = self._reach(hops_of(models[0]))
+        reach = self._reach(hops_of(models[0], sparse=x[0].layout != torch.strided))
         self.data = StackedData(self.loops[0].graph, x, reach)
         self.model, self.views = stack(models, ReplicaDraws(generators, reach), self.data)
         everywhere = torch.arange(len(x[0]))
@@ -88,12 +89,14 @@ class OneGraph:
         return self.scored.parts(out)
 
     def _reach(self, hops: int | None) -> Reach | None:
-        """What the losses of all replicas can see; None if that is most of the graph."""
+        """What the losses of all replicas can see; None if that is most of the graph, or little."""
         graph = self.loops[0].graph
         if hops is None or not isinstance(graph, Graph):
             return None
-        parts = [part for loop in self.loops for part in self._losses_on(loop)]
-        reach = Reach.of(graph, torch.cat(parts).unique(), hops, len(self.loops))
+        nodes = torch.cat([part for loop in self.loops for part in self._losses_on(loop)]).unique()
+        if nodes.numel() < FEW_ROWS:
+            return None
+        reach = Reach.of(graph, nodes, hops, len(self.loops))
         hidden = None if reach is None else reach.nodes[1].numel()
         return None if hidden is None or hidden > MOST_REACHED * graph.num_nodes else reach
 
