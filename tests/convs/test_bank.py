@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
 from pgso import GNN, PGSO, BankConv, Graph
+from pgso.convs import bank
 from pgso.convs.bank import Term
 from pgso.errors import InputError
 from pgso.graph import Relations
 from pgso.gso.dense import dense_shift
+from pgso.training.threads import MANY_EDGES
 from tests.strategies import edge_lists
 
 DIRECTED = torch.tensor([[0, 1, 2, 2, 3, 4, 0], [1, 2, 0, 3, 4, 0, 2]])  # node 5 is isolated
@@ -269,3 +271,31 @@ def test_a_directed_term_takes_the_degrees_of_both_ends():
         (gso,) = BankConv(2, 2, terms=(term,)).operators
         actual = gso.on(edges).to_dense().detach()
         torch.testing.assert_close(actual, dense_shift(matrix, S, "both"))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("terms", [("self", "gcn"), ("gcn", "self", "mean"), DIRECTIONS])
+@pytest.mark.parametrize("width", [3, 4, 9])
+def test_a_large_graph_gives_the_same_by_fewer_passes(width, terms, bias, monkeypatch):
+    layer = BankConv(4, width, terms=terms, bias=bias).double()
+    x = X.double().requires_grad_()
+    g = torch.randn(6, width, generator=torch.Generator().manual_seed(1)).double()
+    graph, inputs = Graph.from_edge_index(DIRECTED, num_nodes=6), (x, *layer.parameters())
+
+    def results():
+        out = layer(x, graph)
+        return out, *torch.autograd.grad(out, inputs, g)
+
+    wanted = results()
+    calls = []
+    for name in ("_by_one_weight", "_into_one_sum"):
+        plain = getattr(BankConv, name)
+        patched = lambda *given, plain=plain: calls.append(1) or plain(*given)  # noqa: E731
+        monkeypatch.setattr(BankConv, name, patched)
+    monkeypatch.setattr(bank, "MANY_EDGES", 1)
+    torch.testing.assert_close(results(), wanted)
+    assert calls == [1]
+
+
+def test_large_graphs_are_those_that_are_trained_alone():
+    assert bank.MANY_EDGES == MANY_EDGES  # in lockstep, sums keep the order that they have alone
