@@ -45,3 +45,13 @@ def test_there_may_be_nothing_to_multiply(size):
     graph = Graph.from_edge_index(torch.empty(2, 0, dtype=torch.int64), num_nodes=size[0])
     values = torch.ones(size[0], 2)
     assert products(graph, values, torch.ones(size)).shape == size
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_targets_and_sources_may_be_two_sets_of_nodes(transposed):
+    torch.manual_seed(0)
+    edges = torch.stack([torch.randint(7, (30,)), torch.randint(4, (30,))])
+    graph = Graph.from_edge_index(edges, num_nodes=(4, 7))
+    values, x = torch.randn(graph.pattern.row.numel(), 3), torch.randn(4 if transposed else 7, 3, 5)
+    wanted = one_by_one(graph, values, x, transposed)
+    assert torch.equal(products(graph, values, x, transposed), wanted)

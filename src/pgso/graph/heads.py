@@ -35,12 +35,12 @@ def head_pattern(graph: "Graph", heads: int, transposed: bool = False) -> HeadPa
 
 
 def _head_patterns(graph: "Graph", heads: int) -> tuple[HeadPattern, HeadPattern]:
-    """In O(nnz H), by numpy: its small operations take half of torch's time."""
+    """In O(nnz H), by numpy: its small operations take half of torch's time; on the CPU only."""
     runs = _Runs(graph.pattern, heads)
     reverse = runs if graph.transposed is graph.pattern else _Runs(graph.transposed, heads)
     in_order = np.arange(graph.transposition.numel(), dtype=runs.col.dtype)
-    turned = graph.transposition.numpy(force=True)
-    return runs.at(in_order, graph.device), reverse.at(turned, graph.device)
+    turned = graph.transposition.numpy()
+    return runs.at(in_order), reverse.at(turned)
 
 
 class _Runs:
@@ -48,7 +48,7 @@ class _Runs:
 
     def __init__(self, pattern: Pattern, heads: int) -> None:
         assert pattern.rowptr is not None
-        end, col = pattern.rowptr.numpy(force=True), pattern.col.numpy(force=True)
+        end, col = pattern.rowptr.numpy(), pattern.col.numpy()
         first, size = end[:-1, None], np.diff(end)
         head = np.arange(heads, dtype=end.dtype)
         start = first * heads + size[:, None] * head  # (n, H)
@@ -65,7 +65,7 @@ class _Runs:
         numbers += self.head
         return numbers
 
-    def at(self, places: Any, device: torch.device) -> HeadPattern:
+    def at(self, places: Any) -> HeadPattern:
         """The pattern of values that stand at these places."""
         arrays = (self.rowptr, self.col, self._with_head(places))
-        return HeadPattern(*(torch.from_numpy(array).to(device) for array in arrays))
+        return HeadPattern(*(torch.from_numpy(array) for array in arrays))

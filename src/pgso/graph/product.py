@@ -100,12 +100,14 @@ def products(
     """Each head's matrix, or its transpose, times the head of x; without gradients.
 
     On a small graph one call multiplies all heads. Each row is a sum of the same C columns in the
-    same order as in a call of its own, so the digits are the same (but for 16-bit types, whose
-    heads are multiplied one after another).
+    same order as in a call of its own, so the digits are the same. With 16-bit types they would
+    not be, and another device would have to wait for the indices to be made on the CPU: there heads
+    are multiplied one after another.
     """
     pattern = graph.transposed if transposed else graph.pattern
     nnz, heads = values.shape
-    at_once = x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling()
+    eager = x.device.type == "cpu" and not torch.compiler.is_compiling()
+    at_once = eager and x.dtype in (torch.float32, torch.float64)
     if at_once and heads > 1 and 0 < nnz * heads <= IN_CACHE and x.numel() > 0:
         one = head_pattern(graph, heads, transposed)
         in_order = values.flatten().index_select(0, one.order).to(x.dtype)
