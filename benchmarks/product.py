@@ -52,7 +52,7 @@ def run() -> list[Row]:
 
 
 def _ordered() -> list[Row]:
-    """The published order of ogbn-arxiv's nodes against reverse Cuthill-McKee, if it is there."""
+    """The published order of ogbn-arxiv's nodes against ours, if the data is there."""
     try:
         task = load_task("ogbn-arxiv-topicbag")
     except InputError:

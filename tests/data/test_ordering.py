@@ -27,6 +27,25 @@ def test_neighbours_stand_near_each_other():
     assert (graph.edge_index[0] - graph.edge_index[1]).abs().max() > 100
 
 
+def largest_share(graph, order):
+    """Of the edges, in one of four equal runs of rows; 1: all have the same."""
+    by_run = torch.stack([part.sum() for part in graph.degree[order].tensor_split(4)])
+    return float(by_run.max() / by_run.mean())
+
+
+def test_parts_have_equal_work(monkeypatch):
+    path = torch.stack([torch.arange(3999), torch.arange(1, 4000)])
+    core = torch.randint(3000, 4000, (2, 10_000), generator=torch.Generator().manual_seed(0))
+    edges = torch.cat([path, core], dim=1)
+    graph = Graph.from_edge_index(torch.cat([edges, edges.flip(0)], dim=1), num_nodes=4000)
+    monkeypatch.setattr(ordering, "BLOCK", 4000)
+    assert largest_share(graph, fast_order(graph)) > 2  # a single block: Cuthill-McKee alone
+    monkeypatch.setattr(ordering, "BLOCK", 50)
+    order = fast_order(graph)
+    assert largest_share(graph, order) < 1.25
+    assert torch.equal(order.sort().values, torch.arange(4000))
+
+
 @pytest.mark.parametrize("name", ["karate", "digits"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_reordered_task_is_the_task(name, sparse, everything_is_large):

@@ -1,21 +1,22 @@
-"""Attention on the edges of the operator, one head after another."""
+"""Attention on the edges of the operator; on large graphs, one head after another."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
+from pgso.convs.attention_at_once import attend_at_once
+from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
+from pgso.convs.sparse_features import dense_dropout
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn, weighted_product
-from pgso.graph.edge_values import softmax_over_edges, source_values, target_values
+from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn
+from pgso.graph.heads import IN_CACHE
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
-
-IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
 
 Change = Callable[[Tensor], Tensor]
 
@@ -36,13 +37,15 @@ class AttendedShift(OnPattern):
         target: t of each head, (H, n).
         source: s of each head, (H, n).
         slope: Of the leaky ReLU.
-        changes: What is done to the attention coefficients, (nnz, H), such as dropout.
+        dropout: The share of attention coefficients that is dropped.
+        changes: What is done to the attention coefficients, (nnz, H), after that.
     """
 
     operator: ShiftOperator
     target: Tensor
     source: Tensor
     slope: float
+    dropout: float
     changes: tuple[Change, ...]
 
     def __init__(
@@ -51,6 +54,7 @@ class AttendedShift(OnPattern):
         target: Tensor,
         source: Tensor,
         slope: float,
+        dropout: float = 0.0,
         changes: tuple[Change, ...] = (),
     ) -> None:
         if not isinstance(operator, (NodeShift, ChannelShift)):
@@ -60,20 +64,33 @@ class AttendedShift(OnPattern):
             raise InputError(f"attention has {heads} heads, the operator {operator.S.size(-1)}")
         self._set(operator=operator, graph=operator.graph, shape=operator.shape)
         self._set(device=operator.device, target=target, source=source, slope=slope)
-        self._set(changes=changes)
+        self._set(dropout=dropout, changes=changes)
 
     def changed(self, change: Change) -> "AttendedShift":
         """The same with one more change to its coefficients."""
-        changes = (*self.changes, change)
-        return AttendedShift(self.operator, self.target, self.source, self.slope, changes)
+        inputs = (self.operator, self.target, self.source, self.slope, self.dropout)
+        return AttendedShift(*inputs, (*self.changes, change))
 
     def times(self, x: Any) -> Tensor:  # (n, H, C) -> (n, H, C)
         """γ_att x of every head; differentiable in all but A."""
         self._check(x.transpose(0, 1), self.shape[1])
         scales, graph = self._scales(x.dtype), self.graph
-        if not self.changes and _pays_by_head(graph, x):
-            return attend(x, self.target, self.source, scales, graph, self.slope)
+        if not self.changes and _is_constant(graph, x):
+            inputs = (x, self.target, self.source, scales, graph, self.slope)
+            if graph.pattern.row.numel() * x.size(1) > IN_CACHE:
+                if self.dropout == 0:
+                    return attend(*inputs)
+            elif x.numel() > 0 and not torch._C._are_functorch_transforms_active():
+                return attend_at_once(*inputs, self._kept(x.dtype))
         return modulated(x, self._attended(scales.a), scales, graph)
+
+    def _kept(self, dtype: torch.dtype) -> Tensor | None:  # (nnz, H)
+        """What dropout multiplies each coefficient with."""
+        if self.dropout == 0:
+            return None
+        size = (self.graph.pattern.row.numel(), self.target.size(0))
+        ones = torch.ones((), dtype=dtype, device=self.device).expand(size)
+        return dense_dropout(ones, self.dropout, True)
 
     def _matmul(self, x: Tensor) -> Tensor:
         return self.times(x)
@@ -89,11 +106,10 @@ class AttendedShift(OnPattern):
     def _attended(self, a: Tensor) -> Tensor:  # (nnz, H)
         """Att ∘ (A + aI) with the a of each head."""
         coefficients = attention(self.target, self.source, self.graph, self.slope)
+        coefficients = dense_dropout(coefficients, self.dropout, True)
         for change in self.changes:
             coefficients = change(coefficients)
-        diagonal, A = self.graph.pattern.diagonal, self.graph.entries.to(a.dtype)
-        A = A.unsqueeze(1).expand(-1, a.size(0))
-        return coefficients * A.index_add(0, diagonal, a.t())
+        return coefficients * with_diagonal(self.graph, a)
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz, H)
         """The entries of each head's matrix."""
@@ -107,15 +123,6 @@ class AttendedShift(OnPattern):
     def T(self) -> EntryShift:
         """The transpose of each head's matrix."""
         return EntryShift(self._graph().T, turn(self.entries(), self._graph()))
-
-
-class Scales(NamedTuple):
-    """The vectors in γ_att x = α ∘ x + left ∘ (att ∘ (A + Diag(a))) (right ∘ x), each (H, n)."""
-
-    left: Tensor  # m2 D_a^e2
-    right: Tensor  # D_a^e3
-    alpha: Tensor  # m1 D_a^e1 + m3, as in pgso.gso.formula (not the attention)
-    a: Tensor
 
 
 def attend(
@@ -141,40 +148,12 @@ def attend(
     return out
 
 
-def _pays_by_head(graph: Graph | EdgeList, heads: Tensor) -> TypeGuard[Graph]:
-    """Whether one head after another is possible (whole, constant edges), and worth its calls."""
-    if torch.compiler.is_compiling() or heads.dtype not in (torch.float32, torch.float64):
+def _is_constant(graph: Graph | EdgeList, x: Tensor) -> TypeGuard[Graph]:
+    """Whether the gradients are written by hand: those of a whole graph with constant edges."""
+    if torch.compiler.is_compiling() or x.dtype not in (torch.float32, torch.float64):
         return False
     constant = graph.weight is None or not graph.weight.requires_grad
-    whole = isinstance(graph, Graph) and graph.sample is None
-    return whole and constant and graph.pattern.row.numel() * heads.size(1) > IN_CACHE
-
-
-def attention(
-    target: Tensor,  # (H, n)
-    source: Tensor,  # (H, n)
-    graph: Graph | EdgeList,
-    slope: float,
-) -> Tensor:  # (nnz, H)
-    """α of every entry and head."""
-    logits = target_values(graph, target.t()) + source_values(graph, source.t())
-    logits = leaky_relu(logits, slope)
-    if isinstance(graph, Graph):
-        return softmax_over_edges(graph, logits)
-    # Edges are not merged there, but α is a softmax over nodes: each counts once.
-    copies = _copies(graph).to(logits.dtype).unsqueeze(1)
-    return copies * softmax_over_edges(graph, logits - copies.log())
-
-
-def modulated(
-    x: Tensor,  # (n, H, C)
-    entries: Tensor,  # (nnz, H) α ∘ (A + Diag(a))
-    scales: Scales,
-    graph: Graph | EdgeList,
-) -> Tensor:  # (n, H, C)
-    """γ_att x by operations that torch knows: any entries, any derivative, not fast."""
-    left, right, alpha = (part.t().unsqueeze(2) for part in scales[:3])
-    return alpha * x + left * weighted_product(graph, entries, right * x)
+    return isinstance(graph, Graph) and graph.sample is None and constant
 
 
 class _Attend(torch.autograd.Function):
@@ -280,11 +259,3 @@ def _differentiable(x: Tensor, by_head: Sequence[Tensor], graph: Graph, slope: f
     A_a = A.unsqueeze(1).repeat(1, x.size(1)).index_add(0, graph.pattern.diagonal, scales[3].t())
     entries = attention(target, source, graph, slope) * A_a
     return modulated(x, entries, Scales(*scales), graph)
-
-
-def _copies(edges: EdgeList) -> Tensor:  # (E + n,)
-    """How often each entry's pair of nodes occurs among the entries."""
-    pair = edges.pattern.row * edges.num_nodes + edges.pattern.col
-    ordered = pair.sort().values
-    first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
-    return (after - first).to(edges.dtype)

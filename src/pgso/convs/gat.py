@@ -8,7 +8,7 @@ from torch_geometric.nn.inits import glorot
 
 from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.attention import AttendedShift
-from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dense_dropout
+from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 
@@ -111,9 +111,8 @@ class GATConv(Conv):
         else:
             (operator,) = self.on(x, edge_index, edge_weight)
         hidden = self.lin(x)
-        attended = AttendedShift(operator, *self.scores(hidden), self.negative_slope)
-        if self.training and self.dropout > 0:
-            attended = attended.changed(lambda alpha: dense_dropout(alpha, self.dropout, True))
+        dropout = self.dropout if self.training else 0.0
+        attended = AttendedShift(operator, *self.scores(hidden), self.negative_slope, dropout)
         if self.explain:
             attended = attended.changed(
                 lambda alpha: self.masked(alpha, attended.graph, edge_index)
@@ -124,7 +123,9 @@ class GATConv(Conv):
 
     def scores(self, hidden: Tensor) -> tuple[Tensor, Tensor]:  # (n, H * C) -> (H, n), (H, n)
         """What each node contributes to the logits of its edges, as their target and source."""
-        by_head = torch.cat([self.att_dst, self.att_src]).unsqueeze(2)  # (2, H, 1, C)
-        weight = torch.cat([torch.block_diag(*part) for part in by_head])
+        by_head = torch.cat([self.att_dst, self.att_src]).transpose(1, 2)  # (2, C, H)
+        weight = (
+            torch.diag_embed(by_head, dim1=1, dim2=2).flatten(2).flatten(0, 1)
+        )  # block diagonal
         target, source = (weight @ hidden.t()).view(2, self.heads, -1).unbind()
         return target, source

@@ -22,7 +22,9 @@ class Batch:
     num_graphs: int
 
     def to(self, device: torch.device | str | None) -> "Batch":
-        """The same batch on another device."""
+        """The same batch on another device; itself if it is there: its graph remembers things."""
+        if device is None or torch.device(device) == self.graph.device:
+            return self
         return Batch(
             self.x.to(device),
             self.graph.to(device),

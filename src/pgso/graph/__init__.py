@@ -5,7 +5,7 @@ from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
 from pgso.graph.pattern import Pattern, Structure
 from pgso.graph.prepared import as_graph
-from pgso.graph.product import product, row_dots, turn, weighted_product
+from pgso.graph.product import edge_dots, product, products, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations
 from pgso.graph.sample import Sample
 
@@ -18,8 +18,10 @@ __all__ = [
     "Sample",
     "Structure",
     "as_graph",
+    "edge_dots",
     "for_any_mode",
     "product",
+    "products",
     "row_dots",
     "turn",
     "weighted_product",

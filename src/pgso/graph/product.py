@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from pgso.graph.heads import IN_CACHE, head_pattern
 from pgso.graph.pattern import Pattern
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class _WeightedProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(values: Tensor, x: Tensor, graph: "Graph") -> Tensor:
-        return _by_head(graph.pattern, values, x)
+        return products(graph, values, x)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -83,17 +84,38 @@ class _WeightedProduct(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             grad_values = _EdgeDots.apply(g, x, ctx.graph).to(values.dtype)
         if ctx.needs_input_grad[1]:
-            turned = turn(values, ctx.graph)
             if torch.is_grad_enabled():
-                grad_x = _WeightedProduct.apply(turned, g, ctx.graph.T)
+                grad_x = _WeightedProduct.apply(turn(values, ctx.graph), g, ctx.graph.T)
             else:  # of the reversed graph only the pattern is needed
-                grad_x = _by_head(ctx.graph.transposed, turned, g)
+                grad_x = products(ctx.graph, values, g, transposed=True)
         return grad_values, grad_x, None
 
 
-def _by_head(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
-    heads = zip(values.t().contiguous(), x.unbind(1), strict=True)
-    return torch.stack([product(pattern, head, part) for head, part in heads], dim=1)
+def products(
+    graph: "Graph",
+    values: Tensor,  # (nnz, H)
+    x: Tensor,  # (n, H, C)
+    transposed: bool = False,
+) -> Tensor:  # (n, H, C)
+    """Each head's matrix, or its transpose, times the head of x; without gradients.
+
+    On a small graph one call multiplies all heads. Each row is a sum of the same C columns in the
+    same order as in a call of its own, so the digits are the same. With 16-bit types they would
+    not be, and another device would have to wait for the indices to be made on the CPU: there heads
+    are multiplied one after another.
+    """
+    pattern = graph.transposed if transposed else graph.pattern
+    nnz, heads = values.shape
+    eager = x.device.type == "cpu" and not torch.compiler.is_compiling()
+    at_once = eager and x.dtype in (torch.float32, torch.float64)
+    if at_once and heads > 1 and 0 < nnz * heads <= IN_CACHE and x.numel() > 0:
+        one = head_pattern(graph, heads, transposed)
+        in_order = values.flatten().index_select(0, one.order).to(x.dtype)
+        flat = _multiply(one.rowptr, one.col, in_order, x.reshape(-1, x.size(2)))
+        return flat.view(-1, heads, x.size(2))
+    turned = turn(values, graph) if transposed else values
+    by_head = zip(turned.t().contiguous(), x.unbind(1), strict=True)
+    return torch.stack([product(pattern, head, part) for head, part in by_head], dim=1)
 
 
 class _EdgeDots(torch.autograd.Function):
@@ -101,20 +123,7 @@ class _EdgeDots(torch.autograd.Function):
 
     @staticmethod
     def forward(left: Tensor, right: Tensor, graph: "Graph") -> Tensor:
-        pattern = graph.pattern
-        _, heads, width = left.shape
-        left, right = left.flatten(1), right.flatten(1)
-        dots = left.new_empty(pattern.row.numel(), heads)
-        block = max(1, 2**20 // max(left.size(1), 1))  # buffers of a few megabytes
-        for start in range(0, dots.size(0), block):
-            entries = slice(start, start + block)
-            rows = left.index_select(0, pattern.row[entries])
-            cols = right.index_select(0, pattern.col[entries])
-            if heads == 1:
-                dots[entries, 0] = row_dots(rows, cols)
-            else:
-                dots[entries] = rows.mul_(cols).view(-1, heads, width).sum(dim=2)
-        return dots
+        return edge_dots(left, right, graph.pattern)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -128,6 +137,28 @@ class _EdgeDots(torch.autograd.Function):
         grad_left = _WeightedProduct.apply(g, right, ctx.graph)
         grad_right = _WeightedProduct.apply(turn(g, ctx.graph), left, ctx.graph.T)
         return grad_left, grad_right, None
+
+
+def edge_dots(
+    left: Tensor,  # (n, H, C)
+    right: Tensor,  # (m, H, C)
+    pattern: Pattern,
+) -> Tensor:  # (nnz, H)
+    """``left[row] · right[col]`` of every entry and head, without gradients."""
+    _, heads, width = left.shape
+    left, right = left.flatten(1), right.flatten(1)
+    block = max(1, 2**20 // max(left.size(1), 1))  # buffers of a few megabytes
+
+    def of(row: Tensor, col: Tensor) -> Tensor:
+        rows, cols = left.index_select(0, row), right.index_select(0, col)
+        if heads == 1:
+            return row_dots(rows, cols).unsqueeze(1)
+        return rows.mul_(cols).view(-1, heads, width).sum(dim=2)
+
+    if pattern.row.numel() <= block:
+        return of(pattern.row, pattern.col)
+    blocks = zip(pattern.row.split(block), pattern.col.split(block), strict=True)
+    return torch.cat([of(row, col) for row, col in blocks])
 
 
 def turn(values: Tensor, graph: "Graph") -> Tensor:
