@@ -27,9 +27,10 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
     number of rows: the last thread would work longest. So each part gets every fourth block.
 
     Measured on ogbn-arxiv's graph, γx and 7 gradients at F = 128 against the published order: 1.4
-    times as fast on one thread, 1.3 on two. Without dealing it is 1.4 and 1.2. On more threads
-    only the product was measured, part by part: the slowest part is 1.5 times as fast on four and
-    1.2 on eight (without dealing 1.1 and 0.95). More parts would balance more threads, but every
+    times as fast on one thread, dealt out or not. On two threads, on a busy machine: medians of
+    three sessions were 1.30, 1.11 and 1.31 (not dealt out: 1.17, 1.09 and 1.19). Of the product
+    alone, the slowest of equal runs of rows is 1.5 times as fast with two or four runs and 1.2
+    with eight (not dealt out: 1.2, 1.1 and 0.95). More parts would balance more threads, but every
     part reads all features again: with eight parts one thread gains 1.2 only.
 
     It assumes that the published order is worse, as orders of ids are, and that threads get equal
