@@ -44,6 +44,7 @@ def eigenvalues(
     """Eigenvalues of an undirected graph's PGSO, ascending: see :func:`eigenpairs`.
 
     Example:
+        >>> import torch
         >>> from pgso import Graph
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> (eigenvalues(path, "laplacian", k=2) + 0.0).round(6)  # 0, 1 and 3 are all
