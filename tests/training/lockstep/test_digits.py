@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from pgso.graph import Graph
-from pgso.gso.replicas import ReplicaShift
 from pgso.gso.shift import unchecked_shift
-from pgso.models.stacked.ragged import FEW_ROWS, TINY, rounds_alike
+from pgso.models.stacked.products import FEW_ROWS, TINY, rounds_alike
+from pgso.models.stacked.replica_shift import ReplicaShift
 from pgso.records import RunSpec
 from pgso.training.fit import fit
 from pgso.training.lockstep.runs import run_together

@@ -5,7 +5,7 @@ import pytest
 from pgso.data import DATASETS
 from pgso.data.load import task_of
 from pgso.data.places import data_root
-from pgso.gso.ragged import RaggedShift
+from pgso.models.stacked.ragged_shift import RaggedShift
 from pgso.records import RunSpec
 from pgso.training.fit import fit, prepared
 from pgso.training.lockstep import runs

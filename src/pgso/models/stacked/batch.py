@@ -10,9 +10,9 @@ from torch import Tensor
 from pgso.data import Task
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.ragged import RaggedShift
 from pgso.models.gnn import GNN
 from pgso.models.stacked.layout import Layout
+from pgso.models.stacked.ragged_shift import RaggedShift
 
 
 class StackedBatch:

@@ -19,7 +19,7 @@ from pgso.graph.pattern import side_by_side
 from pgso.graph.reach import Reach
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.replicas import ReplicaShift
+from pgso.models.stacked.replica_shift import ReplicaShift
 
 
 class StackedData:

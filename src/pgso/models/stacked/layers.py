@@ -12,7 +12,7 @@ from pgso.convs.sparse_features import Features, SparseTimesDense
 from pgso.graph.reach import Reach
 from pgso.models.gnn import Layer
 from pgso.models.stacked.layout import Layout
-from pgso.models.stacked.ragged import TINY, ProductsOneByOne, RaggedBias, rounds_alike
+from pgso.models.stacked.products import TINY, ProductsOneByOne, RaggedBias, rounds_alike
 
 
 class StackedLinear(nn.Module):

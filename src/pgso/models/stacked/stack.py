@@ -19,7 +19,7 @@ from pgso.models.stacked.data import StackedData
 from pgso.models.stacked.layers import StackedGCN, StackedLayer, StackedLinear
 from pgso.models.stacked.layout import Layout
 from pgso.models.stacked.norms import StackedBatchNorm, StackedLayerNorm
-from pgso.models.stacked.ragged import rounds_alike
+from pgso.models.stacked.products import rounds_alike
 
 # Modules whose ``forward`` serves replicas as it is: they hold what is stacked.
 CONTAINERS = (GNN, Layer, GCNConv, SGConv, GINConv, BankConv, MLP, nn.ModuleList)

@@ -19,7 +19,7 @@ from pgso.models.stacked import (
     hops_of,
     stack,
 )
-from pgso.models.stacked.ragged import FEW_ROWS
+from pgso.models.stacked.products import FEW_ROWS
 from pgso.training.loops.graphs import Graphs
 from pgso.training.loops.whole_graph import WholeGraph
 from pgso.training.prediction import EVALUATED_AT_ONCE

@@ -4,8 +4,8 @@ import torch
 from pgso.graph import Graph
 from pgso.graph.reach import Reach
 from pgso.gso.presets import PRESETS
-from pgso.gso.replicas import ReplicaShift
 from pgso.gso.shift import unchecked_shift
+from pgso.models.stacked.replica_shift import ReplicaShift
 
 PATH = torch.tensor([[0, 1, 1, 2, 2, 3, 3, 4, 4, 5], [1, 0, 2, 1, 3, 2, 4, 3, 5, 4]])
 ONE_WAY = PATH[:, ::2]

@@ -14,7 +14,7 @@ from pgso.graph.degrees import MANY_NODES, received_weight
 from pgso.gso.formula import factors
 from pgso.gso.gradients import propagated
 from pgso.gso.node_shift import MOST_OF_ONE, MOST_OWN, own_and_rest
-from pgso.gso.side_by_side import ShiftsSideBySide
+from pgso.models.stacked.shifts import ShiftsSideBySide
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of, or_infinite, propagated
 from pgso.gso.node_shift import keeps_digits
-from pgso.gso.side_by_side import ShiftsSideBySide
+from pgso.models.stacked.shifts import ShiftsSideBySide
 
 
 class ReplicaShift(ShiftsSideBySide):
