@@ -109,8 +109,8 @@ class Recipes(Experiment):
             "way of learning S changes the paper's in one or two things. Whether the robust "
             "recipe, which lets evidence decide, keeps what is learned here is the question of "
             f"`pgso run pooled`. Fixed, tuned and the paper's recipe have {SEEDS} seeds, the other "
-            f"ways {FEWER_SEEDS}. Every run stops early (its epoch is chosen on validation), and on "
-            "node tasks drops out of its input.\n\n"
+            f"ways {FEWER_SEEDS}. Every run stops early (its epoch is chosen on validation), and "
+            "on node tasks drops out of its input.\n\n"
             f"{body}\n"
             f"{self.footer('recipes', records)}"
         )
