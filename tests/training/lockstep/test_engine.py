@@ -1,5 +1,3 @@
-import pytest
-
 from pgso.records import Store
 from pgso.training.engines import run_all
 from pgso.training.lockstep import runs
@@ -11,20 +9,6 @@ SPECS = [karate(seed=seed, operator=name, epochs=3) for seed in range(3) for nam
 
 def numbers(records):
     return [(r.spec, r.status, r.error, r.val, r.test, r.parameters, r.curves) for r in records]
-
-
-@pytest.fixture
-def groups(monkeypatch):
-    """The sizes of the groups that are trained together in this process."""
-    sizes = []
-    real = runs._records
-
-    def spying(members):
-        sizes.append(len(members))
-        return real(members)
-
-    monkeypatch.setattr(runs, "_records", spying)
-    return sizes
 
 
 def test_records_are_those_of_runs_alone_in_one_process_or_two(tmp_path, groups):

@@ -8,7 +8,6 @@ from pgso.data.places import data_root
 from pgso.models.stacked.ragged_shift import RaggedShift
 from pgso.records import RunSpec
 from pgso.training.fit import fit, prepared
-from pgso.training.lockstep import runs
 from pgso.training.lockstep.memory import replica_bytes
 from pgso.training.lockstep.runs import MEBIBYTE, run_together
 from pgso.training.lockstep.sharing import can_share, steps_of
@@ -93,21 +92,13 @@ def test_a_replica_that_diverges_leaves_the_group_and_the_others_go_on(shapes_ro
         assert contents(record) == contents(fit(record.spec, shapes_root))
 
 
-def test_folds_with_other_numbers_of_steps_are_groups_of_their_own(tmp_path, monkeypatch):
+def test_folds_with_other_numbers_of_steps_are_groups_of_their_own(tmp_path, groups):
     write_triangles_and_paths(tmp_path, graphs=25)
     specs = [shapes(seed=seed, batch_size=4, epochs=2) for seed in range(3)]
     steps = [steps_of(spec, task_of(spec, tmp_path))[0] for spec in specs]
     assert sorted(set(steps)) == [2, 3]
-    sizes = []
-    real = runs._records
-
-    def spying(members):
-        sizes.append(len(members))
-        return real(members)
-
-    monkeypatch.setattr(runs, "_records", spying)
     records = list(run_together(specs, tmp_path, PLENTY))
-    assert sizes == [2]  # and one that is left is run alone by the caller
+    assert groups == [2]  # and one that is left is run alone by the caller
     for record in records:
         assert contents(record) == contents(fit(record.spec, tmp_path))
 

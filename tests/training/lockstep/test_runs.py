@@ -114,20 +114,12 @@ def test_a_replica_that_diverges_leaves_the_group_and_the_others_go_on():
         assert_equal(record, fit(record.spec))
 
 
-def test_groups_are_split_where_memory_is_short(monkeypatch):
-    sizes = []
-    real = runs._records
-
-    def spying(members):
-        sizes.append(len(members))
-        return real(members)
-
-    monkeypatch.setattr(runs, "_records", spying)
+def test_groups_are_split_where_memory_is_short(groups):
     specs = [karate(seed=seed, epochs=1, hidden_channels=512) for seed in range(5)]
     one = replica_bytes(specs[0], runs.prepared(specs[0], runs.task_of(specs[0]))) / MEBIBYTE
     assert 1 < one < 20
     assert len(list(run_together(specs, None, int(2 * one) + 1))) == 4
-    assert sizes == [2, 2]  # and one that is left is run alone by the caller
+    assert groups == [2, 2]  # and one that is left is run alone by the caller
     assert list(run_together(specs, None, 1)) == []
 
 
