@@ -110,7 +110,10 @@ class Structure(Experiment):
         del figures
         by_dataset = group(records, lambda record: record.spec.dataset, GRAPHS)
         scores = {name: scores_of(runs) for name, runs in by_dataset.items()}
-        answers = "\n".join(_answer(question, scores) for question in QUESTIONS)
+        answers = [Answer.of(question, scores) for question in QUESTIONS]
+        headings = ["question", "the median graph", "surely better", "surely worse", "graphs"]
+        intervals = sum(len(answer.rows) for answer in answers)
+        sections = "\n".join(answer.section() for answer in answers if answer.rows)
         rows = [
             [name, *(mean_and_spread(list(by_structure.get(s, {}).values())) for s in STRUCTURES)]
             for name, by_structure in scores.items()
@@ -122,7 +125,11 @@ class Structure(Experiment):
             "on all of them. The epoch is chosen on validation. *Learned*: one S for all layers, "
             "at 0.3 of the rate and without decay. *Directed*: incoming and outgoing edges, where "
             "the data have a direction.\n\n"
-            f"{answers}\n## Scores\n\n{table(['', *STRUCTURES], rows)}\n\n"
+            f"## Answers\n\n{table(headings, [answer.summary() for answer in answers])}\n\n"
+            "*Surely*: the interval leaves out 0. There are "
+            f"{intervals} intervals below, of which chance alone puts {intervals / 40:.0f} above 0 "
+            "and as many below.\n\n"
+            f"{sections}\n## Scores\n\n{table(['', *STRUCTURES], rows)}\n\n"
             f"## Time\n\n{_times(records)}\n"
             f"{self.footer('structure', records)}"
         )
@@ -185,19 +192,40 @@ def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
     return scores
 
 
-def _answer(question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> str:
-    rows, better, worse = [], 0, 0
-    for dataset, by_structure in scores.items():
-        one, other = by_structure.get(question.one, {}), by_structure.get(question.other, {})
-        points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
-        if points:
-            rows.append([dataset, mean_and_interval(points), str(len(points))])
-            interval = t_interval(points)
-            better += interval is not None and interval.low > 0
-            worse += interval is not None and interval.high < 0
-    said = f"{question.one} minus {question.other}"
-    answer = f"Surely better on {better}, surely worse on {worse} of {len(rows)} graphs."
-    return f"## {question.text}\n\n{answer}\n\n{table(['', said, 'pairs'], rows)}\n"
+class Answer(NamedTuple):
+    """One structure minus another on every graph that has both."""
+
+    question: Question
+    means: list[float]
+    better: int  # on how many graphs surely
+    worse: int
+    rows: list[list[str]]
+
+    @classmethod
+    def of(cls, question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> "Answer":
+        """The differences, paired by seed."""
+        rows, means, better, worse = [], [], 0, 0
+        for dataset, by_structure in scores.items():
+            one, other = by_structure.get(question.one, {}), by_structure.get(question.other, {})
+            points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
+            if points:
+                rows.append([dataset, mean_and_interval(points), str(len(points))])
+                means.append(fmean(points))
+                interval = t_interval(points)
+                better += interval is not None and interval.low > 0
+                worse += interval is not None and interval.high < 0
+        return cls(question, means, better, worse, rows)
+
+    def summary(self) -> list[str]:
+        """The question, the median of its differences, and on how many graphs it is sure."""
+        middle = f"{median(self.means):+.1f}" if self.means else ""
+        counts = (self.better, self.worse, len(self.rows))
+        return [self.question.text, middle, *map(str, counts)]
+
+    def section(self) -> str:
+        """The difference on every graph."""
+        said = f"{self.question.one} minus {self.question.other}"
+        return f"## {self.question.text}\n\n{table(['', said, 'pairs'], self.rows)}\n"
 
 
 def _times(records: Sequence[RunRecord]) -> str:
