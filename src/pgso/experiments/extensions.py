@@ -70,7 +70,7 @@ class Extensions(Experiment):
         records = [record for record in records if record.spec.epochs == longest]
         tables = "\n\n".join(
             f"## {conv.upper()}\n\n{variants_table(members, VARIANTS[conv])}"
-            for conv, members in group(records, lambda record: record.spec.conv).items()
+            for conv, members in group(records, lambda record: record.spec.conv, VARIANTS).items()
         )
         return (
             f"# {self.title}\n\nTest points above the plain mPGSO of the same seed and split, mean "
@@ -83,7 +83,7 @@ class Extensions(Experiment):
 def variants_table(records: Sequence[RunRecord], variants: Mapping[str, dict[str, Any]]) -> str:
     """A row for each graph, a column for each variant."""
     rows = []
-    for dataset, members in group(records, lambda record: record.spec.dataset).items():
+    for dataset, members in group(records, lambda record: record.spec.dataset, DATASETS).items():
         plain, *others = (runs_with(members, choices) for choices in variants.values())
         above = [mean_and_interval(differences(runs, plain)) for runs in others]
         rows.append([dataset, mean_and_spread(scores(plain)), *above])
