@@ -89,6 +89,8 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 "give one row per node, or a first column under the header 'node' that names them"
             )
         return FeatureTable(path, tuple(names), body, has_header)
+    if width == 1:
+        raise InputError(f"{path} names the nodes and has no other column; add one, or remove it")
     described: dict[int, Row] = {}
     for row in body:
         node = nodes.setdefault(row.cells[key], len(nodes))
