@@ -110,6 +110,13 @@ def test_weights_of_edges_are_in_the_code(rungs, problem):
     assert names["out"].shape == (200, 3)
 
 
+def test_kinds_of_edges_are_in_the_code(rungs, problem):
+    rung = rungs["bank"].model_copy(update={"terms": ("self", "mean@likes")})
+    names = {"x": problem.x, "relations": pgso.Relations({"likes": problem.graph})}
+    exec(code_of(rung, problem), names)
+    assert names["out"].shape == (200, 3)
+
+
 def test_molecules_are_embedded(rungs, problem):
     rung, graphs = rungs["bank"], replace(problem, kind="graph", categories=(3, 2), num_features=2)
     x = torch.randint(2, (200, 2))

@@ -95,7 +95,11 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
     made = "a stack of pgso.BankConv" if conv == "bank" else "a stack of pgso.GCNConv"
     lines += ["", f"model = pgso.GNN(  # {made}"]
     lines += [f'    "{conv}", {inputs}, 64, {outputs},']
-    lines += [f"    {', '.join(words)},", ")", *before, f"out = model(data.x, {edges})"]
+    call = f"out = model(data.x, {edges})"
+    edges_of_terms = {term.partition("@")[2] for term in choices.get("terms", ())}
+    if edges_of_terms - {"", "in", "out"}:
+        call = "out = model(x, relations)  # pgso.Relations; of a task: task.x, task.relations"
+    lines += [f"    {', '.join(words)},", ")", *before, call]
     return "\n".join(lines) + "\n"
 
 
