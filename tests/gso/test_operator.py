@@ -122,6 +122,21 @@ def test_a_rectangle_refuses_what_has_no_meaning_there():
         Graph.from_edge_index(torch.tensor([[0], [2]]), num_nodes=(2, 4))
     with pytest.raises(InputError, match="one row per node"):
         shift(graph, "gcn") @ torch.randn(2, 3)
+    with pytest.raises(InputError, match="x_source has 3 columns, x_target has 5"):
+        shift(graph, "gcn") @ (torch.randn(4, 3), torch.randn(2, 5))
+
+
+@pytest.mark.parametrize("shape", ["structural", ("node", 2), ("channel", 3)])
+def test_an_S_with_many_values_needs_one_set_of_nodes(shape):
+    graph, _ = rectangle()
+    with pytest.raises(InputError, match="needs one set of nodes"):
+        PGSO("gcn", shape=shape)((torch.randn(4, 3), torch.randn(2, 3)), graph)
+
+
+def test_sources_and_targets_may_have_the_same_features():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 2]]), num_nodes=(3, 3))
+    op, x = shift(graph, (0.3, 0.8, 0.4, 0.2, -0.5, -0.3, 1.0)), torch.randn(3, 2)
+    torch.testing.assert_close(op @ (x, x), op @ (x, x.clone()))
 
 
 def test_an_operator_is_a_value():

@@ -65,6 +65,7 @@ def unchecked_shift(
     columns = _columns(graph, degrees)
     if isinstance(S, Tensor) and S.dim() == 3:
         S = S.to(graph.device)
+        check_one_set(graph)
         if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
             return ChannelShift(graph, S, columns, per_head=per_head)
         by_node = S.double().squeeze(-1).unbind()
@@ -78,6 +79,12 @@ def unchecked_shift(
         return NodeShift(graph, tables, S=S, fixed=fixed)
     degree, index, _ = classes  # powers are taken once for each degree that occurs
     return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed)
+
+
+def check_one_set(graph: Graph | EdgeList) -> None:
+    """Refuse two sets of nodes where S has many values."""
+    if graph.is_bipartite:
+        raise InputError("an S per node or channel needs one set of nodes; take one S per layer")
 
 
 def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
