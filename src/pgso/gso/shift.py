@@ -91,8 +91,8 @@ def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
     """What e3 acts on, if it is not the row sums."""
     if graph.is_bipartite:
         return graph.column_sums
-    undirected = isinstance(graph, Graph) and graph.is_undirected
-    return None if degrees == "row" or undirected else graph.column_sums
+    same = isinstance(graph, Graph) and graph.is_own_transpose
+    return None if degrees == "row" or same else graph.column_sums
 
 
 def _learns(S: Any) -> bool:
