@@ -174,8 +174,8 @@ def test_an_edge_to_a_node_without_features_is_refused(write):
 
 @pytest.mark.parametrize(
     "array",
-    [np.ones((5, 2)), np.ones(6), np.array([[np.nan]] * 6), np.array([["a"]] * 6)],
-    ids=["too short", "one dimension", "NaN", "words"],
+    [np.ones((5, 2)), np.ones(6), np.array([[np.nan]] * 6), np.array([["a"]] * 6), np.ones((6, 0))],
+    ids=["too short", "one dimension", "NaN", "words", "no columns"],
 )
 def test_wrong_arrays_of_features_are_refused(write, array):
     folder = write()
