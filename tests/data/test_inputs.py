@@ -13,6 +13,12 @@ def test_sparse_tensors_are_features_too():
         assert read_features(X).toarray().tolist() == dense.tolist()
 
 
+def test_a_type_that_numpy_does_not_have_is_read():
+    dense = torch.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=torch.bfloat16)
+    assert read_features(dense).tolist() == dense.tolist()
+    assert read_features(dense.to_sparse()).toarray().tolist() == dense.tolist()
+
+
 class Table(np.ndarray):
     """An array whose columns have names, as a DataFrame's do."""
 

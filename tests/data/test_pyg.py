@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch_geometric.data import Data, HeteroData, InMemoryDataset
+from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 
 import pgso
 from pgso.data import Task
@@ -54,6 +54,41 @@ def test_many_graphs_are_a_graph_task():
     assert Task.from_data(Toy([data()])).kind == "node"
 
 
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"x": torch.rand(4, 2)}, "graph 1 has 2 columns of x, graph 0 has 3"),
+        ({"x": None}, "graph 1 has 0 columns of x, graph 0 has 3"),
+        ({"y": torch.zeros(4)}, "graph 1 has 4 answers, graph 0 has 1.*Batch.from_data_list"),
+        ({"y": torch.zeros(4, 2)}, r"y of shape \(4, 2\).*Batch.from_data_list"),
+        ({"edge_weight": torch.ones(6)}, "graph 1 has some edge weights, graph 0 has no"),
+    ],
+)
+def test_graphs_that_are_not_alike_are_refused(changed, problem):
+    answer = torch.tensor([1])
+    with pytest.raises(InputError, match=problem):
+        Task.from_data([data(4, y=answer), data(4, **{"y": answer, **changed})])
+
+
+def test_graphs_whose_nodes_have_answers_are_joined():
+    task = Task.from_data(Batch.from_data_list([data(4), data(6)]))
+    assert (task.kind, task.num_nodes, task.num_edges) == ("node", 10, 12)
+
+
+def test_answers_may_be_plain_numbers():
+    assert Task.from_data([data(4, y=k % 2) for k in range(20)]).y.tolist() == [0, 1] * 10
+
+
+def test_a_sparse_matrix_in_the_place_of_edges():
+    weight = torch.rand(6)
+    matrix = torch.sparse_coo_tensor(EDGES.flip(0), weight, (12, 12), check_invariants=True)
+    with_edges = Task.from_data(data(edge_weight=weight))
+    with_matrix = Task.from_data(data(edge_index=None, adj_t=matrix))
+    x = torch.eye(12)
+    expected, given = (pgso.shift(task.graph, "gcn") @ x for task in (with_edges, with_matrix))
+    torch.testing.assert_close(given, expected)
+
+
 class Toy(InMemoryDataset):
     def __init__(self, graphs):
         super().__init__(None)
@@ -68,6 +103,12 @@ class Toy(InMemoryDataset):
         ([HeteroData(), HeteroData()], "many graphs with types of nodes are no task yet"),
         ("Cora", "takes PyG's Data, HeteroData or a Dataset of graphs, got str"),
         (data(train_mask=torch.ones(12, dtype=torch.bool)), "need train_mask and val_mask"),
+        (
+            data(train_mask=torch.arange(5), val_mask=torch.arange(5, 9)),
+            r"train_mask has shape \(5,\); it needs one entry for each of 12 nodes",
+        ),
+        (data(y=torch.arange(12) / 0), "y holds inf"),
+        (data(edge_index=EDGES + 0.5), "edge_index must hold integers, got float32"),
     ],
 )
 def test_what_is_missing_is_said(given, problem):

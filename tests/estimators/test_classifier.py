@@ -188,6 +188,7 @@ WRONG = {
     "y as a table": (lambda: small().fit(EDGES, None, np.ones((34, 2))), "one label per node"),
     "mixed y": (lambda: small().fit(EDGES, None, [1, "a", None] * 11 + [2]), "must be of one type"),
     "fraction": (lambda: small(validation_fraction=1).fit(EDGES, None, Y), "between 0 and 1"),
+    "a word": (lambda: small(validation_fraction="a").fit(EDGES, None, Y), "between 0 and 1"),
     "conv": (lambda: small(conv="gnc").fit(EDGES, None, Y), "no conv is called 'gnc'"),
     "epochs": (lambda: small(epochs=0).fit(EDGES, None, Y), "epochs cannot be 0"),
 }  # fmt: skip

@@ -39,16 +39,25 @@ def rungs(problem):
         "learned directions": bank.model_copy(
             update=learned | {"terms": ("self", "learned@in", "learned@out")}
         ),
+        "direction": bank.model_copy(update={"terms": ("mean@out",), "blocks": ("mean@out x",)}),
+        "learned direction": bank.model_copy(
+            update=learned | {"terms": ("learned@out",), "blocks": ("learned@out x",)}
+        ),
     }
 
 
 KINDS = ["features", "own", "bank", "learned", "learned bank", "learned directions"]
+KINDS += ["direction", "learned direction"]
+
+
+def is_bank(rung):
+    return len(rung.terms) > 1 or "@" in rung.terms[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_spec_trains(rungs, kind):
     spec = spec_of(rungs[kind], False, WANTED)
-    assert (spec.conv == "bank") == (len(rungs[kind].terms) > 1)
+    assert (spec.conv == "bank") == is_bank(rungs[kind])
     assert pgso.RunSpec(**json.loads(spec.model_dump_json())) == spec
     record = pgso.fit(spec.but(epochs=2))
     assert record.status == "done"
@@ -66,13 +75,15 @@ def test_the_code_runs(rungs, problem, kind, is_directed):
     code = code_of(rungs[kind], problem)
     exec(code, names)
     assert names["out"].shape == (200, 3)
-    assert ("BankConv" in code) == (len(rungs[kind].terms) > 1)
+    assert ("BankConv" in code) == is_bank(rungs[kind])
+    if "direction" in kind:
+        assert names["model"].operators[-1].edges == "out"
     reverses = is_directed and kind in ("own", "bank", "learned", "learned bank")
     assert ("to_undirected" in code) == reverses
 
 
 def test_a_learned_S_is_in_the_code_as_seven_numbers(rungs, problem):
-    for kind in ("learned", "learned bank", "learned directions"):
+    for kind in ("learned", "learned bank", "learned directions", "learned direction"):
         names = {"data": Data(x=problem.x, edge_index=problem.graph.edge_index)}
         exec(code_of(rungs[kind], problem), names)
         for gso in names["model"].operators:
@@ -96,6 +107,13 @@ def test_weights_of_edges_are_in_the_code(rungs, problem):
     code = code_of(rungs["bank"], replace(problem, graph=graph))
     exec(code, names)
     assert 'reduce="mean"' in code
+    assert names["out"].shape == (200, 3)
+
+
+def test_kinds_of_edges_are_in_the_code(rungs, problem):
+    rung = rungs["bank"].model_copy(update={"terms": ("self", "mean@likes")})
+    names = {"x": problem.x, "relations": pgso.Relations({"likes": problem.graph})}
+    exec(code_of(rung, problem), names)
     assert names["out"].shape == (200, 3)
 
 

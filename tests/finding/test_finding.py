@@ -210,6 +210,15 @@ WRONG = {
     "links": (lambda: find("karate", task="link"), "asks for links"),
     "constant": (lambda: find(EDGES, X, torch.full((6,), 0.5)), "are equal"),
     "NaN": (lambda: find(EDGES, X * float("nan"), Y), "finite"),
+    "inf": (lambda: find(EDGES, X, torch.arange(6) / 0), "y holds inf"),
+    "labels with gaps": (
+        lambda: find(EDGES, X, torch.eye(6).fill_diagonal_(float("nan"))),
+        "several labels each",
+    ),
+    "a dataset's split": (lambda: find("karate", train=[0, 1, 2]), "leave out train"),
+    "a dataset's features": (lambda: find("karate", torch.eye(34)), "leave out x"),
+    "a task's labels": (lambda: find(TOPICS, X, Y), "leave out x and y"),
+    "a task's option": (lambda: find(pgso.load_task("karate"), rows=3), "no option 'rows'"),
 }
 
 

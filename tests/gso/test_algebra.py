@@ -170,6 +170,26 @@ def test_any_kind_of_number_is_a_factor(number):
     torch.testing.assert_close((op / number) @ x, (op @ x) / 2)
 
 
+@pytest.mark.parametrize(
+    ("values", "make"),
+    [
+        (torch.tensor(2.0), lambda op, c: c * op),
+        (torch.tensor([1.0, 2.0]), polynomial),
+        (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), polynomial),
+    ],
+)
+def test_what_becomes_of_the_tensors_of_an_expression_does_not_change_it(values, make):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    x, c = random_features(3, 2), values.clone().requires_grad_()
+    expression = make(shift(path, "gcn"), c)
+    before = expression @ x
+    with torch.no_grad():
+        c.fill_(9.0)
+    torch.testing.assert_close(expression @ x, before)
+    (expression @ x).sum().backward()
+    assert c.grad.abs().sum() > 0
+
+
 def test_the_sum_of_a_list_and_coefficients_in_an_array():
     path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     op, x = shift(path, "gcn"), random_features(3, 2)

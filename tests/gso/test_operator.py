@@ -58,6 +58,9 @@ def test_gradients_of_both_directions_are_those_of_the_dense_matrix(edges, S, de
             torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-6)
 
 
+GENERAL = (0.3, 0.8, 0.4, 0.2, -0.5, -0.3, 1.0)
+
+
 def test_x_to_the_power_of_nothing_is_one_so_sums_are_sums_on_directed_graphs():
     graph = Graph.from_dense(DIRECTED)
     torch.testing.assert_close(shift(graph, "adjacency").to_dense(), DIRECTED)
@@ -78,6 +81,25 @@ def test_the_reversed_graph_has_the_transposed_matrix_and_is_the_graph_if_undire
     torch.testing.assert_close(graph.T.degree.double(), edges.adjacency.sum(0))
     assert graph.T.T is graph
     assert (graph.T is graph) == graph.is_undirected
+
+
+@pytest.mark.parametrize(
+    "apply",
+    [
+        lambda graph, x: shift(graph, GENERAL, degrees="both") @ x,
+        lambda graph, x: shift(graph, GENERAL).T @ x,
+        lambda graph, x: shift(graph.T, GENERAL) @ x,
+        lambda graph, x: PGSO(GENERAL, learn=False, edges="out").double()(x, graph),
+    ],
+    ids=["both degrees", "transpose", "reversed graph", "outgoing edges"],
+)
+def test_each_of_two_equal_weights_has_its_own_gradient(apply):
+    """An undirected graph whose weights learn: the two directions of an edge may come apart."""
+    edges = torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])
+    weight, x = torch.ones(6).double().requires_grad_(), random_features(3, 2)
+    assert torch.autograd.gradcheck(
+        lambda weight: apply(Graph.from_edge_index(edges, weight), x), (weight,)
+    )
 
 
 def rectangle(weights=None):
@@ -122,6 +144,21 @@ def test_a_rectangle_refuses_what_has_no_meaning_there():
         Graph.from_edge_index(torch.tensor([[0], [2]]), num_nodes=(2, 4))
     with pytest.raises(InputError, match="one row per node"):
         shift(graph, "gcn") @ torch.randn(2, 3)
+    with pytest.raises(InputError, match="x_source has 3 columns, x_target has 5"):
+        shift(graph, "gcn") @ (torch.randn(4, 3), torch.randn(2, 5))
+
+
+@pytest.mark.parametrize("shape", ["structural", ("node", 2), ("channel", 3)])
+def test_an_S_with_many_values_needs_one_set_of_nodes(shape):
+    graph, _ = rectangle()
+    with pytest.raises(InputError, match="needs one set of nodes"):
+        PGSO("gcn", shape=shape)((torch.randn(4, 3), torch.randn(2, 3)), graph)
+
+
+def test_sources_and_targets_may_have_the_same_features():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 2]]), num_nodes=(3, 3))
+    op, x = shift(graph, (0.3, 0.8, 0.4, 0.2, -0.5, -0.3, 1.0)), torch.randn(3, 2)
+    torch.testing.assert_close(op @ (x, x), op @ (x, x.clone()))
 
 
 def test_an_operator_is_a_value():

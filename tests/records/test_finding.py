@@ -18,6 +18,8 @@ def record():
 def test_it_survives_a_file(record, tmp_path):
     record.write(tmp_path / "a" / "finding.json")
     assert read_finding(tmp_path / "a" / "finding.json") == record
+    record.write(str(tmp_path / "text.json"))
+    assert read_finding(str(tmp_path / "text.json")) == record
 
 
 def test_it_knows_its_numerics_and_an_older_file_is_of_revision_1(record, tmp_path):

@@ -133,6 +133,7 @@ def test_a_run_that_diverged_counts_with_its_best_epoch():
     [
         ({"pgso": [0.5, 0.6]}, "no scored run of the fixed operator"),
         ({"fixed": [0.5, 0.6]}, "no scored run of a learned operator"),
+        ({"fixed": [None, None], "pgso": [None, None]}, "no run has a test score"),
     ],
 )
 def test_one_operator_alone_is_nothing_to_compare(scores, reason):

@@ -169,3 +169,10 @@ def test_only_the_rows_of_a_batch_are_read_from_disk(task, tmp_path):
     (batch,) = pgso.NeighborLoader(large, [2], batch_size=64)
     assert batch.x.shape == (150, 32)
     assert resident(path) - before < 32 * 2**20
+
+
+def test_neighbours_are_sampled_within_one_graph():
+    edges = torch.tensor([[0, 1], [1, 0]])
+    graphs = [Data(x=torch.ones(2, 1), edge_index=edges, y=torch.tensor([k % 2])) for k in range(9)]
+    with pytest.raises(InputError, match=r"within one graph.*leave out sample"):
+        pgso.NeighborLoader(pgso.Task.from_data(graphs), [2])

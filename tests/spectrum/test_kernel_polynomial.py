@@ -37,6 +37,13 @@ def test_its_error_bars_are_narrow_enough_to_say_something():
     assert share.sum() == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.parametrize("edges", [[1.0, 0.0], [0.5], [[0.0, 1.0]]])
+def test_bins_that_are_none_are_refused(edges):
+    found = density(Graph.from_networkx(GRAPHS["random"]), "gcn", num_moments=10)
+    with pytest.raises(InputError, match="each above the last"):
+        found.histogram(edges)
+
+
 def test_more_probes_give_smaller_errors():
     graph = Graph.from_networkx(GRAPHS["random"])
     few, many = (density(graph, "gcn", num_probes=p).error.mean() for p in (8, 128))

@@ -68,6 +68,8 @@ def check_arrays(arrays: Arrays, where: str) -> None:
         where: The file, folder or dataset to name in the error.
     """
     n, items = arrays.num_nodes, arrays.num_items
+    if arrays.edge_index.size and arrays.edge_index.dtype.kind not in "iu":
+        raise InputError(f"{where}: edge_index must hold integers, got {arrays.edge_index.dtype}")
     check_range(arrays.edge_index, 0, n, f"{where}: a node id of the edges")
     if not is_on_disk(arrays.x):
         check_finite(arrays.x, f"{where}: features")

@@ -54,7 +54,8 @@ def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
     """X as 32-bit numbers, dense or in compressed sparse rows; anything not finite is refused."""
     if isinstance(X, Tensor) and X.layout != torch.strided:  # as the x of our own tasks may be
         entries = X.detach().cpu().to_sparse_coo().coalesce()
-        X = scipy.sparse.coo_array((entries.values().numpy(), entries.indices().numpy()), X.shape)
+        values, places = as_array(entries.values()), as_array(entries.indices())
+        X = scipy.sparse.coo_array((values, places), X.shape)
     sparse = scipy.sparse.issparse(X)
     values = scipy.sparse.csr_array(X) if sparse else _array(X, "X")
     if values.ndim != 2 or values.dtype.kind not in "biuf":
@@ -107,7 +108,12 @@ def _is_unknown(label: Any) -> bool:
 
 def as_array(values: Any) -> Array:
     """A tensor, array or list as an array."""
-    return np.asarray(values.numpy(force=True) if isinstance(values, Tensor) else values)
+    if not isinstance(values, Tensor):
+        return np.asarray(values)
+    if values.dtype == torch.bfloat16:  # which numpy does not have
+        values = values.float()
+    out: Array = values.numpy(force=True)
+    return out
 
 
 def _array(values: Any, what: str) -> Array:

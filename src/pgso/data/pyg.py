@@ -1,5 +1,6 @@
 """PyG's data in memory as a task: one graph whose nodes have answers, or many graphs that do."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,11 @@ from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
 from pgso.data.inputs import as_array, read_features, read_labels
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
+from pgso.graph.readers import edges_of_data
 
 MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 PARTS = ("train_mask", "val_mask", "test_mask")
+OF_NODES = "to learn about nodes, join the graphs by Batch.from_data_list(graphs)"
 
 
 def is_collection(data: Any) -> bool:
@@ -110,15 +113,15 @@ def _typed(data: Any, target: str, seed: int) -> Arrays:
 
 
 def _nodes(data: Any, seed: int) -> Arrays:
-    if data.edge_index is None or getattr(data, "y", None) is None:
+    if getattr(data, "y", None) is None:
         raise InputError("the data need edge_index and y, one answer per node")
-    n = int(data.num_nodes)
+    edge_index, edge_weight, n = edges_of_data(data)
     y, classes, targets = _answers(data.y)
     if len(y) != n:
         raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
     return Arrays(
-        edge_index=as_array(data.edge_index),
-        edge_weight=_weight(data),
+        edge_index=as_array(edge_index),
+        edge_weight=None if edge_weight is None else as_array(edge_weight).reshape(-1),
         x=identity(n) if data.x is None else read_features(data.x),
         y=y,
         split=_masks(data, y, seed) or _split(y, classes, seed),
@@ -131,12 +134,13 @@ def _nodes(data: Any, seed: int) -> Arrays:
 def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
     for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
-        if edge_index is None or y is None or y.numel() == 0:
+        if edge_index is None or y is None or as_array(y).size == 0:
             raise InputError(f"graph {number} needs edge_index and y, an answer of its own")
+    _check_alike(graphs)
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
     edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
-    y, classes, targets = _answers(torch.stack([graph.y.reshape(-1) for graph in graphs]))
+    y, classes, targets = _answers(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]))
     if graphs[0].x is None:
         x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
     else:
@@ -155,9 +159,37 @@ def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
     )
 
 
+def _check_alike(graphs: Sequence[Any]) -> None:
+    """Refuse graphs that have other answers, features or weights than the first one."""
+    forms = []
+    for number, graph in enumerate(graphs):
+        shape = as_array(graph.y).shape
+        if len(shape) > 1 and shape[0] > 1:
+            raise InputError(
+                f"graph {number} has y of shape {shape}, and a graph has answers of shape "
+                f"(1, T); {OF_NODES}"
+            )
+        forms.append(
+            {
+                "answers": math.prod(shape),
+                "columns of x": 0 if graph.x is None else graph.x.size(-1),
+                "edge weights": "no" if _weight(graph) is None else "some",
+            }
+        )
+    for number, form in enumerate(forms):
+        for what, count in form.items():
+            if count != forms[0][what]:
+                raise InputError(
+                    f"graph {number} has {count} {what}, graph 0 has {forms[0][what]}; give all "
+                    f"graphs the same" + (f", or {OF_NODES}" if what == "answers" else "")
+                )
+
+
 def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Y as arrays have it, and the names of classes or of numbers."""
     values = as_array(given)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 2:
@@ -192,8 +224,13 @@ def _masks(data: Any, y: Array, seed: int) -> Split | None:
     if masks[0] is None or masks[1] is None:
         raise InputError("data with masks need train_mask and val_mask; add them, or remove all")
     parts = []
-    for mask in masks:
-        given = np.zeros((len(y), 1)) if mask is None else as_array(mask).reshape(len(y), -1)
+    for name, mask in zip(PARTS, masks, strict=True):
+        given = np.zeros((len(y), 1)) if mask is None else as_array(mask)
+        if given.ndim not in (1, 2) or len(given) != len(y):
+            raise InputError(
+                f"{name} has shape {given.shape}; it needs one entry for each of {len(y)} nodes"
+            )
+        given = given.reshape(len(y), -1)
         part = given[:, seed % given.shape[1]].astype(bool)
         parts.append(np.flatnonzero(part & ~is_unknown(y)))
     return parts[0], parts[1], parts[2]

@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: options, fitting either head, other graphs."""
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -124,11 +125,10 @@ class NodeEstimator(BaseEstimator):
         return RunSpec(dataset=NAME, seed=seed, **choices)
 
     def _fraction(self) -> float:
-        if not 0 < self.validation_fraction < 1:
-            raise InputError(
-                f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}"
-            )
-        return self.validation_fraction
+        fraction = self.validation_fraction
+        if not isinstance(fraction, Real) or not 0 < fraction < 1:
+            raise InputError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
+        return float(fraction)
 
 
 def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:

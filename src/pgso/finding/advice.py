@@ -17,8 +17,9 @@ IDENTITY: SevenNumbers = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # γ = I: a networ
 def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
     """The choices of a run whose network has this rung's operators, a layer per hop.
 
-    One operator is a GCN with that operator. Several terms are a bank. On a directed graph, terms
-    that name no direction see every edge with its reverse, as they did when they were found.
+    One operator is a GCN with that operator. Several terms are a bank, and so is a term that names
+    a direction or a relation. On a directed graph, other terms see every edge with its reverse, as
+    they did when they were found.
 
     Args:
         rung: The rung that is kept.
@@ -30,10 +31,10 @@ def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
     operator = "fixed"
     if rung.family == "learned":
         operator = "mpgso" if rung.S_per_hop else "pgso"
-    has_directions = any("@" in term for term in rung.terms)
-    base = {"base": "undirected"} if is_directed and not has_directions else {}
+    names_edges = any("@" in term for term in rung.terms)
+    base = {"base": "undirected"} if is_directed and not names_edges else {}
     terms = network_terms(rung)
-    if len(terms) > 1:
+    if len(terms) > 1 or names_edges:
         return {"conv": "bank", "operator": operator, "terms": terms, **layers, **base}
     preset = rung.S if rung.family == "learned" else rung.terms[0]
     return {"conv": "gcn", "operator": operator, "preset": preset, **layers, **base}
@@ -94,7 +95,11 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
     made = "a stack of pgso.BankConv" if conv == "bank" else "a stack of pgso.GCNConv"
     lines += ["", f"model = pgso.GNN(  # {made}"]
     lines += [f'    "{conv}", {inputs}, 64, {outputs},']
-    lines += [f"    {', '.join(words)},", ")", *before, f"out = model(data.x, {edges})"]
+    call = f"out = model(data.x, {edges})"
+    edges_of_terms = {term.partition("@")[2] for term in choices.get("terms", ())}
+    if edges_of_terms - {"", "in", "out"}:
+        call = "out = model(x, relations)  # pgso.Relations; of a task: task.x, task.relations"
+    lines += [f"    {', '.join(words)},", ")", *before, call]
     return "\n".join(lines) + "\n"
 
 

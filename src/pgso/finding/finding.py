@@ -142,20 +142,23 @@ def find(
     if is_collection(data):
         data = Task.from_data(data, seed)
     task = None
+    is_path = isinstance(data, str | os.PathLike)
+    if isinstance(data, Task) or is_path:
+        _check_alone({"x": x, "y": y, "train": train, "val": val, "test": test})
+    if options and not is_path:
+        raise InputError(f"find has no option {next(iter(options))!r} for data in memory")
     if isinstance(data, Task):
         task = data.scored_by(objective)
-    elif isinstance(data, str | os.PathLike) and x is None and y is None:
+    elif is_path:
         task = load_task(data, root, seed, objective=objective, **options)
     if task is not None:
         problem = Problem.of(task)
     else:
-        if options:
-            raise InputError(f"find has no option {next(iter(options))!r} for graphs in memory")
         problem = problem_from(data, x, y, train, val, test, objective)
     check_problem(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
-    name = os.fspath(data) if isinstance(data, str | os.PathLike) else problem.name
+    name = os.fspath(data) if is_path else problem.name
     wanted = {
         "dataset": name,
         "seed": seed,
@@ -164,6 +167,16 @@ def find(
     }
     record = _record(ladder, best, wanted, start)
     return Finding(record, task, ladder, best)
+
+
+def _check_alone(given: dict[str, Any]) -> None:
+    """Refuse features, labels and parts beside a task, which has its own."""
+    beside = [name for name, value in given.items() if value is not None]
+    if beside:
+        raise InputError(
+            f"a dataset or task has features, labels and a split of its own; leave out "
+            f"{' and '.join(beside)}, or give a graph with x and y"
+        )
 
 
 def check_problem(problem: Problem) -> None:

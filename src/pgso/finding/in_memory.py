@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
-from torch import Tensor
 
 from pgso.data.arrays import Array, check_objective
-from pgso.data.inputs import as_tensor, read_features, read_graph, read_labels
+from pgso.data.inputs import as_array, as_tensor, read_features, read_graph, read_labels
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
 from pgso.graph import Relations
@@ -82,10 +81,14 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
     Numbers are no classes if the objective scores ``numbers``; floating-point ones also if they
     have fractions or many values.
     """
-    values = np.asarray(y.numpy(force=True) if isinstance(y, Tensor) else y)
+    values = as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    if values.ndim == 2 and np.isin(values, (0, 1)).all():
+    is_float = values.dtype.kind == "f"
+    if is_float and np.isinf(values).any():
+        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
+    known = values[~np.isnan(values)] if is_float else values
+    if values.ndim == 2 and known.size and np.isin(known, (0, 1)).all():
         raise InputError(
             f"y of shape {values.shape} holds several labels each, and find answers for one class "
             "or for numbers; give one class per node"
@@ -105,7 +108,7 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
 def _indices(part: Any, name: str, has_label: Array) -> Array:
     if part is None:
         return np.zeros(0, dtype=np.int64)
-    given = np.asarray(part.numpy(force=True) if isinstance(part, Tensor) else part)
+    given = as_array(part)
     if given.dtype.kind == "b":
         if given.shape != has_label.shape:
             raise InputError(

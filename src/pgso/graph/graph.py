@@ -176,12 +176,17 @@ class Graph:
         return self.memo("degree", lambda: self.row_sums.to(self.dtype))
 
     @property
+    def is_own_transpose(self) -> bool:
+        """Whether A may stand for Aᵀ: not where weights learn, each with a gradient of its own."""
+        return self.is_undirected and (self.weight is None or not self.weight.requires_grad)
+
+    @property
     def T(self) -> "Graph":
         """The graph with all edges reversed, whose matrix is Aᵀ.
 
         Nothing is sorted again: it is made once, in O(E), from the patterns that are there.
         """
-        if self.is_undirected:
+        if self.is_own_transpose:
             return self
         reverse: Graph | None = self._memo["T"]() if "T" in self._memo else None
         if reverse is not None:
@@ -203,7 +208,7 @@ class Graph:
                 pattern=self.transposed,
                 transposed=self.pattern,
                 transposition=inverse(self.transposition),
-                is_undirected=False,
+                is_undirected=self.is_undirected,
                 weight=weight,
                 loops=self.loops,
                 row_sums=self.column_sums,
@@ -214,7 +219,7 @@ class Graph:
     @property
     def column_sums(self) -> Tensor:  # (n,)
         """A's column sums in double precision: weighted out-degrees."""
-        if self.is_undirected:
+        if self.is_own_transpose:
             return self.row_sums
         if self.sample is not None:  # its degrees are the whole graph's
             return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]

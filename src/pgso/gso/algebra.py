@@ -36,6 +36,8 @@ class Scaled(Expression):
             factor = factor.item()
         if not isinstance(factor, (int, float, Tensor)):
             raise InputError(f"an operator is multiplied by a number, got {factor!r}")
+        if isinstance(factor, Tensor):
+            factor = factor.clone()  # what becomes of the caller's tensor changes nothing
         self._set(factor=factor, of=of, shape=of.shape, device=of.device)
 
     factor: Any

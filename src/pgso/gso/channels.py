@@ -45,8 +45,6 @@ class ChannelShift(OnPattern):
         per_head: bool = False,
         transposed: bool = False,
     ) -> None:
-        if graph.is_bipartite:
-            raise InputError("an S per channel needs one set of nodes; take one S per layer")
         self._set(graph=graph, shape=graph.shape, device=graph.device)
         self._set(S=S, columns=columns, per_head=per_head, transposed=transposed)
 

@@ -15,7 +15,7 @@ from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 from pgso.gso.shapes import Shape, parse_shape
-from pgso.gso.shift import graph_for, num_nodes_of, unchecked_shift
+from pgso.gso.shift import check_one_set, graph_for, num_nodes_of, unchecked_shift
 from pgso.gso.structural import StructuralNetwork
 
 
@@ -102,6 +102,7 @@ class PGSO(EdgeMasking):
         """The S of this graph: other than ``S`` only where a network finds it."""
         if self.network is None:
             return self.S
+        check_one_set(graph)
         correction: Tensor = self.network(graph)
         return self.S.view(-1, 1, 1) + self.moves * correction
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
 from pgso.graph.degrees import degree_classes, received_weight, sent_weight
 from pgso.gso.entries import EntryShift, OnPattern
@@ -107,10 +108,15 @@ class NodeShift(OnPattern):
         self._check(source, columns)
         if target is not None:
             self._check(target, rows)
-        if target is source:
+        if target is source and not self.graph.is_bipartite:
             return self.times(source)
         by_node, flat = self.factors(source.dtype), flatten(source)
         beside = None if target is None else flatten(target)
+        if beside is not None and beside.size(1) != flat.size(1):
+            raise InputError(
+                f"x_source has {flat.size(1)} columns, x_target has {beside.size(1)}; map both to "
+                "the same number first"
+            )
         out = self._apart(flat, beside, by_node.alpha)
         if not self.graph.is_bipartite:  # A_a = A + aI
             loops = by_node.own - by_node.alpha

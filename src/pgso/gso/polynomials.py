@@ -126,7 +126,8 @@ def polynomial(
         raise InputError(
             f"coefficients must have shape (K + 1,) or (K + 1, F), got {tuple(coefficients.shape)}"
         )
-    return Polynomial(op, coefficients.to(op.device), basis, options)
+    # Copied: what becomes of the caller's tensor, such as a step of an optimiser, changes nothing.
+    return Polynomial(op, coefficients.to(op.device, copy=True), basis, options)
 
 
 def power(op: ShiftOperator, exponent: int) -> ShiftOperator:

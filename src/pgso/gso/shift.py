@@ -65,6 +65,7 @@ def unchecked_shift(
     columns = _columns(graph, degrees)
     if isinstance(S, Tensor) and S.dim() == 3:
         S = S.to(graph.device)
+        check_one_set(graph)
         if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
             return ChannelShift(graph, S, columns, per_head=per_head)
         by_node = S.double().squeeze(-1).unbind()
@@ -80,12 +81,18 @@ def unchecked_shift(
     return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed)
 
 
+def check_one_set(graph: Graph | EdgeList) -> None:
+    """Refuse two sets of nodes where S has many values."""
+    if graph.is_bipartite:
+        raise InputError("an S per node or channel needs one set of nodes; take one S per layer")
+
+
 def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
     """What e3 acts on, if it is not the row sums."""
     if graph.is_bipartite:
         return graph.column_sums
-    undirected = isinstance(graph, Graph) and graph.is_undirected
-    return None if degrees == "row" or undirected else graph.column_sums
+    same = isinstance(graph, Graph) and graph.is_own_transpose
+    return None if degrees == "row" or same else graph.column_sums
 
 
 def _learns(S: Any) -> bool:

@@ -129,11 +129,11 @@ class FindingRecord(Revised, BaseModel):
         """A rung by its name."""
         return next(rung for rung in self.rungs if rung.name == name)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | Path) -> None:
         """Save as JSON, whole or not at all."""
         text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
         # The store keeps records of runs, which may hold findings: it lies above this file.
-        import_module("pgso.records.store").write_atomically(path, text + "\n")
+        import_module("pgso.records.store").write_atomically(Path(path), text + "\n")
 
 
 def read_finding(path: str | Path) -> FindingRecord:

@@ -254,4 +254,8 @@ def _sentence(error: ValidationError) -> str:
         return f"a run has no choice called {field!r}; known: {names}"
     if first["type"] == "missing":
         return f"a run needs {field}"
+    if field == "preset":  # pydantic would speak of texts only
+        return (
+            f"preset cannot be {first['input']!r:.80}: give a name, or seven numbers m1, ..., e3, a"
+        )
     return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"

@@ -91,6 +91,12 @@ class Comparison:
         return "take what pgso find found" if self.candidate == "found" else "learn it"
 
     def _missing(self) -> str:
+        if not self.operators:
+            return (
+                f"no run has a test score: all failed, or {self.objective.label} has no value on "
+                "this test set, such as where all are of one class; choose another objective or "
+                "split"
+            )
         if "fixed" not in self.operators:
             return "there is no scored run of the fixed operator"
         if self.operators == ("fixed",):

@@ -76,7 +76,10 @@ class NeighborLoader:
                 f"NeighborLoader takes a Task (pgso.load_task) or Data, got {type(task).__name__}"
             )
         if task.kind != "node":
-            raise InputError(f"{task.name} has many graphs: take task.batch(indices) instead")
+            raise InputError(
+                f"neighbours are sampled within one graph, and {task.name} has many: leave out "
+                "sample, or take task.batch(indices)"
+            )
         self.num_neighbors = _checked_sizes(num_neighbors)
         if not isinstance(batch_size, (int, np.integer)) or batch_size < num_ranks:
             raise InputError(

@@ -38,6 +38,8 @@ class Density:
         The blur may move what lies within two kernel widths of an edge to the other side of it.
         """
         edges = np.asarray(edges, dtype=np.float64)
+        if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise InputError("the edges of bins must be two numbers or more, each above the last")
         cumulative = np.zeros_like(self.samples)
         steps = np.diff(self.grid) * (self.samples[:, 1:] + self.samples[:, :-1]) / 2
         np.cumsum(steps, axis=1, out=cumulative[:, 1:])

@@ -16,6 +16,7 @@ FEATURES = "graph,node,size,colour\n" + "".join(
     for g in reversed(range(12))
     for node in range(4)
 )
+NAMES = "graph,node\n" + "".join(f"g{g},{node}\n" for g in range(12) for node in range(4))
 LABELS = "graph,label\n" + "".join(f"g{g},{'odd' if g % 2 else 'even'}\n" for g in range(12))
 
 
@@ -72,6 +73,7 @@ def test_numbers_of_graphs_are_learned_too(write):
     [
         ({"labels": LABELS + "g99,odd\n"}, "a graph 'g99', of which features.csv has no node"),
         ({"features": "node,size\n0,1\n"}, "line 1: .* need the columns graph and node"),
+        ({"features": NAMES}, "names the nodes and has no other column"),
         ({"features": FEATURES + "g0,0,1,red\n"}, "node '0' of graph 'g0' is described twice"),
         ({"edges": EDGES + "g0,0,7,1\n"}, "line 26: column 3: node '7' is in no other file"),
     ],

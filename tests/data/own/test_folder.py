@@ -150,6 +150,18 @@ def test_what_is_wrong_is_said_with_file_and_line(write, files, problem):
         load_task(folder)
 
 
+@pytest.mark.parametrize("labels", ["label\nred\nblue\n", LABELS.upper().replace("NODE,LABEL", "")])
+def test_files_that_have_no_node_in_common_are_refused(write, labels):
+    with pytest.raises(InputError, match=r"labels\.csv and edges\.csv have no node in common"):
+        load_task(write(labels=labels))
+
+
+def test_names_alone_are_no_features(write):
+    names = "".join(f"{name}\n" for name in ("node", "ann", "bob", "cid", "dan", "eve", "fay"))
+    with pytest.raises(InputError, match="names the nodes and has no other column"):
+        load_task(write(features=names))
+
+
 def test_an_edge_to_a_node_without_features_is_refused(write):
     features = "node,a\n" + "".join(
         f"{name},1\n" for name in ["ann", "bob", "cid", "dan", "eve", "fay"]
@@ -162,8 +174,8 @@ def test_an_edge_to_a_node_without_features_is_refused(write):
 
 @pytest.mark.parametrize(
     "array",
-    [np.ones((5, 2)), np.ones(6), np.array([[np.nan]] * 6), np.array([["a"]] * 6)],
-    ids=["too short", "one dimension", "NaN", "words"],
+    [np.ones((5, 2)), np.ones(6), np.array([[np.nan]] * 6), np.array([["a"]] * 6), np.ones((6, 0))],
+    ids=["too short", "one dimension", "NaN", "words", "no columns"],
 )
 def test_wrong_arrays_of_features_are_refused(write, array):
     folder = write()

@@ -72,6 +72,7 @@ def test_unknown_integers_are_minus_one_and_the_seed_splits(tmp_path):
         ({"train": np.array([0, 7])}, "an index of the training set is 7"),
         ({"train": np.array([0, 2])}, "item 2 is in more than one part"),
         ({"train": np.array([0.5])}, "must be indices or masks"),
+        ({"train": np.array([True, True])}, "must be indices or masks of 6 nodes"),
         ({"edge_weight": np.ones(2)}, "one number per edge"),
         ({"edge_weight": np.array([1, 1, 1, 1, np.inf])}, "edge weights hold inf"),
     ],

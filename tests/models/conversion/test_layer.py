@@ -215,6 +215,12 @@ def test_two_sets_of_nodes_are_refused_in_words(name):
         convert(kind.make())((X, X[:3]), EDGES, *further)
 
 
+@pytest.mark.parametrize("name", ["gcn", "sgc", "tag", "appnp", "arma", "mixhop", "cheb", "le"])
+def test_the_same_features_twice_are_those_of_one_set_of_nodes(name):
+    converted = convert(KINDS[name].make()).eval()
+    torch.testing.assert_close(converted((X, X), EDGES), converted(X, EDGES))
+
+
 @pytest.mark.parametrize("name", ["gat", "gatv2", "gat without loops"])
 def test_attention_weights_are_those_of_pyg(name):
     layer = KINDS[name].make().eval()

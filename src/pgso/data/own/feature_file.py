@@ -26,6 +26,10 @@ class FeatureTable(NamedTuple):
         self, train: Array, given: Preparation | None = None
     ) -> tuple[Array, Preparation]:  # (n, F), and how it was made
         """The features as numbers, by a model's own preparation or by one for these data."""
+        if not self.names:
+            raise InputError(
+                f"{self.path} names the nodes and has no other column; add one, or remove the file"
+            )
         if given is None:
             kinds = read_kinds(self.path.with_name("columns.json"), self.names)
             given = fit_preparation(self.names, self.rows, train, kinds)
@@ -53,6 +57,8 @@ def read_array(path: Path, nodes: dict[str, int]) -> Array:  # (n, F)
         ) from None
     if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
+    if x.shape[1] == 0:
+        raise InputError(f"{path} has no columns; remove it if the nodes have no features")
     if not nodes:
         nodes.update({str(i): i for i in range(len(x))})
     if len(x) != len(nodes):

@@ -86,6 +86,11 @@ def load_folder(
     array, table = _features(path, nodes, ends)  # may add nodes without a label
     edges = listed.with_first(nodes)
     if array is None and table is None:
+        if answers.path is not None and edges.names and not set(edges.names) & set(nodes):
+            raise InputError(
+                f"{answers.path} and {edge_file.name} have no node in common: one names "
+                f"{answers.names[0]!r}, the other {edges.names[0]!r}; write names alike in both"
+            )
         for name in edges.names:
             nodes.setdefault(name, len(nodes))
     n = len(nodes)

@@ -85,7 +85,9 @@ def _split(raw: dict[str, Array], n: int, path: Path) -> Split | None:
         return None
     if len(parts) < len(PARTS):
         raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
-    train, val, test = (np.flatnonzero(p) if p.dtype == bool and p.ndim == 1 else p for p in parts)
+    train, val, test = (
+        np.flatnonzero(p) if p.dtype == bool and p.shape == (n,) else p for p in parts
+    )
     if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (train, val, test)):
         raise InputError(f"{path}: train, val and test must be indices or masks of {n} nodes")
     return train, val, test

@@ -46,7 +46,8 @@ class TAGPGSO(Normalised, pyg.TAGConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``TAGConv``."""
-        out: Tensor = self.lins[0](one_set(x))
+        x = one_set(x)
+        out: Tensor = self.lins[0](x)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         for linear in self.lins[1:]:
             x = self.gso(x, operator)
@@ -67,7 +68,8 @@ class MixHopPGSO(Normalised, pyg.MixHopConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``MixHopConv``."""
-        operator = self.on(edge_index, edge_weight, one_set(x).size(-2))
+        x = one_set(x)
+        operator = self.on(edge_index, edge_weight, x.size(-2))
         mapped = [self.lins[0](x)]
         for linear in self.lins[1:]:
             x = self.gso(x, operator)
@@ -82,7 +84,8 @@ class APPNPPGSO(Normalised, pyg.APPNP):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``APPNP``; its dropout acts on γ's entries, again at every hop."""
-        first = x = one_set(x).to(self.type_of(x, x, edge_weight))
+        x = one_set(x)
+        first = x = x.to(self.type_of(x, x, edge_weight))
         if not self.training or self.dropout == 0:
             operator = self.on(edge_index, edge_weight, x.size(-2))
             for _ in range(self.K):
@@ -121,7 +124,8 @@ class ARMAPGSO(Normalised, pyg.ARMAConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``ARMAConv``."""
-        first = out = one_set(x).unsqueeze(-3)
+        x = one_set(x)
+        first = out = x.unsqueeze(-3)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         for t in range(self.num_layers):
             t_weight = 0 if self.shared_weights else t

@@ -61,7 +61,8 @@ class GCNPGSO(Normalised, pyg.GCNConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``GCNConv``."""
-        out = self.shift(self.lin(one_set(x)), edge_index, edge_weight)
+        x = one_set(x)
+        out = self.shift(self.lin(x), edge_index, edge_weight)
         out = out.to(self.type_of(out, x, edge_weight))
         return out if self.bias is None else out + self.bias
 
