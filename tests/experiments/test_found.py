@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pgso.experiments import found
 from pgso.records import RunRecord, RunSpec
 from pgso.records.ledger import write_ledger
@@ -62,8 +64,8 @@ def test_every_page_has_the_marks_of_its_tables():
         assert filled(text, dict.fromkeys(tables, "new")).count("\nnew\n") == len(tables)
 
 
-def test_the_page_is_what_the_records_say():
-    page = "docs/what_we_found.md"
+@pytest.mark.parametrize("page", ["docs/what_we_found.md", "docs/structure.md"])
+def test_a_page_is_what_the_records_say(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     tables = {name: make(ROOT / "results") for name, make in found.PAGES[page].items()}
     assert text == filled(text, tables), "run: make readme"

@@ -1,4 +1,4 @@
-"""``python -m pgso.experiments``: the tables of docs/studies.md and docs/what_we_found.md.
+"""``python -m pgso.experiments``: the tables of the docs that come from studies.
 
 Each stands between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->`` and comes from ``results/``.
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.experiments import convergence, sbm_sparsity, spectral_support
+from pgso.experiments import convergence, sbm_sparsity, spectral_support, structure
 from pgso.experiments.cells import (
     FAILS,
     HOLDS,
@@ -92,9 +92,20 @@ def instead(results: Path) -> str:
     return table(header, rows)
 
 
+def structure_pays(results: Path) -> str:
+    """What banks, direction, filters and S inside them gain: a row for each question."""
+    ledgers, _ = OneRevision.of(_ledgers(results))
+    if not ledgers["structure"]:
+        return f"The study of structure is {NOT_RUN}."
+    return structure.answers_table(
+        structure.answers_of(structure.scores_by_graph(ledgers["structure"]))
+    )
+
+
 # Which tables stand on which page; `python -m pgso.experiments` writes them.
 PAGES: Mapping[str, Mapping[str, Callable[[Path], str]]] = {
     "docs/what_we_found.md": {"verdicts": verdicts, "reasons": reasons, "instead": instead},
+    "docs/structure.md": {"answers": structure_pays},
     "docs/studies.md": {"plan": plan_table},
 }
 

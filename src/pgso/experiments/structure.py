@@ -108,10 +108,8 @@ class Structure(Experiment):
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """The answers, then all scores, then what they cost."""
         del figures
-        by_dataset = group(records, lambda record: record.spec.dataset, GRAPHS)
-        scores = {name: scores_of(runs) for name, runs in by_dataset.items()}
-        answers = [Answer.of(question, scores) for question in QUESTIONS]
-        headings = ["question", "the median graph", "surely better", "surely worse", "graphs"]
+        scores = scores_by_graph(records)
+        answers = answers_of(scores)
         intervals = sum(len(answer.rows) for answer in answers)
         sections = "\n".join(answer.section() for answer in answers if answer.rows)
         rows = [
@@ -125,7 +123,7 @@ class Structure(Experiment):
             "on all of them. The epoch is chosen on validation. *Learned*: one S for all layers, "
             "at 0.3 of the rate and without decay. *Directed*: incoming and outgoing edges, where "
             "the data have a direction.\n\n"
-            f"## Answers\n\n{table(headings, [answer.summary() for answer in answers])}\n\n"
+            f"## Answers\n\n{answers_table(answers)}\n\n"
             "*Surely*: the interval leaves out 0. There are "
             f"{intervals} intervals below, of which chance alone puts {intervals / 40:.0f} above 0 "
             "and as many below.\n\n"
@@ -226,6 +224,23 @@ class Answer(NamedTuple):
         """The difference on every graph."""
         said = f"{self.question.one} minus {self.question.other}"
         return f"## {self.question.text}\n\n{table(['', said, 'pairs'], self.rows)}\n"
+
+
+def scores_by_graph(records: Sequence[RunRecord]) -> dict[str, dict[str, Scores]]:
+    """Test scores of every structure on every graph."""
+    by_dataset = group(records, lambda record: record.spec.dataset, GRAPHS)
+    return {name: scores_of(runs) for name, runs in by_dataset.items()}
+
+
+def answers_of(scores: Mapping[str, Mapping[str, Scores]]) -> list[Answer]:
+    """All questions answered."""
+    return [Answer.of(question, scores) for question in QUESTIONS]
+
+
+def answers_table(answers: Sequence[Answer]) -> str:
+    """A row for each question."""
+    headings = ["question", "the median graph", "surely better", "surely worse", "graphs"]
+    return table(headings, [answer.summary() for answer in answers])
 
 
 def _times(records: Sequence[RunRecord]) -> str:
