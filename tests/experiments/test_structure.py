@@ -70,6 +70,14 @@ def test_scores_are_those_of_the_setting_that_validation_prefers():
     assert scores_of(runs) == {"bank": {0: 60.0, 1: 70.0, 2: 80.0}}
 
 
+def test_of_two_settings_that_tie_the_page_shows_the_one_that_was_run_on():
+    first = STUDY.runs(Size.QUICK, {})
+    done = {spec.key: record(spec, 0.1) for spec in first}  # all tie on validation
+    more = [record(s, 0.1) for s in STUDY.runs(Size.QUICK, done) if s.key not in done]
+    records = [*reversed(done.values()), *more]  # in whatever order a ledger has them
+    assert {len(by_seed) for by_seed in scores_of(records).values()} == {TUNING_SEEDS + 1}
+
+
 def test_the_page_answers_question_by_question():
     made = structures(RunSpec(dataset="karate"))
     runs = runs_of(made["bank"].but(**SETTINGS[0]), [0.80, 0.81, 0.83])

@@ -180,8 +180,9 @@ def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
     for name, runs in group(records, lambda r: structure_of(r.spec) or "", STRUCTURES).items():
         if not name:
             continue
-        tried = list({run.spec.but(seed=0).key: run.spec.but(seed=0) for run in runs}.values())
-        best = chosen(tried, by_key.get)
+        one = runs[0].spec.but(seed=0)
+        # In the order in which they were tried: of two that tie, the first is the chosen one.
+        best = chosen([one.but(**setting) for setting in settings_of(one)], by_key.get)
         scores[name] = {
             run.spec.seed: run.objective.shown(run.test)
             for run in runs
