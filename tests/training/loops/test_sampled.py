@@ -31,7 +31,7 @@ def test_a_layer_without_a_number_of_neighbours_is_refused():
 
 
 def test_graphs_have_no_neighbours_to_sample(shapes_root):
-    with pytest.raises(InputError, match="many graphs"):
+    with pytest.raises(InputError, match="within one graph"):
         fit(shapes(sample=(4, 3)), shapes_root)
 
 
