@@ -79,6 +79,7 @@ def points(
     figures: Path,
     name: str,
     part: str = "test",
+    printed_as: str = "printed in the paper",
 ) -> str:
     """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
 
@@ -115,7 +116,7 @@ def points(
                 for column, conv in enumerate(CONVS)
                 if (dataset, conv, operator) in PUBLISHED
             }
-            label = "printed in the paper" if shift == 0 else None
+            label = printed_as if shift == 0 else None
             axis.plot([*printed], [*printed.values()], "D", markersize=4, markerfacecolor="none",
                       markeredgecolor=colour, markeredgewidth=0.8, label=label)  # fmt: skip
         heights = [value for line in axis.lines for value in np.ravel(line.get_ydata())]

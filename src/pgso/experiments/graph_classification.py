@@ -95,7 +95,8 @@ class GraphClassification(Experiment):
         )
         if len(final) == len(records):
             tuned = "the same for all and not tuned"
-        figure = points(fair, datasets, figures, "figure_4_graphs")
+        paper = "paper (validation)"
+        figure = points(fair, datasets, figures, "figure_4_graphs", printed_as=paper)
         return (
             f"# {self.title} ({self.paper})\n\nMean ± standard deviation (folds or seeds), epoch "
             f"chosen on validation. Hyper-parameters are {tuned}.\n\n{figure}\n\n"
