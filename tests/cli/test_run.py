@@ -154,3 +154,10 @@ def test_runs_that_another_process_has_ended_in_the_meantime_are_taken(pgso, tmp
     assert "4 of 4 runs" in second.stdout
     ledgers = [tmp_path / name / "convergence" / "records.jsonl" for name in ("results", "others")]
     assert ledgers[0].read_text() == ledgers[1].read_text()
+
+
+def test_a_dataset_that_a_study_does_not_have_is_refused(pgso):
+    result = pgso("run", "pooled", "--only", "Nowhere", "--plan")
+    assert result.exit_code == 2
+    assert "no dataset of pooled is called 'Nowhere'" in " ".join(result.output.split())
+    assert pgso("run", "pooled", "--only", "karate", "--plan").exit_code == 0

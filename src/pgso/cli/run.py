@@ -10,6 +10,7 @@ from pgso.cli.effort import useful_workers
 from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
+from pgso.errors import UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
 
 ExperimentName = Annotated[
@@ -77,6 +78,10 @@ def run(
     studies = {name: EXPERIMENTS[name] for name in names}
     console, store = Console(markup=False), Store(out)
     size = Size.QUICK if quick else Size.FULL
+    if only is not None:
+        known = {spec.dataset for study in studies.values() for spec in needed(study, size, {})[0]}
+        if only.lower() not in {name.lower() for name in known}:
+            raise UnknownNameError(f"dataset of {experiment}", only, sorted(known))
     folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
     timings = timings_of(folder)
     limit = None if budget is None else Budget(budget, workers, timings)
