@@ -23,8 +23,8 @@ def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunReco
 
     Args:
         record: As it was made, or thinned less.
-        curves: Names of the curves that a page shows: these keep up to 51 points, others are dropped. By
-            default all curves keep their first and last point.
+        curves: Names of the curves that a page shows: these keep up to 51 points, others are
+            dropped. By default all curves keep their first and last point.
     """
     record = record.model_copy(update={"spectra": None, "evaluation": None, "explanation": None})
     if record.finding is not None:
