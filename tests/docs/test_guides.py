@@ -119,7 +119,7 @@ def test_every_public_name_is_in_the_api(name):
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 
 
-def test_the_tree_has_every_folder_and_every_file_of_gso():
+def test_the_tree_has_every_folder_and_every_file_of_gso_and_no_other():
     package = ROOT / "src" / "pgso"
     parts = [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
     parts += [path.name for path in (*package.glob("[a-z]*.py"), *package.glob("gso/[a-z]*.py"))]
@@ -128,6 +128,9 @@ def test_the_tree_has_every_folder_and_every_file_of_gso():
     for folder, read_first in rows:
         for name in re.findall(r"`([^`]+)`", read_first):
             assert (package / folder / name).exists(), f"{folder}/{name}"
+    gso = ARCHITECTURE.partition("| `src/pgso/gso/` |")[2].partition("\n## ")[0]
+    for name in re.findall(r"`(\w+\.py)`", gso):
+        assert (package / "gso" / name).exists(), name
 
 
 MAP = (ROOT / "docs" / "paper_map.md").read_text()
