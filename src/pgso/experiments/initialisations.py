@@ -80,8 +80,9 @@ class Initialisations(Experiment):
         header = ["start", "val", "test", *(f"{name} at the end" for name in NAMES)]
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
-            f"{records[0].spec.epochs} epochs, means over the seeds. The paper's Laplacians hold "
-            f"the identity in m1 D^0, ours in m3.\n\n{trajectories}\n\n{accuracy}\n\n"
+            f"{records[0].spec.epochs} epochs, means over the seeds. Laplacians hold the "
+            "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in m1 "
+            f"D^0.\n\n{trajectories}\n\n{accuracy}\n\n"
             f"{table(header, rows)}\n{self.footer('initialisations', records)}"
         )
 
