@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.experiments.classification import paired_differences
-from pgso.experiments.node_classification import final_runs
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.summaries import group
+from pgso.experiments.tuned import final_runs
 from pgso.records import RunRecord
 from pgso.report.pairs import pairs
 from pgso.report.statistics import LEVEL, holm, t_interval, t_test

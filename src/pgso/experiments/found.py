@@ -22,12 +22,12 @@ from pgso.experiments.cells import (
 from pgso.experiments.claims import within
 from pgso.experiments.graph_classification import EPOCHS as FOLDED
 from pgso.experiments.graph_classification import at_one_epoch
-from pgso.experiments.node_classification import final_runs
 from pgso.experiments.plan import plan_table
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.recipes import NODES, fixed_runs, variant_of
 from pgso.experiments.study import EXPERIMENTS
 from pgso.experiments.summaries import group, mean_and_interval, scores, table
+from pgso.experiments.tuned import final_runs
 from pgso.records import RunRecord
 from pgso.records.ledger import read_ledger
 from pgso.report.pairs import differences

@@ -81,8 +81,8 @@ class Initialisations(Experiment):
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{records[0].spec.epochs} epochs, means over the seeds. Laplacians hold the "
-            "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in m1 "
-            f"D^0.\n\n{trajectories}\n\n{accuracy}\n\n"
+            "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in "
+            f"m1 D^0.\n\n{trajectories}\n\n{accuracy}\n\n"
             f"{table(header, rows)}\n{self.footer('initialisations', records)}"
         )
 
