@@ -83,9 +83,18 @@ GENERATED = ("command_line.md", "run_choices.md", "changes.md")  # by docs/hooks
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-        in_results = "results/" in link  # pages that a study will have written
-        assert in_results or link in GENERATED or (page.parent / link).exists(), link
+    for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text()):
+        if link in GENERATED:
+            continue
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in headings(target), f"{link}#{anchor}"
+
+
+def headings(page):
+    """The anchors of a page."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower())) for title in titles}
 
 
 API = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
