@@ -83,9 +83,18 @@ GENERATED = ("command_line.md", "run_choices.md", "changes.md")  # by docs/hooks
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-        in_results = "results/" in link  # pages that a study will have written
-        assert in_results or link in GENERATED or (page.parent / link).exists(), link
+    for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text()):
+        if link in GENERATED:
+            continue
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in headings(target), f"{link}#{anchor}"
+
+
+def headings(page):
+    """The anchors of a page."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower())) for title in titles}
 
 
 API = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
@@ -119,7 +128,7 @@ def test_every_public_name_is_in_the_api(name):
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 
 
-def test_the_tree_has_every_folder_and_every_file_of_gso():
+def test_the_tree_has_every_folder_and_every_file_of_gso_and_no_other():
     package = ROOT / "src" / "pgso"
     parts = [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
     parts += [path.name for path in (*package.glob("[a-z]*.py"), *package.glob("gso/[a-z]*.py"))]
@@ -128,6 +137,9 @@ def test_the_tree_has_every_folder_and_every_file_of_gso():
     for folder, read_first in rows:
         for name in re.findall(r"`([^`]+)`", read_first):
             assert (package / folder / name).exists(), f"{folder}/{name}"
+    gso = ARCHITECTURE.partition("| `src/pgso/gso/` |")[2].partition("\n## ")[0]
+    for name in re.findall(r"`(\w+\.py)`", gso):
+        assert (package / "gso" / name).exists(), name
 
 
 MAP = (ROOT / "docs" / "paper_map.md").read_text()

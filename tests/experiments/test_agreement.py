@@ -34,6 +34,8 @@ def test_a_network_sees_what_its_rung_sees():
     spec = RunSpec(dataset="karate", operator="fixed", terms=("self", "quarter@in", "quarter@out"))
     assert next(rung_names(spec)) == "self + quarter in + out, 2 hops"
     assert list(rung_names(spec.but(operator="pgso"))) == []
+    closed_form = RunSpec(dataset="karate", operator="fixed", head="closed_form")
+    assert list(rung_names(closed_form)) == []  # no network was trained
     assert list(rung_names(RunSpec(dataset="karate", operator="fixed", conv="gat"))) == []
 
 

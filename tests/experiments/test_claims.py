@@ -60,6 +60,7 @@ def test_what_is_left_of_gains_on_validation_is_said():
     records = [*cells(DOWN, val=UP), *cells(UP, "CiteSeer", val=UP)]
     page = claims.page({"node_classification": records})
     assert "Of 2 gains on validation, test confirms 1: a mean of +1.0 points there is +0.0" in page
+    assert "losses on validation" not in page
     assert "never harm* (5.3): **does not hold**: worse on test in Cora gcn pgso." in page
 
 

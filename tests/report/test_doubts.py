@@ -60,3 +60,6 @@ def test_what_find_keeps_is_held_against_the_same():
     known = strong.model_copy(update={"baselines": (rival,)})
     (doubt,) = doubts_of_finding(beaten.model_copy(update={"data": known}))
     assert doubt.startswith("a model without the graph does as well or better")
+    features = best.model_copy(update={"family": "features"})
+    no_graph = beaten.model_copy(update={"data": known, "rungs": (features,)})
+    assert doubts_of_finding(no_graph) == []  # it is such a model itself

@@ -26,11 +26,15 @@ def trained_runs(results: Path) -> list[RunRecord]:
 def rung_names(spec: RunSpec) -> Iterator[str]:
     """The rungs that see what a trained network sees, the one with as many hops first.
 
+    A run in closed form is no trained network: it is what ``find`` keeps.
+
     Example:
         >>> list(rung_names(RunSpec(dataset="Cora", operator="fixed", residual=True)))
         ['self + gcn, 2 hops', 'self + gcn, 1 hop']
     """
     if spec.operator != "fixed" or spec.conv not in ("gcn", "gin", "bank"):
+        return
+    if spec.head == "closed_form":
         return
     terms = tuple(spec.terms or (spec.preset or spec.conv,))
     if spec.residual and "self" not in terms:

@@ -233,7 +233,7 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.margins(x=0.12, y=0.1)
     _label(axes[0], [record for record in records if record.spec.dataset != GENERATED])
-    axes[0].set_ylabel("median degree")
+    axes[0].set_ylabel("median degree (0 is drawn as 0.5)")
     legend_beside(axes[1], "family kept")
     return figure
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from pgso.experiments.classification import paired_differences
-from pgso.experiments.node_classification import final_runs
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.summaries import group
+from pgso.experiments.tuned import final_runs
 from pgso.records import RunRecord
 from pgso.report.pairs import pairs
 from pgso.report.statistics import LEVEL, holm, t_interval, t_test
@@ -71,6 +73,28 @@ class Cell(NamedTuple):
     def name(self) -> str:
         """``Cora gcn pgso``."""
         return f"{self.dataset} {self.conv} {self.operator}"
+
+
+class CarriedOver(NamedTuple):
+    """What validation says of some cells, and what test says of the same cells."""
+
+    number: int  # of cells with this verdict on validation
+    confirmed: int  # of these, cells with the same verdict on test
+    val: float  # their mean difference on validation, in points
+    test: float
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], verdict: str) -> "CarriedOver | None":
+        """Of the cells that have this verdict on validation; None where there is none."""
+        chosen = [cell for cell in cells if cell.val.verdict == verdict]
+        if not chosen:
+            return None
+        confirmed = sum(cell.test.verdict == verdict for cell in chosen)
+        val, test = (
+            float(np.mean([np.mean(getattr(cell, part).points) for cell in chosen]))
+            for part in ("val", "test")
+        )
+        return cls(len(chosen), confirmed, val, test)
 
 
 def positive(values: Sequence[float]) -> str:

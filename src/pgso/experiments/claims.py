@@ -12,6 +12,7 @@ from pgso.experiments.cells import (
     HOLDS,
     TABLES,
     UNDECIDED,
+    CarriedOver,
     Cell,
     Judgement,
     Ledgers,
@@ -134,19 +135,16 @@ def _difference(cell: Cell) -> str:
 
 
 def _differ(run: Sequence[Cell]) -> str:
-    """What is left on test of the gains on validation."""
-    gains = [cell for cell in run if cell.val.verdict == HOLDS]
-    if not gains:
-        return ""
-    confirmed = sum(cell.test.verdict == HOLDS for cell in gains)
-    val, test = (
-        float(np.mean([np.mean(getattr(cell, part).points) for cell in gains]))
-        for part in ("val", "test")
-    )
-    return (
-        f"- Of {len(gains)} gains on validation, test confirms {confirmed}: a mean of {val:+.1f} "
-        f"points there is {test:+.1f} on test. What is chosen on validation looks better there.\n"
-    )
+    """What is left on test of the gains and of the losses on validation."""
+    lines = []
+    for verdict, name in ((HOLDS, "gains"), (FAILS, "losses")):
+        over = CarriedOver.of(run, verdict)
+        if over is not None:
+            lines.append(
+                f"- Of {over.number} {name} on validation, test confirms {over.confirmed}: a mean "
+                f"of {over.val:+.1f} points there is {over.test:+.1f} on test.\n"
+            )
+    return "".join(lines)
 
 
 def _overall(run: Sequence[Cell]) -> str:
@@ -191,7 +189,7 @@ def _block_models(ledgers: Ledgers) -> Iterator[Claim]:
             yield Claim(name, aligned, [], ABSENT)
             continue
         rise, gap = sbm_sparsity.slopes(runs, "a"), sbm_sparsity.exponent_gap(runs)
-        yield Claim(name, grows, rise, positive(rise), digits=2)
+        yield Claim(name, grows, rise, positive(rise), digits=3)
         yield Claim(name, aligned, gap, within(gap, 0.1), digits=3)
 
 
@@ -237,7 +235,7 @@ def _stays_behind(runs: Sequence[RunRecord], gcn: Sequence[RunRecord]) -> str:
     if all(r.curves["parameters"][-1] == r.curves["parameters"][0] for r in runs):
         return "S never moves: where γ is 0 in every layer, so are features and gradients"
     fit, usual = (np.mean([100 * r.curves["train"][-1] for r in group]) for group in (runs, gcn))
-    m2 = np.mean([r.parameters[0][NAMES.index("m2")] for r in runs])
+    m2 = np.mean([r.curves["parameters"][-1][0][NAMES.index("m2")] for r in runs])
     held = f"(m2 ends at {m2:+.1f}, {fit:.0f} % of the training set against {usual:.0f} %)"
     if fit < usual - 2:
         return f"S does not find its way to a smoothing operator, and the network underfits {held}"

@@ -37,7 +37,6 @@ def results(
     records: Sequence[RunRecord],
     datasets: Mapping[str, str],
     paper: Mapping[tuple[str, str, str], Cell],
-    part: str = "test",
 ) -> str:
     """One table per dataset: 4 convs x 3 operators, paired deltas, and what the paper reports."""
     pages = []
@@ -55,7 +54,7 @@ def results(
             for operator in OPERATORS:
                 cell = by_operator.get(operator, [])
                 published = paper.get((dataset, conv, operator))
-                delta = paired_differences(members, operator, part)
+                delta = paired_differences(members, operator)
                 rows.append(
                     (
                         f"{conv} {operator}",
@@ -66,7 +65,7 @@ def results(
                         _chosen(cell),
                     )
                 )
-        header = ["model", "val", "test", f"{part}, minus fixed [95 %]", "paper", "chosen"]
+        header = ["model", "val", "test", "test, minus fixed [95 %]", "paper", "chosen"]
         absent = [conv for conv in CONVS if conv not in by_conv]
         not_run = f" Not run yet: {', '.join(absent)}." if absent else ""
         pages.append(f"## {dataset}\n\n{note}{not_run}\n\n{table(header, rows)}\n")
@@ -78,7 +77,6 @@ def points(
     datasets: Iterable[str],
     figures: Path,
     name: str,
-    part: str = "test",
     printed_as: str = "printed in the paper",
 ) -> str:
     """Figure 4: a group of points per architecture, a panel per dataset; 95 % intervals.
@@ -93,7 +91,7 @@ def points(
         cells = group(runs, lambda record: (record.spec.conv, str(record.spec.operator)))
         for shift, operator in enumerate(OPERATORS):
             by_column = {
-                column + 0.2 * (shift - 1): scores(cells.get((conv, operator), []), part)
+                column + 0.2 * (shift - 1): scores(cells.get((conv, operator), []))
                 for column, conv in enumerate(CONVS)
             }
             run = {column: values for column, values in by_column.items() if values}
@@ -126,7 +124,7 @@ def points(
             low, high = max(low, min(heights) - room), min(high, max(heights) + room)
         axis.set(title=dataset, xticks=range(len(CONVS)), xticklabels=[c.upper() for c in CONVS])
         axis.set_ylim(max(low, 0.0), min(high, 100.0))
-        axis.set_ylabel(f"{part}, {runs[0].objective.heading}")
+        axis.set_ylabel(f"test, {runs[0].objective.heading}")
     legend_beside(axes[-1], "means and 95 % intervals")
     return save(figure_of(axes), figures, name)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
 from pgso.experiments.summaries import (
     curve,
+    epochs_kept,
     figure_of,
     group,
     legend_beside,
@@ -74,8 +75,10 @@ class Convergence(Experiment):
         header = ["", "epochs that the fixed operator needs more", "final loss, pgso - fixed"]
         body = "\n".join(parts)
         return (
-            f"# {self.title} ({self.paper})\n\n{body}\nEpochs until the running-best validation "
-            f"score reaches 95 % of the fixed run's final best.\n\n{table(header, rows)}\n"
+            f"# {self.title} ({self.paper})\n\nLines are means over the seeds or folds, bands one "
+            f"standard deviation.\n\n{body}\nEpochs until the validation score first "
+            "reaches 95 % of the fixed run's best, both at the epochs that the ledger keeps "
+            f"({epochs_kept(records)}).\n\n{table(header, rows)}\n"
             f"{self.footer('convergence', records)}"
         )
 

@@ -12,6 +12,7 @@ from pgso.experiments.cells import (
     STAND_INS,
     TABLES,
     UNDECIDED,
+    CarriedOver,
     Cell,
     Ledgers,
     OneRevision,
@@ -19,12 +20,14 @@ from pgso.experiments.cells import (
     positive,
 )
 from pgso.experiments.claims import within
-from pgso.experiments.node_classification import final_runs
+from pgso.experiments.graph_classification import EPOCHS as FOLDED
+from pgso.experiments.graph_classification import at_one_epoch
 from pgso.experiments.plan import plan_table
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.recipes import NODES, fixed_runs, variant_of
 from pgso.experiments.study import EXPERIMENTS
 from pgso.experiments.summaries import group, mean_and_interval, scores, table
+from pgso.experiments.tuned import final_runs
 from pgso.records import RunRecord
 from pgso.records.ledger import read_ledger
 from pgso.report.pairs import differences
@@ -32,23 +35,26 @@ from pgso.report.pairs import differences
 NOT_RUN = "not run yet"
 PROPERTY_TESTS = "random graphs and S in every test run"
 NODE_SETS = ("Cora", "CiteSeer")
+ROUNDING = 1e-9  # a mean of twenty times 71.9 may be a little less
 
 
 def verdicts(results: Path) -> str:
     """A row a claim: where it is made, what we measured, and whether it holds."""
     ledgers, says = OneRevision.of(_ledgers(results))
-    cells = [cell for cell in judged(ledgers) if cell.test.points]
-    nodes = [cell for cell in cells if cell.dataset in NODE_SETS]
-    graphs = [cell for cell in cells if cell.dataset not in (*NODE_SETS, *STAND_INS)]
+    printed = judged(ledgers)
+    cells = [cell for cell in printed if cell.test.points]
+    node_sets = (*NODE_SETS, *STAND_INS)
+    nodes = [cell for cell in printed if cell.dataset in node_sets]
+    graphs = [cell for cell in printed if cell.dataset not in node_sets]
     rows = [
         ["Theorems 1 and 2", "real spectrum, inside the interval", PROPERTY_TESTS, HOLDS],
-        ["Table 3", "learning S gains on Cora and CiteSeer", *_gains(nodes)],
+        ["Table 3", "learning S gains on Cora, CiteSeer, arxiv", *_gains(nodes)],
         ["Table 4", "it gains on MUTAG, PTC, IMDB, molhiv", *_gains(graphs)],
         ["Section 5.3", "it never harms", *_harms(cells)],
         ["Section 5.1", "a grows as block models get sparser", *_blocks(ledgers)],
         ["Section 5.1", "e2 and e3 stay together (within 0.1)", *_aligned(ledgers)],
         ["Section 5.2", "the start hardly matters (2 points)", *_starts(ledgers)],
-        ["Section 4.2", "the spectral support stays centred", *_centred(ledgers)],
+        ["Section 4.2", "the spectral support stays centred (within 10 %)", *_centred(ledgers)],
         ["Appendix B.5", "it converges faster", *_epochs(ledgers)],
     ]
     header = ["where", "the paper says", "we measured", "does it hold?"]
@@ -56,7 +62,7 @@ def verdicts(results: Path) -> str:
 
 
 def reasons(results: Path) -> str:
-    """Overfitting, selection on validation and weak published baselines, in numbers."""
+    """Overfitting, selection on validation and baselines from elsewhere, in numbers."""
     ledgers, _ = OneRevision.of(_ledgers(results))
     cells = [cell for cell in judged(ledgers) if cell.test.points]
     if not cells:
@@ -121,17 +127,17 @@ def _papers(records: Sequence[RunRecord]) -> list[RunRecord]:
     return [r for r in records if r.spec.operator == "pgso" and variant_of(r.spec) == "paper"]
 
 
-def _gains(cells: Sequence[Cell]) -> tuple[str, str]:
+def _gains(printed: Sequence[Cell]) -> tuple[str, str]:
+    cells = [cell for cell in printed if cell.test.points]
     if not cells:
         return NOT_RUN, ""
     parts = []
     for part, label in (("val", "validation"), ("test", "test")):
         verdicts = [getattr(cell, part).verdict for cell in cells]
         parts.append(f"{label}: {verdicts.count(HOLDS)} better, {verdicts.count(FAILS)} worse")
-    better, worse = (sum(c.test.verdict == verdict for c in cells) for verdict in (HOLDS, FAILS))
-    few = len(cells) // 4
-    verdict = "mostly not" if worse > better else "in some cells" if better > few else "hardly"
-    return f"{len(cells)} models; {'; '.join(parts)}; others undecided", verdict
+    better = sum(cell.test.verdict == HOLDS for cell in cells)
+    run = f"{len(cells)} of {len(printed)} models run"
+    return f"{run}; {'; '.join(parts)}; others undecided", f"in {better} of {len(cells)}"
 
 
 def _harms(cells: Sequence[Cell]) -> tuple[str, str]:
@@ -139,8 +145,8 @@ def _harms(cells: Sequence[Cell]) -> tuple[str, str]:
         return NOT_RUN, ""
     worse = sum(cell.test.verdict == FAILS for cell in cells)
     sure = sum(cell.test.verdict == FAILS and cell.test.is_sure for cell in cells)
-    measured = f"{worse} of {len(cells)} models are worse on test, {sure} of them beyond doubt"
-    return measured, FAILS if worse else UNDECIDED
+    measured = f"{worse} of {len(cells)} models are worse on test, {sure} of them"
+    return f"{measured} after Holm's correction for all", FAILS if worse else UNDECIDED
 
 
 def _blocks(ledgers: Ledgers) -> tuple[str, str]:
@@ -148,7 +154,7 @@ def _blocks(ledgers: Ledgers) -> tuple[str, str]:
     parts, verdicts = [], []
     for variant, runs in by_variant.items():
         rise = sbm_sparsity.slopes(runs, "a")
-        parts.append(f"{variant.split(' (')[0]}: {mean_and_interval(rise, 2)}")
+        parts.append(f"{variant.split(' (')[0]}: {mean_and_interval(rise, 3)}")
         verdicts.append(positive(rise))
     return "; ".join(parts) or NOT_RUN, _of(verdicts)
 
@@ -182,7 +188,9 @@ def _centred(ledgers: Ledgers) -> tuple[str, str]:
 def _epochs(ledgers: Ledgers) -> tuple[str, str]:
     by_dataset = group(ledgers["convergence"], lambda record: record.spec.dataset)
     ahead = {name: convergence.epochs_ahead(runs) for name, runs in by_dataset.items()}
-    listed = "; ".join(f"{name}: {mean_and_interval(v)} epochs" for name, v in ahead.items())
+    listed = "; ".join(
+        f"{name}: {mean_and_interval(v)} epochs earlier" for name, v in ahead.items()
+    )
     return listed or NOT_RUN, _of([positive(values) for values in ahead.values()])
 
 
@@ -196,51 +204,71 @@ def _of(verdicts: Sequence[str]) -> str:
 
 
 def _overfitting(cells: Sequence[Cell]) -> str:
-    worse = [cell for cell in cells if cell.test.verdict == FAILS]
-    lower, count = (sum(cell.fits_better[k] for cell in worse) for k in (0, 1))
-    share = f"in {lower} of {count} pairs" if count else "in no pair"
+    worse, better = (_fits(cells, verdict) for verdict in (FAILS, HOLDS))
     return (
         "1. **Overfitting.** Seven scalars learn from the labels that the weights learn from: 140 "
-        f"on Cora. In the {len(worse)} models that end worse on test, the learned run fits its "
-        f"training set better {share}."
+        f"on Cora. The learned run ends with a lower training loss {worse} of models that are "
+        f"worse on test, but also {better} of models that are better: a closer fit alone does not "
+        "decide."
     )
+
+
+def _fits(cells: Sequence[Cell], verdict: str) -> str:
+    """``in 200 of 200 pairs``: how often the learned run fits its training set better."""
+    judged_so = [cell for cell in cells if cell.test.verdict == verdict]
+    lower, count = (sum(cell.fits_better[k] for cell in judged_so) for k in (0, 1))
+    return f"in {lower} of {count} pairs"
 
 
 def _selection(cells: Sequence[Cell]) -> str:
-    gains = [cell for cell in cells if cell.val.verdict == HOLDS]
-    confirmed = [cell for cell in gains if cell.test.verdict == HOLDS]
     sentence = (
         "2. **Selection on validation.** The paper reports validation accuracy, on which epochs "
-        "and hyper-parameters are chosen. "
-        f"{len(gains)} models gain there; test confirms {len(confirmed)}"
+        "and hyper-parameters are chosen."
     )
-    if not gains:
-        return f"{sentence}."
-    val, test = (
-        float(np.mean([np.mean(getattr(cell, part).points) for cell in gains]))
-        for part in ("val", "test")
-    )
-    return f"{sentence}, and a mean of {val:+.1f} points is {test:+.1f}."
+    gains, losses = (CarriedOver.of(cells, verdict) for verdict in (HOLDS, FAILS))
+    if gains is not None:
+        sentence += (
+            f" {gains.number} models gain there; test confirms {gains.confirmed}, and a mean of "
+            f"{gains.val:+.1f} points is {gains.test:+.1f}."
+        )
+    if losses is not None:
+        sentence += (
+            f" Of the losses, test confirms {losses.confirmed} of {losses.number}, and "
+            f"{losses.val:+.1f} points are {losses.test:+.1f}."
+        )
+    return sentence
 
 
 def _baselines(ledgers: Ledgers) -> str:
-    """Our fixed networks against the baselines that the paper copies."""
+    """Our fixed networks against the baselines that the paper copies, by protocol."""
     finals = [
         record
         for name in TABLES
         for record in final_runs(ledgers.get(name, []))
-        if record.spec.operator == "fixed" and not record.spec.data_options.get("protocol")
+        if record.spec.operator == "fixed"
     ]
-    above, beats = [], 0
-    for (dataset, conv), runs in group(finals, lambda r: (r.spec.dataset, r.spec.conv)).items():
-        if (dataset, conv, "fixed") not in PUBLISHED:
+    on_test, each_fold, one_epoch = {}, {}, {}
+    for cell, runs in group(finals, lambda r: (r.spec.dataset, r.spec.conv)).items():
+        if (*cell, "fixed") not in PUBLISHED:
             continue
-        ours = float(np.mean(scores(runs, "val" if dataset not in NODE_SETS else "test")))
-        above.append(ours - PUBLISHED[dataset, conv, "fixed"].mean)
-        beats += ours >= PUBLISHED[dataset, conv, "pgso"].mean
+        protocols = group(runs, lambda r: str(r.spec.data_options.get("protocol", "fair")))
+        if cell[0] not in FOLDED:
+            on_test[cell] = scores(protocols.get("fair", []))
+            continue
+        each_fold[cell] = scores(protocols.get("fair", []), "val")
+        one_epoch[cell] = at_one_epoch(protocols.get("gin", []))
     return (
-        "3. **Weak published baselines.** The paper trains its learned models and copies the "
-        "fixed ones from elsewhere. Trained side by side, the fixed networks reach the printed "
-        f"baseline in {sum(value >= 0 for value in above)} of {len(above)} cases (node sets on "
-        f"test, graph sets on validation), and the printed *learned* score in {beats}."
+        "3. **Baselines from elsewhere.** The paper trains its learned models and copies the fixed "
+        "ones. Trained side by side, the fixed networks reach the printed baseline on test in "
+        f"{_reached(on_test)} cases. On sets with folds it depends on the protocol: "
+        f"{_reached(each_fold)} on validation with an epoch for each fold, {_reached(one_epoch)} "
+        "with one epoch for ten folds, as the GIN paper has it. So a part of what is printed may "
+        "be a difference of protocols."
     )
+
+
+def _reached(ours: Mapping[tuple[str, str], Sequence[float]]) -> str:
+    """``4 of 8``: in how many cells our mean is what the paper prints for it, or more."""
+    cells = {cell: float(np.mean(values)) for cell, values in ours.items() if values}
+    reached = sum(mean >= PUBLISHED[*cell, "fixed"].mean - ROUNDING for cell, mean in cells.items())
+    return f"{reached} of {len(cells)}"

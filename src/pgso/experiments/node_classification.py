@@ -9,7 +9,7 @@ from pgso.data.places import data_root
 from pgso.experiments.classification import points, results
 from pgso.experiments.published import PUBLISHED
 from pgso.experiments.study import EXPERIMENTS, Experiment, Size
-from pgso.experiments.tuned import CONVS, OPERATORS, tuned_runs
+from pgso.experiments.tuned import CONVS, OPERATORS, TUNING_SEEDS, final_runs, tuned_runs
 from pgso.records import RunRecord, RunSpec
 
 # Each architecture as it was published for these graphs, and one choice by validation. Scalars of S
@@ -37,7 +37,6 @@ NOTES = {
 LARGE = {"num_layers": 3, "norm": "batch", "weight_decay": 0.0, "epochs": 100}
 # One linear map learns slowly: at the others' rate it would be a weak baseline.
 LARGE_SGC = {"dropout": 0.0, "lr": 0.2, "s_rate": 0.05, "exponent_lr": 0.1}
-TUNING_SEEDS = range(100, 103)
 
 
 class NodeClassification(Experiment):
@@ -96,11 +95,6 @@ class NodeClassification(Experiment):
 def _arxiv() -> str:
     """Arxiv's graph with its own features if their files are there, or with substitutes."""
     return "ogbn-arxiv-topicbag" if DATASETS["ogbn-arxiv"].missing(data_root()) else "ogbn-arxiv"
-
-
-def final_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
-    """The runs of the second stage: not those that tuned."""
-    return [record for record in records if record.spec.seed not in TUNING_SEEDS]
 
 
 EXPERIMENTS.register("node_classification")(NodeClassification())

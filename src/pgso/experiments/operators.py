@@ -50,7 +50,7 @@ class Operators(Experiment):
                 (
                     f"`{name}`",
                     "(" + ", ".join(f"{value:g}" for value in S) + ")",
-                    f"[{low:.3f}, {high:.3f}]",
+                    f"[{round(low, 3) + 0.0:.3f}, {high:.3f}]",
                     f"{eigenvalues.real.min():.3f} … {eigenvalues.real.max():.3f}",
                 )
             )
@@ -58,7 +58,8 @@ class Operators(Experiment):
             axis.axis("off")
         header = ["operator", "(m1, m2, m3, e1, e2, e3, a)", "Theorem 2", "eigenvalues"]
         return (
-            f"# {self.title} ({self.paper})\n\nKrackhardt's kite: 10 nodes, 18 edges.\n\n"
+            f"# {self.title} ({self.paper})\n\nKrackhardt's kite: 10 nodes, 18 edges. Blue is "
+            "above 0, red below, dark the largest entry of each matrix.\n\n"
             f"{save(figure, figures, 'table_1')}\n\n{table(header, rows)}\n\n---\n"
             "Made by `pgso report operators`.\n"
         )

@@ -149,13 +149,15 @@ def plan_table(results: Path, workers: int = 2) -> str:
             ]
         )
     total = sum(value for value in hours if value is not None)
-    rows.append(["`pgso run all`", "", "", f"{totals[0]:,}", f"{totals[1]:,}", f"{total:.1f}"])
+    more = " and what is not timed yet" if None in hours else ""
+    written = f"{total:.1f}{more}"
+    rows.append(["`pgso run all`", "", "", f"{totals[0]:,}", f"{totals[1]:,}", written])
     header = ["command", "what it shows", "datasets", "runs", "to do", "hours of one core"]
     return (
-        f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours. "
-        f"*To do*: runs without a record of today's numerics (revision {NUMERICS}). The hours are "
-        "estimates: the number of runs, times the seconds that a run of the same dataset, conv and "
-        "operator took before, other programs on the machine included."
+        f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours"
+        f"{more}. *To do*: runs without a record of today's numerics (revision {NUMERICS}). The "
+        "hours are estimates: the number of runs, times the seconds that a run of the same "
+        "dataset, conv and operator took before, other programs on the machine included."
     )
 
 

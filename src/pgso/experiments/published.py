@@ -40,8 +40,9 @@ PUBLISHED: dict[tuple[str, str, str], Cell] = {
     for (conv, operator), cell in zip(_ROWS, _cells(numbers), strict=True)
 }
 
-# S after 150 epochs on Cora from each start, read off Figure 3 by eye to within 0.03. The paper's
-# Laplacians hold the identity in m1 D^0, ours in m3, so m1 and m3 of these rows are not the same.
+# S after 150 epochs on Cora from each start, read off Figure 3 by eye to within 0.03. There the
+# Laplacians look as if they held the identity in m1 D^0. Table 1 and our runs have it in m3, so m1
+# and m3 of these rows are not the same.
 ENDS_ON_CORA: dict[str, tuple[float, float, float, float, float, float, float]] = {
     #                         m1    m2     m3    e1    e2     e3     a
     "gcn":                   (0.55, 1.60, 0.53, 0.30, -0.20, -0.20, 1.57),

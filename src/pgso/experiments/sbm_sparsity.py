@@ -107,7 +107,7 @@ class SbmSparsity(Experiment):
                     variant,
                     mean_and_spread(scores(levels[p[0]])),
                     mean_and_spread(scores(levels[p[-1]])),
-                    mean_and_interval(slopes(runs, "a"), 2),
+                    mean_and_interval(slopes(runs, "a"), 3),
                     mean_and_interval(exponent_gap(runs), 2),
                 )
             )

@@ -68,6 +68,7 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
+    Question("Does learning S pay in a plain GCN?", "PGSO", "GCN"),
     Question("Does a residual map pay?", "residual", "GCN"),
     Question("Does a bank pay over a residual map?", "bank", "residual"),
     Question("Does learning S pay beside a residual map?", "residual, learned", "residual"),
@@ -120,8 +121,9 @@ class Structure(Experiment):
             f"# {self.title}\n\nTest scores in points, differences paired by seed with 95 % "
             f"intervals. Every structure is tried with the same {len(SETTINGS)} settings (dropout "
             f"and decay) on {TUNING_SEEDS} seeds; the better one by mean validation score is run "
-            "on all of them. The epoch is chosen on validation. *Learned*: one S for all layers, "
-            "at 0.3 of the rate and without decay. *Directed*: incoming and outgoing edges, where "
+            "on all of them. The epoch is chosen on validation. *PGSO*, *mPGSO*: S as in the "
+            "paper. *Learned*: one S for all layers, at 0.3 of the rate and without decay. "
+            "*Directed*: incoming and outgoing edges, where "
             "the data have a direction.\n\n"
             f"## Answers\n\n{answers_table(answers)}\n\n"
             "*Surely*: the interval leaves out 0. There are "

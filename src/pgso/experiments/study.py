@@ -23,7 +23,7 @@ class Experiment(ABC):
     title: str
     paper: str  # what it reproduces: "Figure 1"
     also_at: str | None = None  # a second place for its page, in the folder of all results
-    curves: tuple[str, ...] | None = None  # what its ledger keeps at 50 points; None: only the ends
+    curves: tuple[str, ...] | None = None  # kept in its ledger, thinned; None: only the ends
 
     @abstractmethod
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:

@@ -67,6 +67,14 @@ def curve(record: RunRecord, name: str) -> tuple[list[int], list[Any]]:
     return epochs[: len(values)], values
 
 
+def epochs_kept(records: Iterable[RunRecord]) -> str:
+    """``Cora: 51 of 200``: how many points of its curves a ledger has kept, by dataset."""
+    return ", ".join(
+        f"{dataset}: {min(len(curve(run, 'val')[1]) for run in runs)} of {runs[0].spec.epochs}"
+        for dataset, runs in group(records, lambda record: record.spec.dataset).items()
+    )
+
+
 def mean_curve(
     records: Sequence[RunRecord], pick: Pick
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:

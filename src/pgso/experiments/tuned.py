@@ -8,6 +8,12 @@ from pgso.records import RunRecord, RunSpec
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 CONVS = ("gcn", "sgc", "gat", "gin")
+TUNING_SEEDS = range(100, 103)  # of graph tasks: three folds of the eleventh shuffling
+
+
+def final_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The runs of the second stage: not those that tuned."""
+    return [record for record in records if record.spec.seed not in TUNING_SEEDS]
 
 
 def tuned_runs(

@@ -66,7 +66,7 @@ def _what(best: RungRecord, gain: str, neighbours_differ: bool, opposed: bool) -
     if best.family == "own":
         name = best.terms[0].upper()
         why = "Neighbours differ, their neighbours are alike" if neighbours_differ else ALIKE
-        return f"{why}: {name}'s own operator is right, nothing to gain."
+        return f"{why}: {name}'s own operator is right."
     if best.family == "presets":
         preset = best.terms[0]
         if preset in SUMS:

@@ -10,20 +10,21 @@ from pgso.records.finding import FindingRecord
 from pgso.records.record import RunRecord
 from pgso.records.store import write_atomically
 
-POINTS = 50  # of a curve
+POINTS = 50  # steps of a curve that is kept: at most so many, and its end
 DIGITS = 5
 
 
 def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunRecord:
     """The same record with short curves, the chosen epoch's scores untouched.
 
-    ``curves["epoch"]`` says which epochs are left. A finding keeps neither predictions nor code,
+    ``curves["epoch"]`` says which epochs are left. What is thinned already stays as it is, since a
+    ledger is written again whenever a run is added. A finding keeps neither predictions nor code,
     and a run neither densities nor its evaluation.
 
     Args:
         record: As it was made, or thinned less.
-        curves: Names of the curves that a page shows: these keep 50 points, others are dropped. By
-            default all curves keep their first and last point.
+        curves: Names of the curves that a page shows: these keep up to 51 points, others are
+            dropped. By default all curves keep their first and last point.
     """
     record = record.model_copy(update={"spectra": None, "evaluation": None, "explanation": None})
     if record.finding is not None:
@@ -36,7 +37,7 @@ def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunReco
     if length == 0:
         return record
     epochs = record.curves.get("epoch", list(range(length)))
-    step = max(1, -(-length // POINTS)) if curves is not None else length
+    step = max(1, -(-(length - 1) // POINTS)) if curves is not None else length
     points = sorted({*range(0, length, step), length - 1})
     short_curves: dict[str, list[Any]] = {"epoch": [epochs[point] for point in points]}
     for name, values in record.curves.items():

@@ -35,8 +35,16 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
     if best.test is None or finding.signal == "neither":  # the verdict says it then
         return list(_of_data([data]))
     objective = OBJECTIVES[finding.metric]
-    sentences = _not_better(objective.merit(best.test), [data], objective, "what find keeps")
-    return [*sentences, *_of_data([data])]
+    merit, who = objective.merit(best.test), "what find keeps"
+    # A rung without the graph is such a model itself: that another one does as well says nothing.
+    rivals = [_without_features(data)] if best.family == "features" else [data]
+    return [*_not_better(merit, rivals, objective, who), *_of_data([data])]
+
+
+def _without_features(data: DataRecord) -> DataRecord:
+    """The same data without the baseline that sees the features alone."""
+    others = tuple(entry for entry in data.baselines if entry.name != FEATURES)
+    return data.model_copy(update={"baselines": others})
 
 
 def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
