@@ -41,6 +41,10 @@ def test_what_y_holds_says_what_is_learned():
         Task.from_data(data(), objective="rmse")
     floats = Task.from_data(data(y=(torch.arange(12) % 3).float()))
     assert floats.classes == ("0", "1", "2")
+    signs = torch.arange(12) % 2 * 2 - 1
+    for y in (signs, signs.float()):
+        with pytest.raises(InputError, match="y holds 1 and -1, and -1 means unknown"):
+            Task.from_data(data(y=y))
 
 
 def test_many_graphs_are_a_graph_task():

@@ -202,6 +202,11 @@ def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         if (some % 1).any() or len(some) > MOST_CLASSES:
             return values.astype(np.float64)[:, None], (), ("y",)
     classes, codes = read_labels(values)
+    if len(classes) == 1 and (codes < 0).any() and values.dtype.kind in "iuf" and -1 in values:
+        raise InputError(
+            f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left; "
+            "number the classes from 0"
+        )
     if values.dtype.kind == "f":
         classes = classes.astype(np.int64)
     return codes, tuple(str(name) for name in classes), ()
