@@ -37,3 +37,24 @@ def test_under_auto_the_seeds_are_kept_apart_by_what_they_chose():
         for seed, chosen in enumerate(["fixed", "pgso", "pgso"])
     ]
     assert [(entry.name, entry.n) for entry in learned_operators(runs)] == [("auto (PGSO)", 2)]
+
+
+def test_seeds_with_networks_of_different_rungs_are_kept_apart():
+    both = {
+        "rung": "gcn in + out, 1 hop",
+        "network": {"terms": ["gcn@in", "gcn@out"], "conv": "bank"},
+        "start": (GCN,) * 2,
+        "parameters": (MOVED, GCN),
+        "nearest": (("gcn", 0.1),) * 2,
+    }
+    runs = [
+        make_record("auto", 0, 0.5, chosen="pgso", directed=True, **both),
+        make_record("auto", 1, 0.5, chosen="pgso", directed=True),
+    ]
+    entries = learned_operators(runs)
+    assert [(entry.name, entry.n) for entry in entries] == [
+        ("auto (PGSO) in gcn in + out, 1 hop, gcn@in", 1),
+        ("auto (PGSO) in gcn in + out, 1 hop, gcn@out", 1),
+        ("auto (PGSO)", 1),
+    ]
+    assert entries[1].mean == pytest.approx(GCN)

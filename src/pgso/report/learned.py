@@ -20,6 +20,7 @@ class LearnedOperator:
 
     operator: str
     chosen: str | None  # under auto, the operator that validation chose on these seeds
+    rung: str | None  # the rung of pgso.find whose network it was learned in
     place: str  # its layer, counted from 1, and in a bank its term
     n: int
     start: tuple[float, ...]  # (7,) mean over the seeds
@@ -37,16 +38,22 @@ class LearnedOperator:
         label = LABELS[self.operator]
         if self.chosen is not None:
             label = f"{label} ({LABELS[self.chosen]})"
+        if self.rung is not None:
+            label = f"{label} in {self.rung}"
         return f"{label}, {self.place}" if self.place else label
 
 
 def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
-    """Every learned operator of every mode, in layer order, over the runs that have a score."""
+    """Every learned operator of every mode, in layer order, over the runs that have a score.
+
+    Seeds whose networks differ, since ``auto`` or ``found`` took those of different rungs, are kept
+    apart: their operators stand in different places.
+    """
     runs = [record for record in records if record.parameters and record.test is not None]
-    modes: dict[tuple[str, str | None], list[RunRecord]] = {}
+    modes: dict[tuple[str, str | None, str | None], list[RunRecord]] = {}
     for run in sorted(runs, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
         if (run.chosen or run.spec.operator) != "fixed":
-            modes.setdefault((run.spec.operator, run.chosen), []).append(run)
+            modes.setdefault((run.spec.operator, run.chosen, run.rung), []).append(run)
     return [
         _over_seeds(group, layer)
         for group in modes.values()
@@ -59,10 +66,12 @@ def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
     names = [record.nearest[layer] for record in group if layer < len(record.nearest)]
     nearest, count = Counter(name for name, _ in names).most_common(1)[0] if names else ("-", 0)
     distances = [distance for name, distance in names if name == nearest]
+    spec = group[0].spec.model_copy(update={"terms": terms_of(group[0])})
     return LearnedOperator(
         operator=group[0].spec.operator,
         chosen=group[0].chosen,
-        place=places(group[0].spec, len(group[0].parameters))[layer],
+        rung=group[0].rung,
+        place=places(spec, len(group[0].parameters))[layer],
         n=len(group),
         start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
         mean=tuple(S.mean(axis=0).tolist()),
@@ -73,6 +82,12 @@ def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
         interval_start=_mean([interval_at_start(run, layer) for run in group]),
         interval_learned=_mean([interval_at_epoch(run, layer, run.epoch) for run in group]),
     )
+
+
+def terms_of(record: RunRecord) -> tuple[str, ...] | None:
+    """The terms of a run's network: those of its rung, where it has one with terms."""
+    terms = record.network.get("terms", record.spec.terms)
+    return None if terms is None else tuple(terms)
 
 
 def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Interval | None:
