@@ -148,7 +148,7 @@ def _check_answers(arrays: Arrays, where: str) -> None:
 def _check_learned(arrays: Arrays, where: str) -> None:
     """Refuse a target that is scored and that no training item has: its scale is unknown."""
     train, val, test = (np.isfinite(arrays.y[part]).any(axis=0) for part in arrays.split)
-    for name, is_missing in zip(arrays.targets, (val | test) & ~train, strict=True):
+    for name, is_missing in zip(arrays.targets, np.asarray((val | test) & ~train), strict=True):
         if is_missing:
             raise InputError(
                 f"{where}: no item of the training set has the target {name!r}, which others have; "

@@ -123,8 +123,8 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
         rows=tuple(rows),
         caption=(
             "In points: how far confidence and the share of right answers are apart, on "
-            f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso predict "
-            "applies it."
+            f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
+            "predict applies it."
         ),
     )
 
