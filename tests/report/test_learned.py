@@ -1,5 +1,6 @@
 import pytest
 
+from pgso.report.curve_tables import trajectory_grids
 from pgso.report.learned import learned_operators
 from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
 
@@ -58,3 +59,12 @@ def test_seeds_with_networks_of_different_rungs_are_kept_apart():
         ("auto (PGSO)", 1),
     ]
     assert entries[1].mean == pytest.approx(GCN)
+
+
+def test_trajectories_of_different_networks_are_kept_apart():
+    runs = [
+        make_record("auto", 0, 0.5, chosen="pgso"),
+        make_record("auto", 1, 0.5, chosen="pgso", rung="self + gcn, 1 hop"),
+    ]
+    titles = [grid.title for grid in trajectory_grids(runs)]
+    assert titles == ["auto (PGSO), operator 1", "auto (PGSO) in self + gcn, 1 hop, operator 1"]

@@ -35,30 +35,42 @@ class LearnedOperator:
     @property
     def name(self) -> str:
         """The operator as a reader knows it, with its place."""
-        label = LABELS[self.operator]
-        if self.chosen is not None:
-            label = f"{label} ({LABELS[self.chosen]})"
-        if self.rung is not None:
-            label = f"{label} in {self.rung}"
+        label = network_name(self.operator, self.chosen, self.rung)
         return f"{label}, {self.place}" if self.place else label
 
 
 def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
-    """Every learned operator of every mode, in layer order, over the runs that have a score.
-
-    Seeds whose networks differ, since ``auto`` or ``found`` took those of different rungs, are kept
-    apart: their operators stand in different places.
-    """
+    """Every learned operator of every mode, in layer order, over the runs that have a score."""
     runs = [record for record in records if record.parameters and record.test is not None]
-    modes: dict[tuple[str, str | None, str | None], list[RunRecord]] = {}
-    for run in sorted(runs, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
-        if (run.chosen or run.spec.operator) != "fixed":
-            modes.setdefault((run.spec.operator, run.chosen, run.rung), []).append(run)
+    learned = [run for run in runs if (run.chosen or run.spec.operator) != "fixed"]
     return [
         _over_seeds(group, layer)
-        for group in modes.values()
+        for group in by_network(learned).values()
         for layer in range(len(group[0].parameters))
     ]
+
+
+def by_network(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """The runs whose operators stand in the same places, by name, each by seed.
+
+    Seeds are kept apart if ``auto`` or ``found`` took the networks of different rungs.
+    """
+    groups: dict[str, list[RunRecord]] = {}
+    for run in sorted(records, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
+        name = network_name(run.spec.operator, run.chosen, run.rung)
+        groups.setdefault(name, []).append(run)
+    return groups
+
+
+def network_name(operator: str, chosen: str | None, rung: str | None) -> str:
+    """An operator, what validation chose for it, and the rung whose network it is in.
+
+    Example:
+        >>> network_name("auto", "pgso", None), network_name("found", "pgso", "gcn, 2 hops")
+        ('auto (PGSO)', 'found (PGSO) in gcn, 2 hops')
+    """
+    label = LABELS[operator] if chosen is None else f"{LABELS[operator]} ({LABELS[chosen]})"
+    return label if rung is None else f"{label} in {rung}"
 
 
 def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
