@@ -52,3 +52,6 @@ def test_an_option_of_another_type_than_its_default_is_refused(options):
     for name, value in (("mines", math.nan), ("hidden", math.inf), ("rows", math.inf)):
         with pytest.raises(InputError, match=f"{name}.* must be"):
             load_task("minesweeper", **{name: value})
+    for name, value in (("val", "some"), ("negatives", 1)):
+        with pytest.raises(InputError, match=f"the option {name} of karate cannot be"):
+            load_task("karate", task="link", **{name: value})

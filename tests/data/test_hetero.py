@@ -109,3 +109,10 @@ def test_what_is_missing_is_said(change, problem):
     change(data)
     with pytest.raises(InputError, match=problem):
         Task.from_data(data)
+
+
+def test_edges_stay_within_the_nodes_of_their_types():
+    data = films()
+    data["user", "knows", "user"].edge_index = torch.tensor([[0, N], [1, 2]])
+    with pytest.raises(InputError, match=f"a node of type 'user' is {N}, .* 0 and {N - 1}"):
+        Task.from_data(data)

@@ -7,7 +7,8 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import RandomLinkSplit
 
 from pgso.data import load_task
-from pgso.data.links import NonLinks
+from pgso.data.arrays import Arrays
+from pgso.data.links import NonLinks, link_task
 from pgso.errors import InputError
 
 
@@ -103,3 +104,20 @@ def test_a_task_of_another_kind_is_refused():
     with pytest.raises(InputError, match="karate is a node task; choose node or link"):
         load_task("karate", task="graph")
     assert load_task("karate", task="node").kind == "node"
+
+
+def test_an_edge_that_is_listed_twice_is_one_link():
+    edges = np.random.default_rng(0).integers(30, size=(2, 80))
+    nobody = np.zeros(0, dtype=np.int64)
+    once = Arrays(
+        edge_index=np.unique(edges, axis=1),
+        x=np.eye(30),
+        y=np.full(30, -1),
+        split=(nobody, nobody, nobody),
+    )
+    twice = once.replace(edge_index=np.tile(once.edge_index, 2))
+    task, other = (link_task("edges", a, 0, val=0.2, test=0.2) for a in (twice, once))
+    val, test = (set(map(tuple, task.pairs[part, 0].tolist())) for part in (task.val, task.test))
+    assert not val & test
+    assert (len(val), len(test)) == (len(task.val), len(task.test))
+    assert torch.equal(task.pairs, other.pairs)

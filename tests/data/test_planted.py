@@ -49,3 +49,5 @@ def test_what_there_is_not_is_refused():
         load_task("planted", world="flat")
     with pytest.raises(InputError, match="between 20 and a million"):
         load_task("planted", nodes=3)
+    with pytest.raises(InputError, match="nodes must be a whole number"):
+        load_task("planted", nodes=50.5)

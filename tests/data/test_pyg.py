@@ -41,6 +41,10 @@ def test_what_y_holds_says_what_is_learned():
         Task.from_data(data(), objective="rmse")
     floats = Task.from_data(data(y=(torch.arange(12) % 3).float()))
     assert floats.classes == ("0", "1", "2")
+    signs = torch.arange(12) % 2 * 2 - 1
+    for y in (signs, signs.float()):
+        with pytest.raises(InputError, match="y holds 1 and -1, and -1 means unknown"):
+            Task.from_data(data(y=y))
 
 
 def test_many_graphs_are_a_graph_task():
@@ -62,6 +66,7 @@ def test_many_graphs_are_a_graph_task():
         ({"y": torch.zeros(4)}, "graph 1 has 4 answers, graph 0 has 1.*Batch.from_data_list"),
         ({"y": torch.zeros(4, 2)}, r"y of shape \(4, 2\).*Batch.from_data_list"),
         ({"edge_weight": torch.ones(6)}, "graph 1 has some edge weights, graph 0 has no"),
+        ({"edge_index": torch.tensor([[4], [5]])}, "graph 1: a node's id is 4, .* 0 and 3"),
     ],
 )
 def test_graphs_that_are_not_alike_are_refused(changed, problem):

@@ -56,6 +56,8 @@ def test_the_gin_protocol_has_no_test_set():
 def test_more_folds_than_members_of_a_class_are_refused():
     with pytest.raises(InputError, match="between 3 and 2, the size of the smallest class"):
         split_into_folds(np.array([0, 0, 1, 1, 1]), 0, 10, "fair")
+    with pytest.raises(InputError, match="folds must be a whole number"):
+        split_into_folds(np.arange(40) % 2, 0, 10.0, "fair")
 
 
 @given(st.integers(4, 60), st.integers(0, 1000))

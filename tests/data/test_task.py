@@ -69,6 +69,16 @@ def test_one_graph_makes_no_batches():
         ),
         ({"split": (np.arange(0), np.array([0]), np.array([1]))}, "training set is empty"),
         ({"metric": "roc_auc", "classes": ("a", "b", "c")}, "roc_auc needs two classes"),
+        (
+            {
+                "y": np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 5.0]]),
+                "split": (np.array([0]), np.array([1]), np.array([2])),
+                "classes": (),
+                "targets": ("height", "weight"),
+                "metric": "rmse",
+            },
+            "no item of the training set has the target 'weight', which others have",
+        ),
         ({"nodes_per_graph": np.array([1, 1])}, "the graphs have 2 nodes together"),
         (
             {"nodes_per_graph": np.array([1, 1, 1])},

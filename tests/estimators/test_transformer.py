@@ -82,3 +82,5 @@ def test_features_that_do_not_fit_are_refused():
         PGSOFeatures().fit(CLUB, X).transform(CLUB, X[:, :2])
     with pytest.raises(InputError, match="34 nodes, but there are 10 rows"):
         PGSOFeatures().fit(CLUB, X[:10])
+    with pytest.raises(InputError, match="another graph needs its own X"):
+        PGSOFeatures().fit(CLUB, X[:, :1]).transform(np.array([[0, 1], [1, 0]]))

@@ -76,3 +76,12 @@ def test_runs_without_an_evaluation_have_no_tables():
     assert confusion_grids(bare) == {}
     assert calibration_grid(bare).rows == ()
     assert evaluation_plots(bare)["roc"] == {}
+
+
+def test_captions_name_the_part_that_was_counted():
+    assert confusion_grids(RUNS)["pgso"].caption.startswith("Test examples")
+    assert "on test." in calibration_grid(RUNS).caption
+    judged = make_evaluation(6).model_copy(update={"part": "val"})
+    run = make_record("pgso", 0, None, 0.5, evaluation=judged)
+    assert confusion_grids([run])["pgso"].caption == "Validation examples."
+    assert "on validation." in calibration_grid([run]).caption

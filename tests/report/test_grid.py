@@ -1,3 +1,4 @@
+import csv
 from io import StringIO
 
 from rich.console import Console
@@ -27,3 +28,12 @@ def test_in_a_narrow_terminal_names_wrap_and_no_number_is_cut():
     shown = console.file.getvalue()
     assert "< 0.001" in shown
     assert all(word in shown for word in ("self", "and", "two", "hops", "chance"))
+
+
+def test_names_that_a_spreadsheet_would_run_are_quoted_and_numbers_are_not():
+    numbers = ("-2.5", "+0.0", "-1e-05", "-1,234", "-2.5 to 3.1", "-0.1 (-0.2 to 0.1)",
+               "+1.2 [-0.1, 2.5]", "-3 %")  # fmt: skip
+    formulas = ("-1+1", "-1+cmd|' /C calc'!A0", "+1 (=A1)", "=1", "@A1", "-x", "-1 to A1")
+    cells = Grid("t", ("name",), tuple((cell,) for cell in (*numbers, *formulas))).to_csv()
+    read = [row[0] for row in csv.reader(StringIO(cells))][1:]
+    assert read == [*numbers, *(f"'{cell}" for cell in formulas)]

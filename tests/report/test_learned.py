@@ -1,5 +1,6 @@
 import pytest
 
+from pgso.report.curve_tables import trajectory_grids
 from pgso.report.learned import learned_operators
 from tests.report.records import GCN, MOVED, THREE, make_record, make_runs
 
@@ -37,3 +38,33 @@ def test_under_auto_the_seeds_are_kept_apart_by_what_they_chose():
         for seed, chosen in enumerate(["fixed", "pgso", "pgso"])
     ]
     assert [(entry.name, entry.n) for entry in learned_operators(runs)] == [("auto (PGSO)", 2)]
+
+
+def test_seeds_with_networks_of_different_rungs_are_kept_apart():
+    both = {
+        "rung": "gcn in + out, 1 hop",
+        "network": {"terms": ["gcn@in", "gcn@out"], "conv": "bank"},
+        "start": (GCN,) * 2,
+        "parameters": (MOVED, GCN),
+        "nearest": (("gcn", 0.1),) * 2,
+    }
+    runs = [
+        make_record("auto", 0, 0.5, chosen="pgso", directed=True, **both),
+        make_record("auto", 1, 0.5, chosen="pgso", directed=True),
+    ]
+    entries = learned_operators(runs)
+    assert [(entry.name, entry.n) for entry in entries] == [
+        ("auto (PGSO) in gcn in + out, 1 hop, gcn@in", 1),
+        ("auto (PGSO) in gcn in + out, 1 hop, gcn@out", 1),
+        ("auto (PGSO)", 1),
+    ]
+    assert entries[1].mean == pytest.approx(GCN)
+
+
+def test_trajectories_of_different_networks_are_kept_apart():
+    runs = [
+        make_record("auto", 0, 0.5, chosen="pgso"),
+        make_record("auto", 1, 0.5, chosen="pgso", rung="self + gcn, 1 hop"),
+    ]
+    titles = [grid.title for grid in trajectory_grids(runs)]
+    assert titles == ["auto (PGSO), operator 1", "auto (PGSO) in self + gcn, 1 hop, operator 1"]

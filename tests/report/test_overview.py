@@ -86,3 +86,14 @@ def test_a_comparison_says_what_its_page_says(folder):
 def test_a_folder_without_runs_has_no_overview(tmp_path):
     assert write_overview(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_comparison_whose_runs_have_another_revision_now_is_listed_as_it_was(tmp_path):
+    store, runs = Store(tmp_path), make_runs(THREE)
+    for run in runs:
+        store.put(run)
+    page = write_report(runs, tmp_path / "toy-gcn", store=store)
+    before = page.read_text()
+    store.put(runs[0].model_copy(update={"numerics": runs[0].numerics + 1, "test": 0.1}))
+    assert "learn it" in write_overview(tmp_path).read_text()
+    assert page.read_text() == before

@@ -1,5 +1,7 @@
 """What matters to a model: columns and edges with a known role."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -158,3 +160,33 @@ def test_edges_of_graphs_are_those_inside_them(monkeypatch):
     assert {edge.source for edge in explanation.edges} <= {"12", "13", "14", "15"}
     assert len(explanation.edges) == 4
     assert len(explanation.features) == 2
+
+
+def test_of_many_columns_of_graphs_and_links_those_with_large_gradients_are_shuffled():
+    generator = torch.Generator().manual_seed(1)
+    ring = torch.arange(4)
+    edges = torch.stack([torch.cat([ring, ring.roll(1)]), torch.cat([ring.roll(1), ring])])
+    graphs = []
+    for k in range(60):
+        x = torch.randn(4, 60, generator=generator)
+        x[:, 47] = 4.0 * (k % 2) - 2
+        graphs.append(Data(x=x, edge_index=edges, y=torch.tensor([k % 2])))
+    task = pgso.Task.from_data(graphs)
+    model = fitted(task, epochs=20, task="graph", norm="batch")
+    _, features, left_out = feature_importance(model, task, {}, repeats=2)
+    assert (features[0].name, left_out) == ("feature 47", 20)
+
+    whole = load_task("digits", task="link")
+    _, features, left_out = feature_importance(fitted(whole, epochs=5, task="link"), whole, {}, 2)
+    shuffled = {entry.name for entry in features}
+    assert (len(shuffled), left_out) == (40, 24)
+    assert not {"feature 0", "feature 32", "feature 39"} & shuffled  # margins, always 0
+
+
+def test_without_a_score_on_validation_no_column_is_shuffled():
+    task = load_task("customers", size=200)
+    model = fitted(task, epochs=2)
+    of_one_class = replace(task, val=task.val[task.y[task.val] == 0])
+    explanation = explain(model, of_one_class, {}, ["0"], repeats=2)
+    assert (explanation.score, explanation.features) == (None, ())
+    assert "ROC-AUC has no value" in " ".join(explanation.notes)

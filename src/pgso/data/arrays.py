@@ -103,6 +103,8 @@ def check_arrays(arrays: Arrays, where: str) -> None:
             f"{where}: item {int(unlabelled[0])} is part of the split but has no label; "
             "leave it out of the split or label it"
         )
+    if arrays.targets:
+        _check_learned(arrays, where)
     if arrays.classes or arrays.targets:
         check_objective(arrays.metric, arrays.answer, len(arrays.classes), where)
 
@@ -141,6 +143,17 @@ def _check_answers(arrays: Arrays, where: str) -> None:
     check_finite(np.where(np.isnan(arrays.y), 0, arrays.y), f"{where}: targets")
     if arrays.answer == "labels" and not np.isin(arrays.y[~np.isnan(arrays.y)], (0, 1)).all():
         raise InputError(f"{where}: labels must be 0, 1 or unknown")
+
+
+def _check_learned(arrays: Arrays, where: str) -> None:
+    """Refuse a target that is scored and that no training item has: its scale is unknown."""
+    train, val, test = (np.isfinite(arrays.y[part]).any(axis=0) for part in arrays.split)
+    for name, is_missing in zip(arrays.targets, np.asarray((val | test) & ~train), strict=True):
+        if is_missing:
+            raise InputError(
+                f"{where}: no item of the training set has the target {name!r}, which others have; "
+                "leave that target out, or put some of them into the training set"
+            )
 
 
 def identity(n: int) -> "scipy.sparse.csr_array":  # (n, n)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from pgso.data.arrays import Array
+from pgso.data.arrays import Array, check_range
 from pgso.data.inputs import as_array, read_features
 from pgso.errors import InputError, UnknownNameError
 
@@ -82,10 +82,14 @@ def relations(data: Any, places: dict[str, int]) -> dict[str, tuple[Array, Array
         store = data[source, word, target]
         if getattr(store, "edge_index", None) is None:
             raise InputError(f"the edges {(source, word, target)} need an edge_index")
+        edges = as_array(store.edge_index)
+        for end, kind in zip(edges, (source, target), strict=True):
+            what = f"the edges {(source, word, target)}: a node of type {kind!r}"
+            check_range(end, 0, int(data[kind].num_nodes), what)
         shift = np.array([[places[source]], [places[target]]])
         weight = getattr(store, "edge_weight", None)
         parts[name] = (
-            as_array(store.edge_index) + shift,
+            edges + shift,
             None if weight is None else as_array(weight).reshape(-1),
         )
     if not parts:

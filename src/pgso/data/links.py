@@ -53,6 +53,7 @@ def link_task(
     rng = np.random.default_rng(seed)
     undirected = _is_symmetric(edges, n)
     is_link = edges[0] < edges[1] if undirected else edges[0] != edges[1]
+    is_link &= _is_first(_keys(edges, n))  # an edge that is listed twice is one link
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
     if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
@@ -172,6 +173,12 @@ def _without(gone: Array, edges: Array, weight: Array | None, n: int) -> tuple[A
 def _keys(edges: Array, n: int) -> Array:
     keys: Array = edges[1] * n + edges[0]
     return keys
+
+
+def _is_first(keys: Array) -> Array:  # (E,) of booleans
+    is_first = np.zeros(len(keys), dtype=bool)
+    is_first[np.unique(keys, return_index=True)[1]] = True
+    return is_first
 
 
 def _is_symmetric(edges: Array, n: int) -> bool:

@@ -70,6 +70,7 @@ def load_task(
     links = {}
     if task == "link":
         links = {name: options.pop(name) for name in LINK_OPTIONS if name in options}
+        check_options(link_task, links, dataset.name)
         if "unlabelled" in dataset.options:
             options["unlabelled"] = True  # links need no labels
     check_options(dataset.load, options, dataset.name)

@@ -10,7 +10,7 @@ from torch_geometric.data import Dataset, HeteroData
 from torch_geometric.data.data import BaseData
 
 from pgso.data import hetero
-from pgso.data.arrays import Array, Arrays, Split, identity, is_unknown
+from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
 from pgso.data.inputs import as_array, read_features, read_labels
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
@@ -136,6 +136,7 @@ def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or as_array(y).size == 0:
             raise InputError(f"graph {number} needs edge_index and y, an answer of its own")
+        check_range(as_array(edge_index), 0, int(graph.num_nodes), f"graph {number}: a node's id")
     _check_alike(graphs)
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
@@ -202,6 +203,11 @@ def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         if (some % 1).any() or len(some) > MOST_CLASSES:
             return values.astype(np.float64)[:, None], (), ("y",)
     classes, codes = read_labels(values)
+    if len(classes) == 1 and (codes < 0).any() and values.dtype.kind in "iuf" and -1 in values:
+        raise InputError(
+            f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left; "
+            "number the classes from 0"
+        )
     if values.dtype.kind == "f":
         classes = classes.astype(np.int64)
     return codes, tuple(str(name) for name in classes), ()

@@ -1,5 +1,7 @@
 """Who is trained on, who chooses, who is tested: splits that depend on labels and seed alone."""
 
+from numbers import Integral
+
 import numpy as np
 
 from pgso.data.arrays import Array, Split
@@ -57,8 +59,10 @@ def split_at_random(
 def split_groups(group: Array, train: float = 0.8, val: float = 0.1) -> Split:
     """Whole groups, largest first, go to training until it is full, then to validation, then test.
 
-    The scaffold split of MoleculeNet (Wu et al. 2018): molecules with one scaffold stay together,
-    so that the test set holds others than the training set. It depends on no seed.
+    A scaffold split as in MoleculeNet (Wu et al. 2018): molecules with one scaffold stay together,
+    so that the test set holds others than the training set. It depends on no seed. Of groups of one
+    size, the one whose first item comes first is taken first; DeepChem takes it last, so that its
+    validation and test sets hold other molecules.
 
     Args:
         group: (items,) the number of each item's group.
@@ -96,9 +100,10 @@ def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
     from sklearn.model_selection import StratifiedKFold
 
     smallest = int(np.bincount(y).min())
-    if not 3 <= folds <= smallest:
+    if not isinstance(folds, Integral) or not 3 <= folds <= smallest:
         raise InputError(
-            f"folds must lie between 3 and {smallest}, the size of the smallest class; got {folds}"
+            f"folds must be a whole number between 3 and {smallest}, the size of the smallest "
+            f"class; got {folds}"
         )
     shuffling = StratifiedKFold(folds, shuffle=True, random_state=seed // folds)
     fold = np.empty(len(y), dtype=np.int64)

@@ -51,7 +51,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         """
         self._by_hop()
         self.graph_, self.x_ = _pair(graph, X)
-        self.n_features_in_ = self.x_.size(1)
+        self.n_features_in_, self.has_features_ = self.x_.size(1), X is not None
         remember_columns(self, X)
         return self
 
@@ -59,6 +59,8 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         """[X, γX, ..., γ^hops X] of a graph; of the fitted one if none is given."""
         check_is_fitted(self, "n_features_in_")
         check_columns(self, X)
+        if X is None and graph is not None and self.has_features_:
+            raise InputError("another graph needs its own X; fit was given features")
         if graph is None:
             prepared, x = (self.graph_, self.x_) if X is None else _pair(self.graph_, X)
         else:

@@ -7,6 +7,7 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.report.grid import Grid
 from pgso.report.labels import LABELS
+from pgso.report.learned import by_network
 from pgso.report.payload import learned_runs
 from pgso.report.series import by_operator, curve_band, interval_bands, parameter_bands
 from pgso.report.tables import curves_grid
@@ -35,13 +36,11 @@ def curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str,
 def trajectory_grids(records: Sequence[RunRecord]) -> list[Grid]:
     """S and the certified interval against epochs, one table an operator."""
     grids = []
-    groups: dict[str, list[RunRecord]] = by_operator(learned_runs(records), LABELS)
-    for operator, group in groups.items():
-        # Under auto the seeds may have chosen models with different numbers of operators.
-        for layer in range(min(len(run.start) for run in group)):
+    for name, group in by_network(learned_runs(records)).items():
+        for layer in range(len(group[0].start)):
             bands: dict[str, Any] = dict(parameter_bands(group, layer))
             ends = interval_bands(group, layer)
             if ends is not None:
                 bands |= {"interval low": ends[0], "interval high": ends[1]}
-            grids.append(curves_grid(f"{LABELS[operator]}, operator {layer + 1}", bands))
+            grids.append(curves_grid(f"{name}, operator {layer + 1}", bands))
     return grids

@@ -67,7 +67,7 @@ def confusion_grids(records: Sequence[RunRecord]) -> dict[str, Grid]:
             if run.evaluation is not None and run.evaluation.confusion is not None
         ]
         if tables:
-            grids[name] = _confusion_grid(name, tables)
+            grids[name] = _confusion_grid(name, tables, evaluated_part(runs))
     return grids
 
 
@@ -122,8 +122,9 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
         header=("operator", "as trained", "temperature", "calibrated"),
         rows=tuple(rows),
         caption=(
-            "In points: how far confidence and the share of right answers are apart, on test. The "
-            "temperature is fitted on validation; pgso predict applies it."
+            "In points: how far confidence and the share of right answers are apart, on "
+            f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
+            "predict applies it."
         ),
     )
 
@@ -133,7 +134,13 @@ def _calibrations(runs: Sequence[RunRecord]) -> list[Calibration]:
     return [entry for entry in calibrations if entry is not None]
 
 
-def _confusion_grid(name: str, tables: Sequence[Confusion]) -> Grid:
+def evaluated_part(records: Sequence[RunRecord]) -> str:
+    """Which examples were counted: of runs without a test set, those of validation."""
+    parts = [run.evaluation.part for run in records if run.evaluation is not None]
+    return {"test": "Test", "val": "Validation"}[parts[0]] if parts else ""
+
+
+def _confusion_grid(name: str, tables: Sequence[Confusion], part: str) -> Grid:
     classes = tables[0].classes
     counts = np.sum([table.counts for table in tables], axis=0)
     rows = tuple(
@@ -145,7 +152,7 @@ def _confusion_grid(name: str, tables: Sequence[Confusion]) -> Grid:
         title=f"{LABELS[name]}: true class by predicted class",
         header=("true", *classes, "right"),
         rows=rows,
-        caption=f"Test examples{seeds}.",
+        caption=f"{part} examples{seeds}.",
     )
 
 

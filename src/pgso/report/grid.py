@@ -10,7 +10,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-NUMBER = re.compile(r"[+-]?[\d.]")
+_NUMBER = r"[+-]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?"
+# Numbers as tables have them: "-1.5", "+2 %", "-1.5 to 2.0", "-1.5 (-2.0 to 1.0)", "-1 [-2, 1]".
+NUMBERS = re.compile(
+    rf"{_NUMBER}( ?%)?( to {_NUMBER})?( \({_NUMBER} to {_NUMBER}\)| \[{_NUMBER}, {_NUMBER}\])?"
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ class Grid:
 
 
 def _is_formula(cell: str) -> bool:
-    """Spreadsheets run cells that begin so; numbers with a sign are none."""
-    return cell.startswith(("=", "+", "-", "@", "\t")) and not NUMBER.match(cell)
+    """Spreadsheets run cells that begin so, also ``-1+...``; numbers with a sign are none."""
+    return cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBERS.fullmatch(cell)
 
 
 def markdown_text(text: str) -> str:

@@ -20,6 +20,7 @@ class LearnedOperator:
 
     operator: str
     chosen: str | None  # under auto, the operator that validation chose on these seeds
+    rung: str | None  # the rung of pgso.find whose network it was learned in
     place: str  # its layer, counted from 1, and in a bank its term
     n: int
     start: tuple[float, ...]  # (7,) mean over the seeds
@@ -34,24 +35,42 @@ class LearnedOperator:
     @property
     def name(self) -> str:
         """The operator as a reader knows it, with its place."""
-        label = LABELS[self.operator]
-        if self.chosen is not None:
-            label = f"{label} ({LABELS[self.chosen]})"
+        label = network_name(self.operator, self.chosen, self.rung)
         return f"{label}, {self.place}" if self.place else label
 
 
 def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
     """Every learned operator of every mode, in layer order, over the runs that have a score."""
     runs = [record for record in records if record.parameters and record.test is not None]
-    modes: dict[tuple[str, str | None], list[RunRecord]] = {}
-    for run in sorted(runs, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
-        if (run.chosen or run.spec.operator) != "fixed":
-            modes.setdefault((run.spec.operator, run.chosen), []).append(run)
+    learned = [run for run in runs if (run.chosen or run.spec.operator) != "fixed"]
     return [
         _over_seeds(group, layer)
-        for group in modes.values()
+        for group in by_network(learned).values()
         for layer in range(len(group[0].parameters))
     ]
+
+
+def by_network(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """The runs whose operators stand in the same places, by name, each by seed.
+
+    Seeds are kept apart if ``auto`` or ``found`` took the networks of different rungs.
+    """
+    groups: dict[str, list[RunRecord]] = {}
+    for run in sorted(records, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
+        name = network_name(run.spec.operator, run.chosen, run.rung)
+        groups.setdefault(name, []).append(run)
+    return groups
+
+
+def network_name(operator: str, chosen: str | None, rung: str | None) -> str:
+    """An operator, what validation chose for it, and the rung whose network it is in.
+
+    Example:
+        >>> network_name("auto", "pgso", None), network_name("found", "pgso", "gcn, 2 hops")
+        ('auto (PGSO)', 'found (PGSO) in gcn, 2 hops')
+    """
+    label = LABELS[operator] if chosen is None else f"{LABELS[operator]} ({LABELS[chosen]})"
+    return label if rung is None else f"{label} in {rung}"
 
 
 def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
@@ -59,10 +78,12 @@ def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
     names = [record.nearest[layer] for record in group if layer < len(record.nearest)]
     nearest, count = Counter(name for name, _ in names).most_common(1)[0] if names else ("-", 0)
     distances = [distance for name, distance in names if name == nearest]
+    spec = group[0].spec.model_copy(update={"terms": terms_of(group[0])})
     return LearnedOperator(
         operator=group[0].spec.operator,
         chosen=group[0].chosen,
-        place=places(group[0].spec, len(group[0].parameters))[layer],
+        rung=group[0].rung,
+        place=places(spec, len(group[0].parameters))[layer],
         n=len(group),
         start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
         mean=tuple(S.mean(axis=0).tolist()),
@@ -73,6 +94,12 @@ def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
         interval_start=_mean([interval_at_start(run, layer) for run in group]),
         interval_learned=_mean([interval_at_epoch(run, layer, run.epoch) for run in group]),
     )
+
+
+def terms_of(record: RunRecord) -> tuple[str, ...] | None:
+    """The terms of a run's network: those of its rung, where it has one with terms."""
+    terms = record.network.get("terms", record.spec.terms)
+    return None if terms is None else tuple(terms)
 
 
 def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Interval | None:

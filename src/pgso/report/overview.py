@@ -107,7 +107,9 @@ def _means(record: ComparisonRecord) -> dict[str, dict[str, Any]]:
 def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
     """The page of a comparison, if all that it showed is still there."""
     runs = list(_of_keys(record.runs, store))
-    if len(runs) < len(record.runs):
+    ladders = {run.ladder_revision for run in runs} - {None}
+    is_changed = any(run.numerics != record.numerics for run in runs) or len(ladders) > 1
+    if len(runs) < len(record.runs) or is_changed:
         return
     data: dict[int, DataRecord] = {}
     for run in runs:

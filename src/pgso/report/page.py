@@ -21,6 +21,7 @@ from pgso.report.doubts import doubts
 from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
+    evaluated_part,
     labels_grid,
     positive_class,
 )
@@ -162,8 +163,6 @@ def render_page(
     numbers = payload(records, comparison)
     evaluation = numbers["evaluation"]
     confusions = confusion_grids(records)
-    evaluated = [run.evaluation for run in records if run.evaluation is not None]
-    parts = {"test": "Test", "val": "Validation"}
     spectra = [run.spectra for run in records if run.spectra is not None]
     return render(
         "report.html.j2",
@@ -188,7 +187,7 @@ def render_page(
         confusions=confusions,
         labels=labels_grid(records),
         calibration=calibration_grid(records),
-        evaluated=parts[evaluated[0].part] if evaluated else "",
+        evaluated=evaluated_part(records),
         positive=positive_class(records),
         has_roc=bool(evaluation["roc"]),
         has_scatter=bool(evaluation["scatter"]),

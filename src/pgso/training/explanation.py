@@ -12,7 +12,7 @@ from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
 from pgso.training.edge_importance import FITS, MOST_ITEMS, edge_importance, why_not
-from pgso.training.feature_importance import REPEATS, feature_importance
+from pgso.training.feature_importance import REPEATS, feature_importance, score_of
 from pgso.training.relation_importance import relation_importance
 
 
@@ -46,7 +46,12 @@ def explain(
             f"{task.name} has other labels"
         )
     else:
-        score_is_known = True
+        score_is_known = score_of(model, task, header) is not None
+        if not score_is_known:
+            notes.append(
+                f"features are judged on validation, where {task.objective.label} has no value: "
+                "such as where all are of one class"
+            )
     if is_identity(task):
         notes.append("there are no features to shuffle: every node has a column of its own")
     elif score_is_known:

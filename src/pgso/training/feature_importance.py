@@ -103,15 +103,27 @@ def _screened(model: GNN | LinkModel, task: Task, groups: dict[str, list[int]]) 
     """The columns to shuffle: all, or the ones that validation outputs depend on most."""
     if len(groups) <= MOST_GROUPS:
         return list(groups)
-    if task.kind != "node" or not task.x.is_floating_point():
+    if not task.x.is_floating_point():
         return list(groups)[:MOST_GROUPS]
     x = task.x.clone().requires_grad_()
     model.eval()
-    out = model(x, task.edges)[task.val]
+    out = _validation_outputs(model, replace(task, x=x))
     (slope,) = torch.autograd.grad(out.logsumexp(dim=1).sum() + out.max(dim=1).values.sum(), x)
     effect = (slope * task.x).abs().sum(dim=0)
     size = {name: float(effect[places].sum()) for name, places in groups.items()}
     return sorted(groups, key=lambda name: -size[name])[:MOST_GROUPS]
+
+
+def _validation_outputs(model: GNN | LinkModel, task: Task) -> Tensor:  # (val, outputs)
+    """With gradients, other than those of :mod:`pgso.training.prediction`."""
+    if task.kind == "graph":
+        batches = graph_batches(task, task.val)
+        out = [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
+        return torch.cat(out)
+    if task.kind == "link":
+        assert task.pairs is not None
+        return model(task.x, task.edges, task.pairs[task.val])  # type: ignore[no-any-return]
+    return model(task.x, task.edges)[task.val]  # type: ignore[no-any-return]
 
 
 def _shuffles(

@@ -130,14 +130,20 @@ def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tupl
 def most_probable_links(
     model: LinkModel, task: Task, count: int, ids: Sequence[Any]
 ) -> tuple[list[str], Rows]:
-    """The pairs of nodes that are most probably linked and are not, best first."""
+    """The pairs of nodes that are most probably linked and are not, best first.
+
+    Links that were held out for validation and test are links: they are not among them.
+    """
     n = task.num_nodes
     if n > MOST_NODES:
         raise InputError(
             f"{task.name} has {n} nodes; the best of all pairs are looked for up to {MOST_NODES}"
         )
     model.eval()
-    none = NonLinks(task.graph.edge_index.numpy(force=True), n)
+    links = [task.graph.edge_index]
+    if task.pairs is not None:
+        links.append(task.pairs[:, 0].T)
+    none = NonLinks(torch.cat(links, dim=1).numpy(force=True), n)
     best, pairs = torch.empty(0), torch.empty(0, 2, dtype=torch.long)
     with torch.no_grad():
         z = model.embed(task.x, task.graph)

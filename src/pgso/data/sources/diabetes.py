@@ -26,7 +26,7 @@ def load(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     table = load_diabetes()
     x = table.data / table.data.std(axis=0)
     n = len(x)
-    if isinstance(neighbours, bool) or neighbours not in range(1, n):
+    if isinstance(neighbours, bool | float) or neighbours not in range(1, n):
         raise InputError(f"neighbours must lie between 1 and {n - 1}, got {neighbours!r}")
     with threadpool_limits(1):  # of equal distances, which comes first depends on the threads
         nearest = kneighbors_graph(x, neighbours).tocoo()

@@ -24,7 +24,7 @@ def load(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     from threadpoolctl import threadpool_limits
 
     images, y = load_digits(return_X_y=True)
-    if isinstance(neighbours, bool) or neighbours not in range(1, len(y)):
+    if isinstance(neighbours, bool | float) or neighbours not in range(1, len(y)):
         raise InputError(f"neighbours must lie between 1 and {len(y) - 1}, got {neighbours!r}")
     with threadpool_limits(1):  # of equal distances, which comes first depends on the threads
         nearest = kneighbors_graph(images, neighbours).tocoo()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,8 +213,8 @@ def load(root: Path, seed: int, *, world: str = "blocks-4-0.9", nodes: int = 100
     """
     if world not in WORLDS:
         raise UnknownNameError("world", world, WORLDS)
-    if not 20 <= nodes <= 1_000_000:
-        raise InputError(f"nodes must lie between 20 and a million, got {nodes}")
+    if not isinstance(nodes, Integral) or not 20 <= nodes <= 1_000_000:
+        raise InputError(f"nodes must be a whole number between 20 and a million, got {nodes}")
     A, x, y = WORLDS[world].draw(np.random.default_rng(seed), nodes)
     entries = A.tocoo()
     return Arrays(

@@ -1,6 +1,7 @@
 """US counties: seven numbers of each, and who borders on whom (Jia & Benson, KDD 2020)."""
 
 import csv
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def load(root: Path, seed: int, *, target: str = "income", year: int = 2016) -> 
         year: 2012 or 2016.
     """
     check_choice("target", target, tuple(COLUMNS))
-    if year not in (2012, 2016):
+    if not isinstance(year, Integral) or year not in (2012, 2016):
         raise InputError(f"year must be 2012 or 2016, got {year!r}")
     folder = root / FOLDER
     pairs = _borders(folder / "adjacency.txt")
