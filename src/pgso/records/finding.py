@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.data import DataRecord
 from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
@@ -143,5 +143,4 @@ def read_finding(path: str | Path) -> FindingRecord:
     except FileNotFoundError:
         raise InputError(f"there is no finding at {path}; make one with pgso find") from None
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        first = str(error).splitlines()[0]
-        raise InputError(f"{path} is not the record of a finding: {first}") from None
+        raise InputError(f"{path} is not the record of a finding: {first_problem(error)}") from None
