@@ -104,7 +104,7 @@ class FindingRecord(Revised, BaseModel):
     judges: int  # labels that judged
     spec: dict[str, object]
     code: str
-    command: str
+    command: str  # empty: the split has no validation or no test set to compare on
     predictions: tuple[Prediction, ...] = ()  # some of the test set, or of the unlabelled
     targets: tuple[str, ...] = ()  # the names of the numbers that are predicted
     spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
