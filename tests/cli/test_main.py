@@ -209,9 +209,12 @@ def test_offline_downloads_nothing_and_leaves_the_data_folder_alone(pgso, tmp_pa
     [
         ("find", "karate", "--option", "rows=3"),
         ("find", "no_such_dataset"),
+        ("find", "karate", "--option", "seed=3"),
+        ("train", "karate", "--option", "objective=accuracy"),
         ("train", "karate", "--conv", "gnc", "--save", "weights/best.safetensors"),
         ("compare", "karate", "--conv", "gnc"),
         ("sweep", "karate", "--operator", "fixt"),
+        ("sweep", "karate", "--space", 'dataset=["Cora"]'),
         ("spectrum", "no_such_dataset"),
         ("predict", "missing.safetensors", "karate", "--to", "tables/predictions.csv"),
         ("run", "initialisations", "--only", "no_such_dataset"),

@@ -35,8 +35,10 @@ def find(
     console = Console(stderr=as_json, markup=False)
 
     given = choices.pairs(options)
-    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+    for option in {"data", "x", "y", "train", "val", "test", "tell"} & given.keys():
         raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+    asked = {"objective": objective, "seed": seed, "head": "closed_form"}
+    spec = choices.make_spec(dataset, None, options, **asked)
 
     import pgso
     from pgso.report.baselines import baselines_grid
@@ -55,8 +57,6 @@ def find(
             **given,
         )
         status.update("what it must beat")
-        asked = {"objective": objective, "seed": seed, "head": "closed_form"}
-        spec = choices.make_spec(dataset, None, options, **asked)
         record = finding.record.model_copy(update={"data": data_record(spec, data, finding.task)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
