@@ -86,3 +86,20 @@ def test_a_comparison_says_what_its_page_says(folder):
 def test_a_folder_without_runs_has_no_overview(tmp_path):
     assert write_overview(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_comparison_without_scores_and_a_sweep_of_another_operator_are_listed(folder, tmp_path):
+    for name, file, change in (
+        ("toy-gcn", "comparison.json", {"scores": {}, "runs": ["gone"]}),
+        (
+            "sweep-toy",
+            "sweep.json",
+            {"best": [{"operator": "o", "choice": {}, "val": 0, "test": 0}]},
+        ),
+    ):
+        edited = json.loads((folder / name / file).read_text()) | change
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(json.dumps(edited))
+    page = write_overview(tmp_path).read_text()
+    assert "Comparisons" in page
+    assert "Sweeps" in page

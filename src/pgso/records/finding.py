@@ -120,6 +120,13 @@ class FindingRecord(Revised, BaseModel):
             return {"ladder": UNSAID, **fields}
         return fields
 
+    @model_validator(mode="after")
+    def _has_what_it_names(self) -> "FindingRecord":
+        names = {rung.name for rung in self.rungs}
+        if not {self.best, self.reference} <= names:
+            raise ValueError("best and reference must be among the rungs")
+        return self
+
     @property
     def ladder_revision(self) -> int:
         """The revision of the ladder that was climbed."""
