@@ -13,6 +13,15 @@ class InputError(PGSOError, ValueError):
     """Something that was passed in is not usable; the message says what would be."""
 
 
+def first_problem(error: Exception) -> str:
+    """What is wrong with a file, for a sentence: pydantic's first problem, or the first line."""
+    if hasattr(error, "errors"):
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        return f"{where}: {problem['msg']}"[:200] if where else str(problem["msg"])[:200]
+    return str(error).splitlines()[0][:200]
+
+
 class UnknownNameError(InputError, KeyError):
     """No entry has that name; the message suggests the nearest one and lists them all."""
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from pgso.data import Task
 from pgso.records.finding import read_finding
 
@@ -14,6 +16,11 @@ def test_it_shows_the_ladder_and_the_verdict_and_writes_a_record(pgso, tmp_path)
         assert word in shown.stdout
     assert record.verdict in shown.stdout.replace("\n", " ")
     assert (tmp_path / "runs" / "find-karate-0" / "report.html").exists()
+
+
+def test_the_command_that_confirms_it_finds_the_data_too(pgso, tmp_path):
+    shown = pgso("find", "karate", "--data", tmp_path / "my data")
+    assert f" --data '{tmp_path / 'my data'}'\n" in shown.stdout
 
 
 def test_json_is_nothing_but_json(pgso, tmp_path):
@@ -77,3 +84,19 @@ def test_data_are_loaded_once(pgso, monkeypatch):
     monkeypatch.setattr(Task, "of", counted)
     assert pgso("find", "karate").exit_code == 0
     assert loaded == ["karate"]
+
+
+@pytest.mark.parametrize("part", ["val", "test"])
+def test_a_split_that_cannot_be_compared_on_gets_no_command(pgso, tmp_path, part):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("\n".join(f"{i},{(i + 1) % 30}" for i in range(30)))
+    (folder / "labels.csv").write_text("\n".join(f"{i},{'ab'[i // 15]}" for i in range(30)))
+    parts = ["train", "train", part]
+    (folder / "splits.csv").write_text("\n".join(f"{i},{parts[i % 3]}" for i in range(30)))
+    shown = pgso("find", folder)
+    assert shown.exit_code == 0, shown.output
+    assert "pgso compare" not in shown.stdout
+    assert "cannot confirm it on this split" in shown.stdout
+    (page,) = (tmp_path / "runs").glob("*/report.html")
+    assert "cannot confirm it on this split" in page.read_text(encoding="utf-8")

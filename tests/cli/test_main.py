@@ -202,3 +202,25 @@ def test_offline_downloads_nothing_and_leaves_the_data_folder_alone(pgso, tmp_pa
     assert "nothing is downloaded offline; copy the files there" in result.stderr
     assert os.environ["PGSO_OFFLINE"] == "1"
     assert not list(root.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("find", "karate", "--option", "rows=3"),
+        ("find", "no_such_dataset"),
+        ("find", "karate", "--option", "seed=3"),
+        ("train", "karate", "--option", "objective=accuracy"),
+        ("train", "karate", "--conv", "gnc", "--save", "weights/best.safetensors"),
+        ("compare", "karate", "--conv", "gnc"),
+        ("sweep", "karate", "--operator", "fixt"),
+        ("sweep", "karate", "--space", 'dataset=["Cora"]'),
+        ("spectrum", "no_such_dataset"),
+        ("predict", "missing.safetensors", "karate", "--to", "tables/predictions.csv"),
+        ("run", "initialisations", "--only", "no_such_dataset"),
+    ],
+)
+def test_a_refused_command_leaves_nothing_behind(pgso, tmp_path, words):
+    shown = pgso(*words)
+    assert shown.exit_code == 2, shown.output
+    assert list(tmp_path.iterdir()) == []

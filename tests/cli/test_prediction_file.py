@@ -47,3 +47,9 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(tmp_path, monkeypatc
     with pytest.raises(InputError, match="pip install pyarrow"):
         check_format(tmp_path / "a.parquet")
     check_format(tmp_path / "a.csv")
+
+
+def test_a_format_that_is_not_written_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"a.XLSX would not be a .XLSX; write a .csv, .json or"):
+        check_format(tmp_path / "a.XLSX")
+    check_format(tmp_path / "table-v1.2")

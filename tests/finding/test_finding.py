@@ -266,3 +266,9 @@ def test_edges_by_their_kind_have_rungs_of_their_own():
     assert any(term.endswith("@likes") for term in found.best.terms)
     with pytest.raises(InputError, match="240"):
         find(relations, None, y[:100])
+
+
+def test_data_without_labels_are_refused(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    with pytest.raises(InputError, match="was loaded without labels"):
+        find(pgso.load_task(tmp_path, unlabelled=True))

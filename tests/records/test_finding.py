@@ -70,3 +70,10 @@ def test_what_is_no_record_is_refused(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(InputError, match="is not the record of a finding"):
         read_finding(tmp_path / "bad.json")
+
+
+def test_a_finding_whose_kept_rung_is_not_there_is_refused(tmp_path, record):
+    path = tmp_path / "finding.json"
+    record.model_copy(update={"best": "another"}).write(path)
+    with pytest.raises(InputError, match="best and reference must be among the rungs"):
+        read_finding(path)

@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.comparison import ComparisonRecord, read_comparison
+from pgso.records.ledger import read_ledger
+from pgso.records.store import read_record
 
 NUMBERS = st.floats(allow_nan=False)
 SEVEN = st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 7)
@@ -58,3 +62,34 @@ def test_times_are_all_that_may_differ():
 def test_a_record_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
         RunRecord(spec=RunSpec(dataset="karate")).val = 1.0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("test", "NaN", "test: Value error, NaN is no score"),
+        ("start", "[[NaN,1,0,0,0,0,0]]", "start: Value error, S must be finite"),
+    ],
+)
+def test_nan_in_a_file_is_damage_and_said_in_words(tmp_path, field, value, problem):
+    path = tmp_path / "records.jsonl"
+    path.write_text(f'{{"spec":{{"dataset":"karate"}},"{field}":{value}}}')
+    with pytest.raises(InputError, match=problem):
+        read_record(path)
+    with pytest.raises(InputError, match=f"line 1 is not a record: {problem}"):
+        read_ledger(path)
+
+
+def test_an_infinite_error_is_a_result():
+    record = RunRecord(spec=RunSpec(dataset="karate"), metric="rmse", test=math.inf)
+    again = RunRecord.model_validate_json(record.model_dump_json())
+    assert again.objective.written(again.test) == "inf"
+
+
+def test_a_comparison_keeps_an_infinite_mean(tmp_path):
+    scores = {"test": {"summaries": [{"operator": "fixed", "mean": math.inf, "n": 1}]}}
+    comparison = ComparisonRecord(
+        dataset="d", conv="gcn", metric="rmse", runs=(), verdict="", scores=scores
+    )
+    comparison.write(tmp_path)
+    assert read_comparison(tmp_path / "comparison.json").scores == scores

@@ -205,3 +205,9 @@ def test_directed_terms_keep_the_direction_of_the_data():
 def test_a_closed_form_head_sees_the_directions_of_the_data():
     assert RunSpec(dataset="Texas").data_options == {"undirected": True}
     assert RunSpec(dataset="Texas", head="closed_form").data_options == {}
+
+
+@pytest.mark.parametrize("name", ["seed", "task", "objective", "root", "preparation"])
+def test_an_option_of_the_data_that_the_run_or_nobody_chooses_is_refused(name):
+    with pytest.raises(InputError, match=f"{name} is no option of|has no option '{name}'"):
+        RunSpec(dataset="karate", data_options={name: 3})

@@ -49,6 +49,16 @@ def test_a_rare_class_is_named():
     assert "the class 'leaves' has 8 training examples: its scores are mostly luck" in said(0.9)
 
 
+def test_a_class_that_may_stand_for_unknown_labels_is_named():
+    data = make_data()
+    first, *others = data.classes
+    unsure = data.model_copy(update={"classes": (first.model_copy(update={"name": "NA"}), *others)})
+    assert "a class is called 'NA'; if that stands for labels that are not known" in said(
+        0.9, data=unsure
+    )
+    assert "stands for" not in said(0.9)
+
+
 def test_what_find_keeps_is_held_against_the_same():
     finding = find("karate").record
     best = finding.rung(finding.best)

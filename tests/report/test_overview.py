@@ -97,3 +97,20 @@ def test_a_comparison_whose_runs_have_another_revision_now_is_listed_as_it_was(t
     store.put(runs[0].model_copy(update={"numerics": runs[0].numerics + 1, "test": 0.1}))
     assert "learn it" in write_overview(tmp_path).read_text()
     assert page.read_text() == before
+
+
+def test_a_comparison_without_scores_and_a_sweep_of_another_operator_are_listed(folder, tmp_path):
+    for name, file, change in (
+        ("toy-gcn", "comparison.json", {"scores": {}, "runs": ["gone"]}),
+        (
+            "sweep-toy",
+            "sweep.json",
+            {"best": [{"operator": "o", "choice": {}, "val": 0, "test": 0}]},
+        ),
+    ):
+        edited = json.loads((folder / name / file).read_text()) | change
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(json.dumps(edited))
+    page = write_overview(tmp_path).read_text()
+    assert "Comparisons" in page
+    assert "Sweeps" in page

@@ -99,3 +99,11 @@ def test_targets_that_nothing_can_be_computed_from_give_no_warnings():
     y = task.y.clone()
     y[task.train] = torch.nan
     baselines(replace(task, y=y, train=task.train[:2]))
+
+
+def test_huge_targets_have_the_baselines_of_smaller_ones():
+    task = load_task("diabetes")
+    small, huge = (scores(replace(task, y=task.y * unit)) for unit in (2.0**80, 2.0**119))
+    for name, score in small.items():
+        assert score is not None
+        assert huge[name] == pytest.approx(score * 2.0**39, rel=1e-4)

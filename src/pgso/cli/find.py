@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from pgso.cli import choices, folders
-from pgso.cli.main import command
+from pgso.cli.main import as_typed, command
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
 
@@ -35,14 +35,16 @@ def find(
     console = Console(stderr=as_json, markup=False)
 
     given = choices.pairs(options)
-    for option in {"data", "x", "y", "train", "val", "test", "root", "tell"} & given.keys():
+    for option in {"data", "x", "y", "train", "val", "test", "tell"} & given.keys():
         raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+    asked = {"objective": objective, "seed": seed, "head": "closed_form"}
+    spec = choices.make_spec(dataset, None, options, **asked)
 
     import pgso
     from pgso.report.baselines import baselines_grid
     from pgso.report.data_tables import columns_grid
     from pgso.report.doubts import doubts_of_finding
-    from pgso.report.finding import rungs_grid, write_finding
+    from pgso.report.finding import CANNOT_CONFIRM, rungs_grid, write_finding
     from pgso.training.data_records import data_record
 
     with console.status("loading", spinner="line") as status:
@@ -55,8 +57,6 @@ def find(
             **given,
         )
         status.update("what it must beat")
-        asked = {"objective": objective, "seed": seed, "head": "closed_form"}
-        spec = choices.make_spec(dataset, None, options, **asked)
         record = finding.record.model_copy(update={"data": data_record(spec, data, finding.task)})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
@@ -80,7 +80,11 @@ def find(
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
     for doubt in doubts_of_finding(record):
         console.print(f"Note: {doubt}.", style="bold", soft_wrap=True)
-    console.print(f"confirm it in a trained network: {record.command}", soft_wrap=True)
+    if record.command:
+        where = "" if data is None else f" {as_typed(['--data', str(data)])}"
+        console.print(f"confirm it in a trained network: {record.command}{where}", soft_wrap=True)
+    else:
+        console.print(f"Note: {CANNOT_CONFIRM}.", soft_wrap=True)
     console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 

@@ -1,5 +1,6 @@
 """Where a command writes: tried before the work, and a folder of its own for every setting."""
 
+import os
 import tempfile
 from hashlib import sha256
 from pathlib import Path
@@ -9,16 +10,17 @@ from pgso.records import RunSpec
 
 
 def check_destination(option: str, path: Path | None, folder: bool = False) -> None:
-    """Refuse, before the work, a place that cannot be written to after it."""
+    """Refuse, before the work, a place that cannot be written to after it; leave nothing there."""
     if path is None:
         return
     if path.exists() and path.is_dir() != folder:
         kind = "a folder" if folder else "a file"
         raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
     target = path if folder else path.parent
+    # Folders that are not there yet are made by what is written, in the first one that is there.
+    there = next(filter(os.path.lexists, (target, *target.parents)), target)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=target):
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise InputError(

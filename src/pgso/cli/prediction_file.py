@@ -10,11 +10,16 @@ from typing import Any
 from pgso.errors import InputError
 from pgso.records.store import write_beside
 
+OTHERS = (".xlsx", ".xls", ".ods", ".tsv", ".jsonl", ".feather", ".npy", ".npz", ".pkl", ".html")
 Rows = list[list[Any]]
 
 
 def check_format(path: Path) -> None:
-    """Refuse Parquet, before the work, where nothing can write it."""
+    """Refuse, before the work, a format that is not written, and Parquet where nothing can."""
+    if path.suffix.lower() in OTHERS:
+        raise InputError(
+            f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
+        )
     if path.suffix.lower() != ".parquet":
         return
     try:

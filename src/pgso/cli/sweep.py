@@ -78,7 +78,8 @@ def sweep(
             raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
     searched = dict.fromkeys(chosen_space, "it is searched over")
     choices.refuse_settings(settings, {**NOT_SET, **searched})
-    choices.refuse_settings(space, NOT_SET, "--space")
+    data_is_given = {"dataset": "the argument says which", "data_options": "--option says which"}
+    choices.refuse_settings(space, {**NOT_SET, **data_is_given}, "--space")
     folders.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json, markup=False)
     template = choices.make_spec(dataset, settings, options, conv=conv)

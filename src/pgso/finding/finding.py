@@ -18,7 +18,7 @@ from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.graph_numbers import graph_statistics
 from pgso.finding.head import Head
 from pgso.finding.illustration import some_predictions, spectrum_of
-from pgso.finding.in_memory import problem_from
+from pgso.finding.in_memory import NAME, problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.rungs.no_graph import NO_GRAPH
@@ -209,6 +209,8 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not best_rung]
     statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
+    has_parts = bool(problem.val.numel() and problem.test.numel())
+    can_be_compared = has_parts or wanted["dataset"] == NAME  # compare splits what is in memory
     return FindingRecord(
         dataset=wanted["dataset"],
         seed=wanted["seed"],
@@ -232,7 +234,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         judges=len(best.losses),
         spec=spec_of(best_rung, is_directed, wanted).model_dump(mode="json"),
         code=code_of(best_rung, problem),
-        command=command_of(best_rung, is_directed, wanted),
+        command=command_of(best_rung, is_directed, wanted) if can_be_compared else "",
         predictions=some_predictions(problem, ladder.predict(best)),
         targets=problem.columns,
         spectrum=spectrum_of(problem, best_rung.S),

@@ -61,6 +61,10 @@ class Problem:
                 f"{task.name} asks for {REFUSED[task.answer]}, and find answers for one class or "
                 "for numbers of each node or graph; train it with pgso compare instead"
             )
+        if not task.classes and not task.targets:
+            raise InputError(
+                f"{task.name} was loaded without labels; find needs some to learn from"
+            )
         x = task.x if task.categories is None else _one_hot(task.x, task.categories)
         return cls.prepared(
             name=task.name,

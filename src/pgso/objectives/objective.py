@@ -119,7 +119,9 @@ class Objective(ABC):
         if self.in_percent:
             return 1
         size = abs(shown)
-        return min(max(3 - math.ceil(math.log10(size)), 0), 6) if size > 0 else 3
+        if not 0 < size < math.inf:
+            return 3
+        return min(max(3 - math.ceil(math.log10(size)), 0), 6)
 
     def written(self, score: float | None, more: int = 0) -> str:
         """A score as text, with so many more decimals than tables have.

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.data import BaselineRecord
 from pgso.records.numerics import Revised
 from pgso.records.store import write_atomically
@@ -17,7 +17,7 @@ FILE = "comparison.json"
 class ComparisonRecord(Revised, BaseModel):
     """A comparison, as JSON: enough to list it, and to make its page again from its runs."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")  # an error may be infinite
 
     dataset: str
     conv: str
@@ -45,5 +45,6 @@ def read_comparison(path: str | Path) -> ComparisonRecord:
     except FileNotFoundError:
         raise InputError(f"there is no comparison at {path}; make one with pgso compare") from None
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        first = str(error).splitlines()[0][:200]
-        raise InputError(f"{path} is not the record of a comparison: {first}") from None
+        raise InputError(
+            f"{path} is not the record of a comparison: {first_problem(error)}"
+        ) from None

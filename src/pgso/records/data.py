@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.numerics import Revised
 from pgso.records.spec import RunSpec
 
@@ -126,5 +126,4 @@ def read_data_record(path: str | Path) -> DataRecord:
     except FileNotFoundError:
         raise InputError(f"there is no record of data at {path}") from None
     except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0][:200]
-        raise InputError(f"{path} is not a record of data: {first}") from None
+        raise InputError(f"{path} is not a record of data: {first_problem(error)}") from None

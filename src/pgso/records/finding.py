@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.data import DataRecord
 from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
@@ -104,7 +104,7 @@ class FindingRecord(Revised, BaseModel):
     judges: int  # labels that judged
     spec: dict[str, object]
     code: str
-    command: str
+    command: str  # empty: the split has no validation or no test set to compare on
     predictions: tuple[Prediction, ...] = ()  # some of the test set, or of the unlabelled
     targets: tuple[str, ...] = ()  # the names of the numbers that are predicted
     spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
@@ -119,6 +119,13 @@ class FindingRecord(Revised, BaseModel):
         if info.mode == "json" and isinstance(fields, dict):
             return {"ladder": UNSAID, **fields}
         return fields
+
+    @model_validator(mode="after")
+    def _has_what_it_names(self) -> "FindingRecord":
+        names = {rung.name for rung in self.rungs}
+        if not {self.best, self.reference} <= names:
+            raise ValueError("best and reference must be among the rungs")
+        return self
 
     @property
     def ladder_revision(self) -> int:
@@ -143,5 +150,4 @@ def read_finding(path: str | Path) -> FindingRecord:
     except FileNotFoundError:
         raise InputError(f"there is no finding at {path}; make one with pgso find") from None
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        first = str(error).splitlines()[0]
-        raise InputError(f"{path} is not the record of a finding: {first}") from None
+        raise InputError(f"{path} is not the record of a finding: {first_problem(error)}") from None

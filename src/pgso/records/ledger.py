@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.finding import FindingRecord
 from pgso.records.record import RunRecord
 from pgso.records.store import write_atomically
@@ -66,8 +66,9 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
         try:
             record = RunRecord.model_validate_json(line)
         except ValueError as error:  # no UTF-8, no JSON, or no choices of a run
-            first = str(error).splitlines()[0][:200]
-            raise InputError(f"{path}, line {number} is not a record: {first}") from None
+            raise InputError(
+                f"{path}, line {number} is not a record: {first_problem(error)}"
+            ) from None
         records[record.spec.key] = record
     return records
 

@@ -1,8 +1,9 @@
 """A run as it went: scores, learned operators, curves, and what it ran on."""
 
+import math
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.evaluation import Evaluation
@@ -50,6 +51,21 @@ class RunRecord(Revised, BaseModel):
     def _as_written(cls, spec: Any) -> Any:
         """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
         return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
+
+    @field_validator("val", "test")
+    @classmethod
+    def _score_of_a_file(cls, score: float | None, info: ValidationInfo) -> float | None:
+        """Refuse NaN in a file: a page would show it as a result. An error may be infinite."""
+        if info.mode == "json" and score is not None and math.isnan(score):
+            raise ValueError("NaN is no score")
+        return score
+
+    @field_validator("start", "parameters")
+    @classmethod
+    def _finite(cls, values: tuple[SevenNumbers, ...]) -> tuple[SevenNumbers, ...]:
+        if not all(math.isfinite(number) for S in values for number in S):
+            raise ValueError("S must be finite")
+        return values
 
     @property
     def ladder_revision(self) -> int | None:

@@ -123,6 +123,7 @@ class RunSpec(BaseModel):
                 choices = {**filled, **choices}
             super().__init__(**choices)
             self._check_conv()
+            self._check_options()
             self.dataset.encode()  # a record is UTF-8, and could not be read again
         except UnicodeEncodeError:
             raise InputError(
@@ -138,6 +139,17 @@ class RunSpec(BaseModel):
                 raise InputError(
                     f"{name} is a choice of conv={conv!r}, got conv={self.conv!r}; leave one out"
                 )
+
+    def _check_options(self) -> None:
+        """Refuse options of the data that are choices of the run, or that no user may give."""
+        for name in self.data_options:
+            if name in ("seed", "task", "objective"):
+                raise InputError(
+                    f"{name} is no option of {self.dataset} but a choice of the run; give {name} "
+                    f"beside the options (on the command line: --{name})"
+                )
+            if name in ("name", "root", "preparation"):
+                raise InputError(f"{self.dataset} has no option {name!r}; see docs/data_formats.md")
 
     @property
     def key(self) -> str:

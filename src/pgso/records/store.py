@@ -11,7 +11,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.data import DataRecord, data_spec, read_data_record
 from pgso.records.fingerprint import fingerprint
 from pgso.records.record import RunRecord
@@ -218,5 +218,4 @@ def read_record(path: str | Path) -> RunRecord:
     except FileNotFoundError:
         raise InputError(f"there is no record at {path}") from None
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, no JSON, no RunSpec
-        first = str(error).splitlines()[0][:200]
-        raise InputError(f"{path} is not a record of a run: {first}") from None
+        raise InputError(f"{path} is not a record of a run: {first_problem(error)}") from None

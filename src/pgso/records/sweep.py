@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.records.numerics import Revised
 from pgso.records.store import write_atomically
 
@@ -53,5 +53,4 @@ def read_sweep(path: str | Path) -> SweepRecord:
     except FileNotFoundError:
         raise InputError(f"there is no sweep at {path}; make one with pgso sweep") from None
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        first = str(error).splitlines()[0][:200]
-        raise InputError(f"{path} is not the record of a sweep: {first}") from None
+        raise InputError(f"{path} is not the record of a sweep: {first_problem(error)}") from None

@@ -108,7 +108,7 @@ def columns_grid(data: DataRecord) -> Grid:
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def _homophily(value: float) -> str:

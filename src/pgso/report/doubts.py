@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from pgso.data.own.table import MISSING
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
 from pgso.records.data import DataRecord
@@ -122,6 +123,12 @@ def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
     for record in data[:1]:
         if not record.classes:
             return
+        for entry in record.classes:
+            if entry.name.lower() in MISSING:
+                yield (
+                    f"a class is called {entry.name!r}; if that stands for labels that are not "
+                    "known, leave their cells empty"
+                )
         rare = min(record.classes, key=lambda entry: entry.train)
         if rare.train < FEW:
             plural = "" if rare.train == 1 else "s"

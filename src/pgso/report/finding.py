@@ -55,7 +55,14 @@ def render_finding(record: FindingRecord) -> str:
         spectrum=spectrum_curve(record),
         grids=[rungs_grid(record), predictions_grid(record)],
         operator=operator_grid(record),
+        cannot_confirm=CANNOT_CONFIRM,
     )
+
+
+CANNOT_CONFIRM = (
+    "a trained network cannot confirm it on this split, which has no validation or no test set; "
+    "give some labelled examples these parts"
+)
 
 
 def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, str]]]:

@@ -101,7 +101,9 @@ def _comparisons(root: Path) -> Iterator[Grid]:
 
 def _means(record: ComparisonRecord) -> dict[str, dict[str, Any]]:
     """What is known about the test scores of each operator."""
-    return {entry["operator"]: entry for entry in record.scores["test"]["summaries"]}
+    return {
+        entry["operator"]: entry for entry in record.scores.get("test", {}).get("summaries", [])
+    }
 
 
 def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
@@ -138,7 +140,12 @@ def _sweeps(root: Path) -> Iterator[Grid]:
         for best in record.best:
             chosen = ", ".join(f"{name}={value}" for name, value in best.choice.items())
             scores = [objective.written(score) for score in (best.val, best.test)]
-            where = (path.parent.name, record.dataset, record.conv, LABELS[best.operator])
+            where = (
+                path.parent.name,
+                record.dataset,
+                record.conv,
+                LABELS.get(best.operator, best.operator),
+            )
             counts = (str(record.tried), str(record.seeds))
             rows.append((*where, *counts, objective.label, *scores, _day(path), chosen))
     header = ("sweep", "dataset", "conv", "operator", "tried", "seeds", "score", "validation",

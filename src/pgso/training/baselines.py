@@ -15,6 +15,7 @@ from pgso.training.link_baselines import link_baselines
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
+LARGE = 1e30  # targets from here on are divided by the largest
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"
@@ -148,8 +149,10 @@ def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Arra
     for column in range(outputs):
         rows = train[np.isfinite(y[train, column])]
         if len(rows):
-            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], y[rows, column])
-            out[:, column] = model.predict(x)
+            large = max(float(np.abs(y[rows, column]).max()), 1.0)
+            unit = 1.0 if large < LARGE else large  # sums of larger ones leave 32 bits
+            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], y[rows, column] / unit)
+            out[:, column] = unit * model.predict(x).astype(np.float64)
     return out
 
 

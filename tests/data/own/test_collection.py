@@ -81,3 +81,13 @@ def test_numbers_of_graphs_are_learned_too(write):
 def test_what_is_wrong_is_named(write, files, problem):
     with pytest.raises(InputError, match=problem):
         load_task(write(**files))
+
+
+def test_a_column_id_beside_node_is_a_feature_and_pandas_index_is_none(write):
+    rows = (f"{7 * g},g{g},{node},{100 + g},{g}" for g in range(12) for node in range(3))
+    lines = "\n".join(f"{k},{row.partition(',')[2]}" for k, row in enumerate(rows))
+    folder = write(features=f",graph,node,id,size\n{lines}")
+    (folder / "columns.json").write_text('{"id": "as is", "size": "as is"}')
+    task = load_task(folder)
+    assert task.columns == ("id", "size")
+    assert task.x[:4].tolist() == [[100, 0], [100, 0], [100, 0], [101, 1]]

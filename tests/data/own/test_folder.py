@@ -1,4 +1,5 @@
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -87,6 +88,49 @@ def test_features_are_found_by_node_or_by_order(write, tmp_path):
     (tmp_path / "friends" / "features.csv").unlink()
     np.save(tmp_path / "friends" / "features.npy", np.arange(12).reshape(6, 2))
     assert load_task(write()).x[1].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("names", [list("abcdef"), list("012345")])
+@pytest.mark.parametrize("header", [",node,height", "height,node", "height,node_id", "height,who"])
+def test_the_column_of_nodes_may_stand_anywhere(write, names, header):
+    if header.endswith("who") and names[0] == "0":
+        pytest.skip("numbers under a name of their own are a feature")
+    edges = "source,target\n" + "".join(f"{a},{b}\n" for a, b in pairwise(names))
+    labels = "node,label\n" + "".join(f"{a},{'xy'[i % 2]}\n" for i, a in enumerate(names))
+    rows = [(i, a) for i, a in enumerate(names)][::-1]
+    index = header.startswith(",")
+    lines = (f"{k},{a},{i + 160}" if index else f"{i + 160},{a}" for k, (i, a) in enumerate(rows))
+    features = header + "\n" + "\n".join(lines)
+    folder = write(edges=edges, labels=labels, features=features)
+    (folder / "columns.json").write_text('{"height": "as is"}')
+    task = load_task(folder)
+    assert task.columns == ("height",)
+    assert task.x.flatten().tolist() == [160, 161, 162, 163, 164, 165]
+
+
+@pytest.mark.parametrize("header", [",node,y", "y,node"])
+def test_the_nodes_of_targets_may_stand_anywhere(write, header):
+    edges = "source,target\n0,1\n1,2\n2,3\n3,4\n4,5\n"
+    rows = (
+        f"{k},{5 - k},{5.5 - k}" if header[0] == "," else f"{5.5 - k},{5 - k}" for k in range(6)
+    )
+    task = load_task(write(edges=edges, labels=None, targets=header + "\n" + "\n".join(rows)))
+    assert task.targets == ("y",)
+    assert dict(zip(task.ids, task.y.flatten().tolist(), strict=True))["2"] == 2.5
+
+
+def test_a_node_that_is_written_in_two_ways_is_refused(write):
+    edges = "source,target\n" + "".join(f"{i:02d},{i + 1:02d}\n" for i in range(20))
+    labels = "node,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(21))
+    with pytest.raises(InputError, match=r"names '0' and edges.csv '00', which look like the same"):
+        load_task(write(edges=edges, labels=labels))
+
+
+def test_numbers_with_underscores_are_words(write):
+    rows = "".join(f"{name},{i % 2}_{i % 3}\n" for i, name in enumerate(("ann", "bob", "cid")))
+    rows += "dan,0_0\neve,1_1\nfay,0_2\n"
+    task = load_task(write(features=f"node,code\n{rows}"))
+    assert "code=0_0" in task.columns
 
 
 def test_nodes_without_a_label_stay_in_the_graph(write):

@@ -37,7 +37,7 @@ def load_collection(
     seen = dict.fromkeys(name.partition(WITHIN)[0] for name in edges.names)
     answers = read_answers(folder, seen, target, needed=not to_predict, to_predict=to_predict)
     features = file_of(folder, "features")
-    table = None if features is None else _features(features)
+    names, table = ((), None) if features is None else _features(features)
     described = edges.names if table is None else tuple(table)
     owners = [name.partition(WITHIN)[0] for name in described]
     graphs = {name: i for i, name in enumerate(dict.fromkeys([*answers.names, *owners]))}
@@ -57,7 +57,7 @@ def load_collection(
         x, fitted = _degrees(edge_index, len(nodes)), None
     else:
         rows = [table[described[old]] for old in order]
-        cells = FeatureTable(rows[0].path, _names(rows[0].path), rows, has_header=True)
+        cells = FeatureTable(rows[0].path, names, rows, has_header=True)
         x, fitted = cells.prepare(np.flatnonzero(np.isin(owner, split[0])), preparation)
         columns = fitted.outputs or cells.names
     return Arrays(
@@ -76,13 +76,8 @@ def load_collection(
     )
 
 
-def _names(path: Path) -> tuple[str, ...]:
-    header = read_rows(path)[0].cells
-    return tuple(name for name in header if name.lower() not in (GRAPH, *NODE))
-
-
-def _features(path: Path) -> dict[str, Row]:
-    """The rows by graph and node, without those two cells."""
+def _features(path: Path) -> tuple[tuple[str, ...], dict[str, Row]]:
+    """The columns' names, and the rows by graph and node, both without these two columns."""
     header, *rows = read_rows(path)
     check_widths(rows, len(header.cells))
     cells = [cell.lower() for cell in header.cells]
@@ -93,6 +88,8 @@ def _features(path: Path) -> dict[str, Row]:
             f"graph; got {','.join(header.cells)[:60]!r}"
         )
     graph = cells.index(GRAPH)
+    # A first column without a name holds the numbers of rows, as pandas writes them.
+    others = [c for c, cell in enumerate(cells) if c not in (graph, key) and (c or cell)]
     table: dict[str, Row] = {}
     for row in rows:
         name = f"{row.cells[graph]}{WITHIN}{row.cells[key]}"
@@ -101,9 +98,8 @@ def _features(path: Path) -> dict[str, Row]:
                 f"column {header.cells[key]!r}: node {row.cells[key]!r} of graph "
                 f"{row.cells[graph]!r} is described twice, first in line {table[name].line}"
             )
-        rest = [cell for c, cell in enumerate(row.cells) if c not in (graph, key)]
-        table[name] = Row(path, row.line, rest)
-    return table
+        table[name] = Row(path, row.line, [row.cells[c] for c in others])
+    return tuple(header.cells[c] for c in others), table
 
 
 def _check_sizes(answers: Answers, graphs: dict[str, int], sizes: Array, where: str) -> None:

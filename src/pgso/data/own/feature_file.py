@@ -95,6 +95,7 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 "give one row per node, or a first column under the header 'node' that names them"
             )
         return FeatureTable(path, tuple(names), body, has_header)
+    left_out = {key, 0} if header is not None and not header[0] else {key}
     described: dict[int, Row] = {}
     for row in body:
         node = nodes.setdefault(row.cells[key], len(nodes))
@@ -103,7 +104,8 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 f"column {names[key]!r}: node {row.cells[key]!r} is described twice, first in line "
                 f"{described[node].line}; remove one of them"
             )
-        described[node] = Row(path, row.line, row.cells[:key] + row.cells[key + 1 :])
+        cells = [cell for c, cell in enumerate(row.cells) if c not in left_out]
+        described[node] = Row(path, row.line, cells)
     for name, node in nodes.items():
         if node not in described:
             others = next((row for row in body if row.cells[key] not in ends), None)
@@ -115,7 +117,8 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 "alike in all files"
             )
     ordered = [described[node] for node in range(len(nodes))]
-    return FeatureTable(path, (*names[:key], *names[key + 1 :]), ordered, has_header)
+    left = tuple(name for c, name in enumerate(names) if c not in left_out)
+    return FeatureTable(path, left, ordered, has_header)
 
 
 def _has_header(rows: list[Row]) -> bool:
@@ -132,20 +135,24 @@ def _has_header(rows: list[Row]) -> bool:
 
 def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> int | None:
     """The column that names the nodes: called ``node`` or ``id``, or one that names them."""
-    if header is not None and header[0].lower() in NODE:
-        return 0
+    called = [c for c, name in enumerate(header or ()) if name.lower() in NODE]
+    # A first column without a name holds the numbers of rows, as pandas writes them.
+    if called and (called[0] == 0 or not (header or [""])[0]):
+        return called[0]
     if not nodes or not body:
         return None
     # Without a header, a first column of numbers may be a feature like any other.
     if header is None and all(is_number(name) for name in nodes):
         return None
     for c, name in enumerate(header or [""]):
-        if c == 0 or ID.search(name):
+        is_likely = c == 0 or c in called or ID.search(name)
+        first = body[0].cells[c]
+        if is_likely or (first in nodes and not is_number(first)):
             cells = [row.cells[c] for row in body]
             named = set(cells) & set(nodes)
             if len(set(cells)) == len(cells) and len(named) == len(nodes):
                 return c
             # Words that name most nodes are names, some of which are wrong. Numbers may be chance.
-            if 2 * len(named) > len(nodes) and not all(map(is_number, named)):
+            if is_likely and 2 * len(named) > len(nodes) and not all(map(is_number, named)):
                 return c
-    return None
+    return next((c for c in called if (header or [""])[c].lower() != "id"), None)

@@ -1,5 +1,6 @@
 """A user's folder: edges, labels or targets, and maybe features and splits."""
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, identity
 from pgso.data.limits import check_relations
-from pgso.data.own.answers import SEVERAL, read_answers
+from pgso.data.own.answers import SEVERAL, Answers, read_answers
 from pgso.data.own.answers import unlabelled as nothing_to_learn
 from pgso.data.own.collection import load_collection
 from pgso.data.own.edge_file import Edges, read_edges
@@ -91,6 +92,7 @@ def load_folder(
                 f"{answers.path} and {edge_file.name} have no node in common: one names "
                 f"{answers.names[0]!r}, the other {edges.names[0]!r}; write names alike in both"
             )
+        _check_names(answers, edges)
         for name in edges.names:
             nodes.setdefault(name, len(nodes))
     n = len(nodes)
@@ -130,6 +132,24 @@ def load_folder(
         columns=columns,
         preparation=fitted,
     )
+
+
+def _check_names(answers: Answers, edges: Edges) -> None:
+    """Refuse a node that is written in two ways, such as 07 and 7: it would be two nodes."""
+    lost, unlabelled = set(answers.names) - set(edges.names), set(edges.names) - set(answers.names)
+    written = {_alike(name): name for name in unlabelled} if lost else {}
+    for name in answers.names:
+        if name in lost and _alike(name) in written:
+            raise InputError(
+                f"{answers.path} names {name!r} and {edges.path.name} {written[_alike(name)]!r}, "
+                "which look like the same node; write names alike in both"
+            )
+
+
+def _alike(name: str) -> str:
+    """The same for 7, 07 and 7.0, which spreadsheets make of each other."""
+    number = re.fullmatch(r"0*(\d+)(\.0)?", name)
+    return name if number is None else number[1]
 
 
 def _between_types(edges: Edges, pairs: Array, table: FeatureTable, undirected: bool) -> Edges:

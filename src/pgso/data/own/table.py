@@ -51,7 +51,7 @@ class Row(NamedTuple):
     def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
         try:
-            value = float(self.cells[column])
+            value = float_of(self.cells[column])
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
@@ -151,10 +151,17 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
+def float_of(cell: str) -> float:
+    """A cell as a number. Python would read 1_2 as 12."""
+    if "_" in cell:
+        raise ValueError(f"{cell} is no number")
+    return float(cell)
+
+
 def is_number(cell: str) -> bool:
     """Whether a cell is a finite number."""
     try:
-        return math.isfinite(float(cell))
+        return math.isfinite(float_of(cell))
     except ValueError:
         return False
 
@@ -168,7 +175,10 @@ def numbers_of(cells: Sequence[str], missing: Array, fill: float) -> Array | Non
     """
     try:
         values = np.array(
-            [fill if absent else float(cell) for cell, absent in zip(cells, missing, strict=True)]
+            [
+                fill if absent else float_of(cell)
+                for cell, absent in zip(cells, missing, strict=True)
+            ]
         )
     except ValueError:
         return None

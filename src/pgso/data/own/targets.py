@@ -43,20 +43,23 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     starts = _is_answer(rows[0], ends)  # without a header
     header = None if starts or _is_numeric(rows[0]) else rows[0]
     body = rows if header is None else rows[1:]
-    named = starts
+    key = 0 if starts else None  # the column of nodes
     if header is not None:
+        called = [c for c, cell in enumerate(header.cells) if cell.lower() in ITEM]
         several = len(header.cells) > 1
-        named = header.cells[0].lower() in ITEM or (several and _names_nodes(body, ends))
-    if header is None and len(rows[0].cells) > 1 + named:
+        key = called[0] if called else 0 if several and _names_nodes(body, ends) else None
+    if header is None and len(rows[0].cells) > 1 + starts:
         raise rows[0].error(
             "several columns need a header: node, and the name of each target, "
             "such as node,price,rent"
         )
-    first = int(named)
-    names = ("target",) if header is None else tuple(header.cells[first:])
+    # A column without a name holds the numbers of rows, as pandas writes them.
+    cells = ["target"] * len(rows[0].cells) if header is None else header.cells
+    columns = [c for c, cell in enumerate(cells) if c != key and (cell or key is None)]
+    names = tuple(cells[c] for c in columns)
     if not names:
         raise rows[0].error("there is no column of numbers beside the nodes' names")
-    nodes = [row.cells[0] for row in body] if named else [str(i) for i in range(len(body))]
+    nodes = [str(i) if key is None else row.cells[key] for i, row in enumerate(body)]
     lines: dict[str, int] = {}
     for name, row in zip(nodes, body, strict=True):
         if name in lines:
@@ -64,9 +67,9 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
                 f"node {name!r} was described in line {lines[name]} already; remove one of them"
             )
         lines[name] = row.line
-    y = np.array(
-        [[row.optional_number(first + c, name) for c, name in enumerate(names)] for row in body]
-    ).reshape(len(body), len(names))
+    y = np.array([[row.optional_number(c, cells[c]) for c in columns] for row in body]).reshape(
+        len(body), len(names)
+    )
     if target is not None:
         if target not in names:
             raise InputError(f"{path} has no column {target!r}; it has {', '.join(names)}")
