@@ -81,8 +81,8 @@ def predict(
         before, after = (100 * calibration[f"error_{name}"] for name in ("before", "after"))
         console.print(
             f"probabilities are calibrated on validation: temperature "
-            f"{calibration['temperature']:.2f}, calibration error on test {before:.1f} before and "
-            f"{after:.1f} points after",
+            f"{calibration['temperature']:.2f}, calibration error {before:.1f} before and "
+            f"{after:.1f} points after, on test or, without one, on validation",
             soft_wrap=True,
         )
     console.print(f"{len(table)} predictions: {to}", soft_wrap=True)

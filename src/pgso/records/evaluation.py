@@ -30,7 +30,7 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     temperature: float  # logits are divided by it
-    error_before: float  # the expected calibration error on test, a fraction
+    error_before: float  # the expected calibration error, a fraction
     error_after: float
     before: tuple[Bin, ...]  # ten of equal width, from 0 to 1
     after: tuple[Bin, ...]

@@ -109,7 +109,7 @@ def save_model(path: Path, session: Session) -> None:
 
 
 def _calibration(session: Session) -> dict[str, float] | None:
-    """The temperature of a classifier, and its calibration error on test before and after."""
+    """The temperature of a classifier, and its calibration error before and after."""
     evaluation = evaluate(session)
     if evaluation is None or evaluation.calibration is None:
         return None
