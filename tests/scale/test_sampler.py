@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric import nn as pyg
 from torch_geometric.nn import GAT, GCN, GIN, GraphSAGE
 
 import pgso
@@ -127,6 +128,21 @@ def test_converted_models_read_degrees_in_the_whole_graph(model):
     part = sample(graph, [5, 17], [-1, -1])
     torch.testing.assert_close(
         net(x[part.sample.nodes], part)[:2], net(x, graph)[[5, 17]], rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "layer", [pyg.GCNConv(4, 3), pyg.SGConv(4, 3), pyg.ClusterGCNConv(4, 3), pyg.ChebConv(4, 3, 2)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_converted_layers_replace_self_loops_of_a_sample_too(layer, weighted):
+    edges = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 3, 0, 3, 1]])
+    graph = Graph.from_edge_index(edges, torch.rand(6) + 0.5 if weighted else None)
+    x, part = torch.randn(4, 4), sample(graph, [3, 1], [-1])
+    options = {"lambda_max": 2.0} if isinstance(layer, pyg.ChebConv) else {}
+    net = pgso.convert(layer).eval()
+    torch.testing.assert_close(
+        net(x[part.sample.nodes], part, **options)[:2], net(x, graph, **options)[[3, 1]]
     )
 
 
