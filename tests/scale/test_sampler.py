@@ -146,6 +146,21 @@ def test_converted_layers_replace_self_loops_of_a_sample_too(layer, weighted):
     )
 
 
+@pytest.mark.parametrize("kind", [pyg.SAGEConv, pyg.GATConv])
+def test_a_reversed_flow_is_refused(kind):
+    net = pgso.convert(kind(4, 3, flow="target_to_source"))
+    graph = random_graph()
+    net(torch.randn(12, 4), graph)
+    part = sample(graph, [5], [-1])
+    with pytest.raises(InputError, match="edges into its nodes only"):
+        net(torch.randn(part.num_nodes, 4), part)
+
+
+def test_outgoing_edges_are_not_trained_on_samples():
+    with pytest.raises(InputError, match="edges into its nodes only"):
+        pgso.fit(pgso.RunSpec(dataset="karate", terms=("self", "gcn@out"), sample=(5, 5)))
+
+
 def test_an_operator_found_from_structure_reads_it_in_the_whole_graph():
     graph, x = random_graph(n=30, degree=3), torch.randn(30, 4)
     gso = pgso.PGSO("gcn", shape="structural")

@@ -9,6 +9,7 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.graph.checks import check_reversible
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
@@ -153,6 +154,7 @@ class Converted:
                 "PyG's layer divides by degrees that γ does not have"
             )
         if isinstance(edge_index, Graph):
+            check_reversible(edge_index)
             return edge_index.T, edge_weight
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
         if adjacency:
