@@ -116,6 +116,14 @@ def test_gnn_explainer_masks_nodes_and_edges(model):
     torch.testing.assert_close(model(X, EDGES), before)
 
 
+@pytest.mark.parametrize("conv", ["gcn", "gat"])
+def test_masks_allow_for_nodes_without_edges_at_the_end(conv):
+    model, x = GNN(conv, 4, 8, 3).eval(), torch.cat([X, torch.randn(2, 4)])
+    wanted = model(x, EDGES)
+    set_masks(model, torch.ones(NUM_EDGES), EDGES, apply_sigmoid=False)
+    torch.testing.assert_close(model(x, EDGES), wanted)
+
+
 def test_pyg_summary_counts_the_scalars(model, monkeypatch):
     table = types.SimpleNamespace(tabulate=lambda rows, **_: str(rows))  # not a dependency of ours
     monkeypatch.setitem(sys.modules, "tabulate", table)
