@@ -107,6 +107,17 @@ def test_weights_on_the_edges_of_a_pair_are_used():
         torch.testing.assert_close(actual, wanted)
 
 
+@pytest.mark.parametrize("aggr", ["sum", "mean"])
+def test_weights_of_a_pair_that_learn_leave_the_operator_as_it_is(aggr):
+    layer, targets = convert(pyg.GraphConv((8, 8), 8, aggr=aggr)), torch.randn(2, 8)
+    with torch.no_grad():
+        layer.gso.e3 += 0.5  # of the sums over columns
+    weight = torch.tensor([0.5, 3.0, -1.0, 2.0])
+    wanted = layer((SOURCES, targets), EDGES, weight)
+    actual = layer((SOURCES, targets), EDGES, weight.clone().requires_grad_())
+    torch.testing.assert_close(actual, wanted)
+
+
 def test_self_loops_between_two_sets_are_refused():
     with pytest.raises(InputError, match="self-loops join nodes of one set"):
         convert(pyg.SimpleConv(combine_root="self_loop"))((SOURCES, TARGETS), EDGES)
