@@ -151,6 +151,13 @@ def test_relations_on_embeddings():
         converted(None, edges)
 
 
+def test_layers_may_have_different_numbers_of_relations():
+    edges, kinds = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), torch.tensor([0, 1, 1, 0])
+    for layer in (pyg.RGCNConv(8, 6, 2), pyg.RGCNConv(8, 6, 4)):
+        wanted = layer(SOURCES, edges, kinds)
+        torch.testing.assert_close(convert(layer)(SOURCES, edges, kinds), wanted)
+
+
 def test_other_kinds_of_edges_are_noticed():
     edges, kinds = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), torch.tensor([0, 1, 1, 0])
     layer = pyg.RGCNConv(8, 6, 2)
