@@ -142,7 +142,7 @@ class PGSO(EdgeMasking):
             if isinstance(given, Tensor) and given.layout == torch.strided:
                 given = given.flip(0)
             elif isinstance(given, Graph):
-                given = given.T
+                given = given.edge_index.flip(0)  # in the order of a mask
         S = self.S_on(graph)
         per_head, fixed = self.kind == "head", not self.learned
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)

@@ -153,9 +153,10 @@ class Converted:
                 f"{type(self).__name__} takes the flow 'source_to_target' only: in the other flow "
                 "PyG's layer divides by degrees that γ does not have"
             )
-        if isinstance(edge_index, Graph):
-            check_reversible(edge_index)
+        check_reversible(edge_index)
+        if isinstance(edge_index, Graph) and not self.explain:
             return edge_index.T, edge_weight
+        # In the order of an explainer's mask.
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
         if adjacency:
             raise InputError(
