@@ -228,3 +228,13 @@ def test_weights_that_a_model_would_leave_out_are_refused():
     graphs = PAIRS["graphs"][0]
     with pytest.raises(InputError, match=r"Jumping\.forward needs an argument batch"):
         pgso.compare(graphs, Jumping(), seeds=1, epochs=1)
+
+
+class SeesAnswers(GCN):
+    def forward(self, x, edge_index, y=None):
+        assert y is None, "it must find the answers by itself"
+        return super().forward(x, edge_index)
+
+
+def test_a_model_is_not_shown_the_answers():
+    assert isinstance(pgso.compare(DATA, SeesAnswers(4, 8, 1, 2), seeds=1, epochs=2), Comparison)
