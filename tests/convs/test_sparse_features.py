@@ -44,6 +44,10 @@ def test_gradients_of_gradients_are_those_of_dense_features(dtype):
     assert torch.equal(as_features(DENSE.to_sparse_csr()).T.T.to_dense(), DENSE)
 
 
+def test_dropout_of_almost_everything_is_finite():
+    assert dropout(DENSE, 1 - 1e-6, training=True).isfinite().all()
+
+
 @pytest.mark.parametrize("p", [0.4, 0.5])
 def test_dropout_keeps_zeros_and_the_expectation(p):
     features = as_features(DENSE.to_sparse_csr())

@@ -265,7 +265,7 @@ def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, 
 def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
     """0 with probability p, and otherwise the scale that makes up for it."""
     steps = 2**16
-    dropped = round(p * steps)
+    dropped = min(round(p * steps), steps - 1)
     is_kept = (random >= dropped - steps // 2).to(dtype)
     return is_kept.mul_(steps / (steps - dropped))
 

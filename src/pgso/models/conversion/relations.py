@@ -13,7 +13,7 @@ from pgso.models.conversion.layer import converts, two_sets
 from pgso.models.conversion.neighbours import SumOrMean
 from pgso.models.conversion.reading import as_edges
 
-_parts: Memo[Memo[dict[int, Tensor]]] = Memo()  # by edge_index, then by edge_type (docs/remembered.md)
+_parts: Memo[Memo[dict[int, Tensor]]] = Memo()  # by edge_index, edge_type (docs/remembered.md)
 
 
 @converts(pyg.RGCNConv)
