@@ -92,6 +92,8 @@ def test_a_model_of_the_user_is_compared_with_its_converted_self():
         ),
         ({"model": torch.nn.Linear(4, 2)}, "Linear"),
         ({"model": GCN(4, 8, 2, 2), "conv": "gin"}, "conv is a choice of our networks"),
+        ({"model": GCN(4, 8, 2, 2), "learn": ("m2",)}, "learn is a choice of our networks"),
+        ({"model": GCN(4, 8, 2, 2), "s_loss": "val"}, "s_loss is a choice of our networks"),
         ({"task": "graph"}, "the data are a node task, not a graph task"),
         ({"seeds": 0}, "seeds must be a whole number from 1 to 10000"),
         ({"seeds": 10**9}, "seeds must be a whole number from 1 to 10000"),
@@ -228,3 +230,13 @@ def test_weights_that_a_model_would_leave_out_are_refused():
     graphs = PAIRS["graphs"][0]
     with pytest.raises(InputError, match=r"Jumping\.forward needs an argument batch"):
         pgso.compare(graphs, Jumping(), seeds=1, epochs=1)
+
+
+class SeesAnswers(GCN):
+    def forward(self, x, edge_index, y=None):
+        assert y is None, "it must find the answers by itself"
+        return super().forward(x, edge_index)
+
+
+def test_a_model_is_not_shown_the_answers():
+    assert isinstance(pgso.compare(DATA, SeesAnswers(4, 8, 1, 2), seeds=1, epochs=2), Comparison)

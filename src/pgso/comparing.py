@@ -38,7 +38,10 @@ from pgso.training.threads import one_thread, wants_threads
 
 OPERATORS = ("fixed", "pgso", "mpgso")
 FOUND = (*OPERATORS, "found")
-NOT_OF_A_MODEL = ("conv", "preset", "terms", "hidden_channels", "num_layers", "dropout", "sample")
+OF_A_MODEL = (  # choices that mean something for a model of the user's
+    "task", "objective", "data_options", "log_targets", "class_weights",
+    "epochs", "batch_size", "lr", "exponent_lr", "weight_decay", "lr_decay", "lr_step",
+)  # fmt: skip
 
 
 def compare(
@@ -84,8 +87,12 @@ def compare(
     for name in {"seed", "operator", "dataset"} & choices.keys():
         raise InputError(f"compare chooses {name} itself; leave it out")
     if model is not None:
-        for name in choices.keys() & set(NOT_OF_A_MODEL):
-            raise InputError(f"{name} is a choice of our networks, and the model is yours")
+        for name in choices:
+            if name in RunSpec.model_fields and name not in OF_A_MODEL:
+                raise InputError(
+                    f"{name} is a choice of our networks, and the model is yours; it takes "
+                    f"{', '.join(OF_A_MODEL)}"
+                )
         convert(model)  # refuses a model without layers to convert, warns of others
     records = []
     for record in _records(data, model, seeds, root, choices):

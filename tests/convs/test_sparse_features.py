@@ -33,6 +33,21 @@ def test_a_linear_map_of_sparse_features_is_that_of_dense_ones():
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradients_of_gradients_are_those_of_dense_features(dtype):
+    linear, dense, answers = Linear(30, 5).to(dtype), DENSE.to(dtype), []
+    for x in (dense, as_features(dense.to_sparse_csr())):
+        loss = linear(x).pow(3).mean()
+        (slope,) = torch.autograd.grad(loss, linear.weight, create_graph=True)
+        answers.append(torch.autograd.grad(slope.square().sum(), linear.weight)[0])
+    torch.testing.assert_close(*answers, atol=1e-5, rtol=1e-4)
+    assert torch.equal(as_features(DENSE.to_sparse_csr()).T.T.to_dense(), DENSE)
+
+
+def test_dropout_of_almost_everything_is_finite():
+    assert dropout(DENSE, 1 - 1e-6, training=True).isfinite().all()
+
+
 @pytest.mark.parametrize("p", [0.4, 0.5])
 def test_dropout_keeps_zeros_and_the_expectation(p):
     features = as_features(DENSE.to_sparse_csr())

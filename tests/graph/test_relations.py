@@ -26,6 +26,15 @@ def test_the_union_sums_edges_of_several_relations():
     assert not union.is_undirected
 
 
+def test_gradients_reach_learned_weights_after_a_use_without_them():
+    weight = torch.ones(2, requires_grad=True)
+    relations = Relations({"knows": KNOWS, "likes": Graph.from_edge_index(LIKES, weight)})
+    with torch.no_grad():
+        assert not relations.union.weight.requires_grad
+    (gradient,) = torch.autograd.grad(relations.union.degree.sum(), weight)
+    assert gradient.tolist() == [1.0, 1.0]
+
+
 def test_a_part_is_the_graph_of_its_relation():
     relations = Relations({"knows": KNOWS, "likes": LIKES})
     assert relations.part("likes").num_edges == 2

@@ -236,3 +236,20 @@ def test_many_matrices_are_no_sparse_one():
     for form in (operator.to_scipy, operator.to_torch_sparse):
         with pytest.raises(InputError, match="2 matrices, one for each channel or head"):
             form()
+
+
+@pytest.mark.parametrize("each", ["node", "channel"])
+def test_an_operator_keeps_the_S_of_the_moment_it_was_made(each):
+    S = torch.tensor((0.3, 1.2, -0.4, 0.2, -0.6, -0.3, 0.7), dtype=torch.float64).view(7, 1, 1)
+    S = S.repeat((1, 3, 1) if each == "node" else (1, 1, 2))
+    x, edges = torch.randn(3, 2, dtype=torch.float64), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    wanted = shift(edges, S.clone()) @ x
+    op = shift(edges, S)
+    S += 1
+    torch.testing.assert_close(op @ x, wanted)
+
+
+def test_the_transpose_has_the_same_diagonal():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 2, 2, 3, 1], [1, 2, 0, 3, 1, 1]]))
+    op = shift(graph, torch.linspace(-0.5, 1, 14).view(7, 1, 2))
+    torch.testing.assert_close(op.T.diagonal(), op.to_dense().diagonal().t())

@@ -11,7 +11,7 @@ import torch_geometric.nn as pyg
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
-from pgso import CONVS, GNN, PGSO, convert, fold
+from pgso import CONVS, GNN, PGSO, BankConv, Graph, convert, fold
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 3, 5, 5, 4], [1, 0, 2, 1, 3, 2, 0, 0, 4, 5]])
 NUM_EDGES = EDGES.size(1)
@@ -94,6 +94,31 @@ def test_masks_on_converted_layers_do_what_they_do_on_pygs(layer):
     torch.testing.assert_close(*outputs)
 
 
+def test_a_mask_on_an_edge_of_weight_0_masks_no_other_edge():
+    edges = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
+    gso, x, mask = PGSO("gcn"), torch.randn(3, 4), torch.linspace(0.1, 0.9, 6)
+    outputs = []
+    for kept in (6, 5):  # without its reverse, the last edge is none
+        weight = torch.tensor([1.0, 1.0, 2.0, 2.0, 0.0, 0.0])[:kept]
+        set_masks(gso, mask[:kept], edges[:, :kept], apply_sigmoid=False)
+        outputs.append(gso(x, edges[:, :kept], weight))
+    torch.testing.assert_close(*outputs)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        BankConv(4, 3, terms=("self", "gcn@out")),
+        convert(pyg.GCNConv(4, 3, flow="target_to_source")),
+        convert(pyg.LEConv(4, 3, flow="target_to_source")),
+    ],
+)
+def test_masks_are_in_the_order_of_a_graphs_edges_where_they_are_reversed(layer):
+    graph = Graph.from_edge_index(EDGES, num_nodes=len(X))
+    set_masks(layer, torch.rand(NUM_EDGES), graph.edge_index, apply_sigmoid=False)
+    torch.testing.assert_close(layer(X, graph), layer(X, graph.edge_index))
+
+
 def test_gnn_explainer_masks_nodes_and_edges(model):
     before = model(X, EDGES)
     explainer = Explainer(
@@ -114,6 +139,14 @@ def test_gnn_explainer_masks_nodes_and_edges(model):
     assert explanation.edge_mask[[2, 5]].min() > 0  # the edges into node 2
     assert explanation.edge_mask[0] > 0 or explanation.edge_mask[3] > 0  # and of the second hop
     torch.testing.assert_close(model(X, EDGES), before)
+
+
+@pytest.mark.parametrize("conv", ["gcn", "gat"])
+def test_masks_allow_for_nodes_without_edges_at_the_end(conv):
+    model, x = GNN(conv, 4, 8, 3).eval(), torch.cat([X, torch.randn(2, 4)])
+    wanted = model(x, EDGES)
+    set_masks(model, torch.ones(NUM_EDGES), EDGES, apply_sigmoid=False)
+    torch.testing.assert_close(model(x, EDGES), wanted)
 
 
 def test_pyg_summary_counts_the_scalars(model, monkeypatch):

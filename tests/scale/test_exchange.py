@@ -77,6 +77,12 @@ def test_an_operator_that_needs_the_whole_graph_is_refused():
         distribute(pgso.GCNConv(2, 2, pgso.PGSO("gcn", shape="structural")), 2)
 
 
+@pytest.mark.parametrize("term", ["gcn@in", "gcn@out"])
+def test_terms_that_need_the_edges_out_of_a_node_are_refused(term):
+    with pytest.raises(InputError, match="need the edges out of every node"):
+        distribute(pgso.GNN("bank", 4, 8, 3, terms=("self", term)), 2)
+
+
 def test_on_an_ordinary_graph_nothing_changes():
     model, x, _, graph = setting(MODELS[0])
     expected = model.eval()(x, graph)

@@ -38,6 +38,19 @@ def test_sparse_features_and_categories_are_read_row_by_row():
     )
 
 
+def test_incoming_edges_have_the_degrees_of_both_ends():
+    graph, x = random_graph(n=20), torch.randn(20, 6)
+    model = pgso.GNN("bank", 6, 8, 3, terms=("self", "gcn@in")).eval()
+    out = predict_by_layer(model, x, graph, batch_size=7)
+    torch.testing.assert_close(out, model(x, graph).detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_outgoing_edges_are_refused():
+    model = pgso.GNN("bank", 6, 8, 3, terms=("self", "gcn@out"))
+    with pytest.raises(InputError, match="edges into its nodes only"):
+        predict_by_layer(model, torch.randn(20, 6), random_graph(n=20), batch_size=7)
+
+
 def test_graph_tasks_are_refused():
     with pytest.raises(InputError, match="graph by graph"):
         predict_by_layer(pgso.GNN("gcn", 2, 4, 2, task="graph"), torch.ones(12, 2), random_graph())

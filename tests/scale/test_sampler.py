@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric import nn as pyg
 from torch_geometric.nn import GAT, GCN, GIN, GraphSAGE
 
 import pgso
@@ -128,6 +129,36 @@ def test_converted_models_read_degrees_in_the_whole_graph(model):
     torch.testing.assert_close(
         net(x[part.sample.nodes], part)[:2], net(x, graph)[[5, 17]], rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    "layer", [pyg.GCNConv(4, 3), pyg.SGConv(4, 3), pyg.ClusterGCNConv(4, 3), pyg.ChebConv(4, 3, 2)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_converted_layers_replace_self_loops_of_a_sample_too(layer, weighted):
+    edges = torch.tensor([[0, 1, 2, 3, 3, 1], [1, 2, 3, 0, 3, 1]])
+    graph = Graph.from_edge_index(edges, torch.rand(6) + 0.5 if weighted else None)
+    x, part = torch.randn(4, 4), sample(graph, [3, 1], [-1])
+    options = {"lambda_max": 2.0} if isinstance(layer, pyg.ChebConv) else {}
+    net = pgso.convert(layer).eval()
+    torch.testing.assert_close(
+        net(x[part.sample.nodes], part, **options)[:2], net(x, graph, **options)[[3, 1]]
+    )
+
+
+@pytest.mark.parametrize("kind", [pyg.SAGEConv, pyg.GATConv])
+def test_a_reversed_flow_is_refused(kind):
+    net = pgso.convert(kind(4, 3, flow="target_to_source"))
+    graph = random_graph()
+    net(torch.randn(12, 4), graph)
+    part = sample(graph, [5], [-1])
+    with pytest.raises(InputError, match="edges into its nodes only"):
+        net(torch.randn(part.num_nodes, 4), part)
+
+
+def test_outgoing_edges_are_not_trained_on_samples():
+    with pytest.raises(InputError, match="edges into its nodes only"):
+        pgso.fit(pgso.RunSpec(dataset="karate", terms=("self", "gcn@out"), sample=(5, 5)))
 
 
 def test_an_operator_found_from_structure_reads_it_in_the_whole_graph():

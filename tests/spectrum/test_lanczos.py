@@ -7,7 +7,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgso import PRESETS, Graph, dense_pgso, shift
+from pgso import PGSO, PRESETS, Graph, dense_pgso, shift
 from pgso.errors import InputError
 from pgso.spectrum import NotConvergedError, eigenpairs, eigenvalues, lanczos
 from tests.strategies import edge_lists, parameters
@@ -94,6 +94,12 @@ def test_lanczos_returns_small_residuals_of_the_operator_itself(always_lanczos):
     pairs = eigenpairs(graph, "random_walk_laplacian", k=4)
     assert pairs.vectors.shape == (400, 4)
     assert (pairs.residuals < 1e-6).all()
+
+
+def test_an_operator_that_learns_is_read_without_a_warning(always_lanczos):
+    graph = Graph.from_networkx(networkx.karate_club_graph(), weight=None)
+    learned, fixed = (eigenvalues(PGSO("gcn", learn).on(graph), k=3) for learn in (True, False))
+    np.testing.assert_allclose(learned, fixed)
 
 
 def test_too_few_iterations_are_an_error_that_says_what_to_try(always_lanczos):

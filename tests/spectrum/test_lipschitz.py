@@ -9,6 +9,7 @@ from hypothesis import given
 from torch import nn
 
 from pgso import PGSO, Graph, dense_pgso
+from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, operator_norm_bound
 from pgso.spectrum.lipschitz import lipschitz_bound
 from tests.strategies import edge_lists, parameters
@@ -69,3 +70,9 @@ def test_a_linear_map_that_is_used_twice_counts_twice():
         model(torch.ones(3, 1), path)
         seen = monitor.observe(model, path)
     assert seen.lipschitz >= 16
+
+
+def test_an_operator_per_channel_is_refused_in_words():
+    op = PGSO("gcn", shape=("channel", 2)).on(torch.tensor([[0, 1], [1, 0]]))
+    with pytest.raises(InputError, match="takes one γ"):
+        operator_norm_bound(op)

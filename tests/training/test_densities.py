@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from pgso import Graph, RunSpec, fit
+from pgso import Graph, RunSpec, fit, load_task
 from pgso.records import Store
 from pgso.records.spectra import without_spectra
-from pgso.training.densities import FRAMES, SHOWN, complete_spectra, spectra_of, surroundings
+from pgso.spectrum import density
+from pgso.training.base import on_base
+from pgso.training.densities import (
+    FRAMES,
+    POINTS,
+    SHOWN,
+    complete_spectra,
+    spectra_of,
+    surroundings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +55,21 @@ def test_a_mean_over_the_nodes_is_not_shown_as_an_operator(runs):
     record = runs[1]
     several = record.model_copy(update={"spec": record.spec.but(shape="node")})
     assert spectra_of([several]) == {}
+
+
+def test_a_network_on_another_matrix_has_the_densities_of_that_matrix(runs):
+    record = runs[0]
+    other = record.model_copy(update={"network": {"base": "ppr"}})
+    graph = on_base(load_task("karate"), "ppr").graph
+    for run, wanted in ((record, load_task("karate").graph), (other, graph)):
+        actual = spectra_of([runs[1], run])[run.spec.key]
+        grid = density(wanted, record.start[0], num_points=POINTS).grid
+        np.testing.assert_allclose(actual["start"][0]["grid"], grid, rtol=1e-6)
+
+
+def test_terms_on_a_relation_have_no_spectrum_of_all_edges(runs):
+    other = runs[0].model_copy(update={"network": {"terms": ("self", "mean@cites")}})
+    assert spectra_of([other])[other.spec.key] == {}
 
 
 def test_the_piece_is_connected_and_its_degrees_are_those_of_the_whole_graph():

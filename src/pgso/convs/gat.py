@@ -107,7 +107,7 @@ class GATConv(Conv):
         if isinstance(x, Tensor) and x.dim() != 2:
             raise InputError(f"attention takes features of shape (n, F), got {tuple(x.shape)}")
         if self.explain:  # the mask belongs on the attended edges, once
-            operator = self.gso.on(edge_index, edge_weight, masked=False)  # type: ignore[arg-type]
+            operator = self.gso.on(edge_index, edge_weight, False, x.size(-2))  # type: ignore[arg-type]
         else:
             (operator,) = self.on(x, edge_index, edge_weight)
         hidden = self.lin(x)

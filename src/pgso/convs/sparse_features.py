@@ -13,7 +13,7 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
 from pgso.graph.memo import version_of
-from pgso.graph.pattern import side_by_side
+from pgso.graph.pattern import inverse, side_by_side
 
 
 class Draws:
@@ -131,6 +131,17 @@ class SparseFeatures:
             order=side_by_side(self.order, self.values.numel(), count),
             values=self.values.repeat(count),
             shape=(count * n, count * width),
+        )
+
+    @property
+    def T(self) -> "SparseFeatures":
+        """The transpose."""
+        return SparseFeatures(
+            rows=self.columns,
+            columns=self.rows,
+            order=inverse(self.order),
+            values=self.values.index_select(0, self.order),
+            shape=(self.shape[1], self.shape[0]),
         )
 
     def to_dense(self) -> Tensor:  # (n, F)
@@ -254,7 +265,7 @@ def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, 
 def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
     """0 with probability p, and otherwise the scale that makes up for it."""
     steps = 2**16
-    dropped = round(p * steps)
+    dropped = min(round(p * steps), steps - 1)
     is_kept = (random >= dropped - steps // 2).to(dtype)
     return is_kept.mul_(steps / (steps - dropped))
 
@@ -277,6 +288,8 @@ class SparseTimesDense(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient of the weights."""
         x = ctx.x
+        if torch.is_grad_enabled():  # the gradient is differentiated again
+            return SparseTimesDense.apply(grads[0], x.T), None
         return product(x.columns, x.values.index_select(0, x.order), grads[0]), None
 
 

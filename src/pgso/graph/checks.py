@@ -1,6 +1,7 @@
 """Checks of input. Each refuses with one sentence what torch would crash on or compute wrongly."""
 
 from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -108,6 +109,15 @@ def check_weight_type(dtype: torch.dtype | None) -> None:
         raise InputError(
             f"a graph keeps its weights in float32 or float64, got {dtype}; "
             "features of other floating-point types need no other graph"
+        )
+
+
+def check_reversible(graph: Any) -> None:
+    """Refuse to reverse a sampled graph: the edges out of its nodes were not drawn."""
+    if getattr(graph, "sample", None) is not None:
+        raise InputError(
+            "a sampled graph has edges into its nodes only: @out and the flow 'target_to_source' "
+            "need the whole graph (if it is undirected, @in is the same as @out)"
         )
 
 

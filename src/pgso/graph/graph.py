@@ -336,11 +336,11 @@ class Graph:
     def memo(self, name: Hashable, make: Callable[[], V]) -> V:
         """A value that is computed once and kept as long as the graph.
 
-        Nothing is kept if weights are learned: the value then has an autograd history.
+        Nothing is kept if weights are learned: the value then has an autograd history. What the
+        graph was made with, such as column sums of its own, is always taken.
         """
-        if self.weight is not None and self.weight.requires_grad:
-            return make()
-        if torch.compiler.is_compiling():  # a traced program keeps nothing
+        learned = self.weight is not None and self.weight.requires_grad
+        if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
             return self._memo[name] if name in self._memo else make()
         if name not in self._memo:
             with for_any_mode():

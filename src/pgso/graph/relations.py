@@ -7,6 +7,7 @@ import torch
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph.graph import Graph
+from pgso.graph.memo import for_any_mode
 from pgso.graph.prepared import as_graph
 
 
@@ -49,18 +50,28 @@ class Relations:
 
     @property
     def union(self) -> Graph:
-        """All edges together; an edge of several relations has the sum of its weights."""
+        """All edges together; an edge of several relations has the sum of its weights.
+
+        It is made once, or with the gradients of the moment where weights learn.
+        """
+        graphs = self.graphs.values()
+        if any(graph.weight is not None and graph.weight.requires_grad for graph in graphs):
+            return self._joined()
         if self._union is None:
-            parts = list(self.graphs.values())
-            edges = torch.cat([graph.edge_index for graph in parts], dim=1)
-            weights = [
-                torch.ones(graph.num_edges, dtype=graph.dtype, device=graph.device)
-                if graph.edge_weight is None
-                else graph.edge_weight
-                for graph in parts
-            ]
-            self._union = Graph.from_edge_index(edges, torch.cat(weights), self.num_nodes)
+            with for_any_mode():
+                self._union = self._joined()
         return self._union
+
+    def _joined(self) -> Graph:
+        parts = list(self.graphs.values())
+        edges = torch.cat([graph.edge_index for graph in parts], dim=1)
+        weights = [
+            torch.ones(graph.num_edges, dtype=graph.dtype, device=graph.device)
+            if graph.edge_weight is None
+            else graph.edge_weight
+            for graph in parts
+        ]
+        return Graph.from_edge_index(edges, torch.cat(weights), self.num_nodes)
 
     def to(self, device: torch.device | str | None) -> "Relations":
         """The same relations on another device."""

@@ -125,6 +125,10 @@ class ChannelShift(OnPattern):
         entries = entries_of(self.graph, own, left, right).to(self._dtype(dtype))
         return turn(entries, self._graph()) if self.transposed else entries
 
+    def diagonal(self) -> Tensor:  # (n, C)
+        """The diagonal entries of each channel's matrix."""
+        return self.T.diagonal() if self.transposed else super().diagonal()
+
     def to_dense(self) -> Tensor:  # (n, n, C)
         """The matrix of each channel, along the last dimension."""
         if self.transposed:

@@ -49,14 +49,14 @@ class EdgeMasking(MessagePassing):
             )
         pattern, columns = graph.pattern, graph.shape[1]
         source, target = edge_index
-        entry_of = torch.searchsorted(
-            pattern.row.long() * columns + pattern.col.long(),
-            target.long() * columns + source.long(),
-        )
+        places = pattern.row.long() * columns + pattern.col.long()
+        wanted = target.long() * columns + source.long()
+        entry_of = torch.searchsorted(places, wanted).clamp(max=max(places.numel() - 1, 0))
+        has_entry = places[entry_of] == wanted  # an edge of weight 0 may have none
         # Entries hold merged edges: their mask is the mean over the duplicates.
         if not graph.is_bipartite:
             mask = torch.where(source == target, 1, mask)
-        mask = mask.to(entries.dtype)
+        mask, entry_of = mask[has_entry].to(entries.dtype), entry_of[has_entry]
         none = torch.zeros_like(pattern.row, dtype=entries.dtype)
         count = none.index_add(0, entry_of, torch.ones_like(mask))
         whole = torch.where(count > 0, none.index_add(0, entry_of, mask) / count.clamp(min=1), 1)

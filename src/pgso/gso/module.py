@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, as_graph
+from pgso.graph.checks import check_reversible
 from pgso.gso.dense import DEGREES
 from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.entries import EntryShift, OnPattern
@@ -136,11 +137,12 @@ class PGSO(EdgeMasking):
         if not isinstance(graph, EdgeList):
             graph = as_graph(graph, edge_weight, num_nodes)
         if self.edges == "out":
+            check_reversible(graph)
             graph = graph.T
             if isinstance(given, Tensor) and given.layout == torch.strided:
                 given = given.flip(0)
             elif isinstance(given, Graph):
-                given = given.T
+                given = given.edge_index.flip(0)  # in the order of a mask
         S = self.S_on(graph)
         per_head, fixed = self.kind == "head", not self.learned
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)

@@ -49,6 +49,7 @@ def shift(
     prepared = graph if isinstance(graph, EdgeList) else as_graph(graph, edge_weight)
     if isinstance(S, Tensor) and S.dim() == 3:
         _check_vector(S, prepared.num_nodes)
+        S = S.clone()  # what becomes of the caller's tensor changes nothing
     elif not torch.compiler.is_compiling() and not _transformed(S):
         S = resolve(S)
     return unchecked_shift(prepared, S, degrees, fixed=not _learns(S))

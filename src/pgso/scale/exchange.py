@@ -36,6 +36,11 @@ def distribute(model: M, num_ranks: int) -> M:
                 f"an operator of shape {module.shape!r} needs the whole graph in every process; "
                 "sample neighbours instead (--sample 15,10)"
             )
+        if isinstance(module, PGSO) and (module.degrees == "both" or module.edges == "out"):
+            raise InputError(
+                "@in, @out and degrees='both' need the edges out of every node, and a process has "
+                "the edges into its own nodes; leave them out, or start one process"
+            )
         # Attention looks at the rows of both ends of an edge; the others leave it to the operator.
         if isinstance(module, Conv) and module.attends:
             module.register_forward_pre_hook(_fetch_halo)

@@ -37,8 +37,9 @@ class NeighborLoader:
 
     A batch's ``graph`` carries the degrees of the whole graph and edges weighed by how many they
     stand for: every conv, model and converted PyG model takes it as it is (see
-    :class:`NeighborSampler`). Use as many hops as the network has layers, and the outputs of the
-    first ``num_seeds`` nodes. Features are read row by row, from memory or from a mapped file.
+    :class:`NeighborSampler`), but for terms on outgoing edges, which are not drawn. Use as many
+    hops as the network has layers, and the outputs of the first ``num_seeds`` nodes. Features are
+    read row by row, from memory or from a mapped file.
 
     Args:
         task: A node task, or PyG's ``Data`` that :meth:`pgso.Task.from_data` makes one of.

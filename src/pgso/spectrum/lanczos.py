@@ -116,7 +116,7 @@ def _symmetric_pairs(
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
         return _diagonal_pairs(diagonal, k, which)  # nothing for Lanczos to iterate on
     if n > DENSE_BELOW and k <= n // 4:
-        low, high = (float(end) for end in gershgorin_interval(symmetric))
+        low, high = (float(end.detach()) for end in gershgorin_interval(symmetric))
         # Scaled into [1, 3], so that tol means the same for every S; ARPACK may lose eigenvalue 0.
         width = (high - low) / 2
         centre = low - width

@@ -9,6 +9,7 @@ from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
@@ -35,8 +36,8 @@ def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
     if not isinstance(op, ShiftOperator):
         assert S is not None
         op = shift(op, S)
-    if not isinstance(op, OnPattern):
-        raise InputError(f"this takes γ on a graph, not a {type(op).__name__} of such")
+    if not isinstance(op, OnPattern) or isinstance(op, ChannelShift):
+        raise InputError(f"this takes one γ on a graph, not a {type(op).__name__} of such")
     sizes, pattern = op.entries(torch.float64).abs(), op.graph.pattern
     rows, columns = (sizes.new_zeros(count) for count in op.shape)
     rows, columns = rows.index_add(0, pattern.row, sizes), columns.index_add(0, pattern.col, sizes)

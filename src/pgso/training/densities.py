@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,16 +48,22 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     shown = without_spectra(records)
     if not shown:
         return {}
-    spec = shown[0].spec
-    task = on_base(task_of(spec, root), spec.base)
-    graph = task.graph
+    task = task_of(shown[0].spec, root)
+    spectra: dict[str, Spectra] = {}
+    for base in dict.fromkeys(_choice(record, "base") for record in shown):
+        alike = [record for record in shown if _choice(record, "base") == base]
+        spectra |= _on_graph(on_base(task, base).graph, alike)
+    return spectra
+
+
+def _choice(record: RunRecord, name: str) -> Any:
+    """What the network that was kept has: the spec's, unless a rung has changed it."""
+    return record.network.get(name, getattr(record.spec, name))
+
+
+def _on_graph(graph: Graph, records: Sequence[RunRecord]) -> dict[str, Spectra]:
     directed = not graph.is_undirected
-    if directed and any("@" in term for term in spec.terms or ()):
-        # The page's entries are of one direction, normalised by its degrees.
-        return {record.spec.key: Spectra() for record in shown}
     subgraph = surroundings(graph)
-    if directed or graph.num_nodes > LARGEST:
-        return {record.spec.key: Spectra(subgraph=subgraph) for record in shown}
     densities: dict[SevenNumbers, Density] = {}
 
     def spectrum(S: SevenNumbers) -> Density:
@@ -65,15 +72,21 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
             densities[S] = Density(grid=_short(values.grid), density=_short(values.density))
         return densities[S]
 
-    return {
-        record.spec.key: Spectra(
+    def of(record: RunRecord) -> Spectra:
+        edges = {term.partition("@")[2] for term in _choice(record, "terms") or ()}
+        if edges - {"", "in", "out"} or (directed and edges - {""}):
+            # The page's entries are of all edges in one direction, normalised by its degrees.
+            return Spectra()
+        if directed or graph.num_nodes > LARGEST:
+            return Spectra(subgraph=subgraph)
+        return Spectra(
             start=[spectrum(S) for S in record.start],
             learned=[spectrum(S) for S in record.parameters],
             by_epoch=_frames(record, spectrum) if graph.num_edges <= MOST_EDGES else [],
             subgraph=subgraph,
         )
-        for record in shown
-    }
+
+    return {record.spec.key: of(record) for record in records}
 
 
 def _short(values: Array) -> list[float]:

@@ -33,7 +33,7 @@ class OwnModel(nn.Module):
     ) -> None:
         super().__init__()
         self.model, self.task, self.weighted = model, task, weighted
-        self.names = _argument_names(model)
+        self.names = _argument_names(model) - {"y"}  # the answers are what it is asked for
         self.fixed: tuple[list[Any], dict[str, Any]] | None = None
         self.target: str | None = None
         if isinstance(data, HeteroData) and task.kind == "node":

@@ -107,6 +107,17 @@ def test_weights_on_the_edges_of_a_pair_are_used():
         torch.testing.assert_close(actual, wanted)
 
 
+@pytest.mark.parametrize("aggr", ["sum", "mean"])
+def test_weights_of_a_pair_that_learn_leave_the_operator_as_it_is(aggr):
+    layer, targets = convert(pyg.GraphConv((8, 8), 8, aggr=aggr)), torch.randn(2, 8)
+    with torch.no_grad():
+        layer.gso.e3 += 0.5  # of the sums over columns
+    weight = torch.tensor([0.5, 3.0, -1.0, 2.0])
+    wanted = layer((SOURCES, targets), EDGES, weight)
+    actual = layer((SOURCES, targets), EDGES, weight.clone().requires_grad_())
+    torch.testing.assert_close(actual, wanted)
+
+
 def test_self_loops_between_two_sets_are_refused():
     with pytest.raises(InputError, match="self-loops join nodes of one set"):
         convert(pyg.SimpleConv(combine_root="self_loop"))((SOURCES, TARGETS), EDGES)
@@ -138,6 +149,13 @@ def test_relations_on_embeddings():
         convert(pyg.RGCNConv(4, 6, 2, num_blocks=2))(None, edges, kinds)
     with pytest.raises(InputError, match="needs edge_type"):
         converted(None, edges)
+
+
+def test_layers_may_have_different_numbers_of_relations():
+    edges, kinds = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), torch.tensor([0, 1, 1, 0])
+    for layer in (pyg.RGCNConv(8, 6, 2), pyg.RGCNConv(8, 6, 4)):
+        wanted = layer(SOURCES, edges, kinds)
+        torch.testing.assert_close(convert(layer)(SOURCES, edges, kinds), wanted)
 
 
 def test_other_kinds_of_edges_are_noticed():

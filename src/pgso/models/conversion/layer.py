@@ -9,6 +9,7 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
+from pgso.graph.checks import check_reversible
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
@@ -152,8 +153,10 @@ class Converted:
                 f"{type(self).__name__} takes the flow 'source_to_target' only: in the other flow "
                 "PyG's layer divides by degrees that γ does not have"
             )
-        if isinstance(edge_index, Graph):
+        check_reversible(edge_index)
+        if isinstance(edge_index, Graph) and not self.explain:
             return edge_index.T, edge_weight
+        # In the order of an explainer's mask.
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
         if adjacency:
             raise InputError(

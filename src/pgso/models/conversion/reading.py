@@ -121,6 +121,8 @@ class Reading:
         whole = self.graph(sample.graph, None, sample.graph.num_nodes)
         rows = whole.row_sums.index_select(0, sample.nodes).to(graph.device)
         loops = None if whole.loops is None else whole.loops.index_select(0, sample.nodes)
+        if loops is None and graph.loops is not None:  # those of the sample are not read either
+            loops = torch.zeros_like(graph.loops)
         return graph.reread(rows, None if loops is None else loops.to(graph.device))
 
 

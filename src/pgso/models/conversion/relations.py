@@ -7,13 +7,13 @@ from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
 from pgso.errors import InputError
-from pgso.graph.memo import Memo
+from pgso.graph.memo import Memo, for_any_mode
 from pgso.gso.module import PGSO
 from pgso.models.conversion.layer import converts, two_sets
 from pgso.models.conversion.neighbours import SumOrMean
 from pgso.models.conversion.reading import as_edges
 
-_parts: Memo[Memo[list[Tensor]]] = Memo()  # by edge_index, then by edge_type (docs/remembered.md)
+_parts: Memo[Memo[dict[int, Tensor]]] = Memo()  # by edge_index, edge_type (docs/remembered.md)
 
 
 @converts(pyg.RGCNConv)
@@ -75,13 +75,13 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
 
     def part(self, pairs: Tensor, edge_type: Tensor, kind: int) -> Tensor:  # (2, edges of it)
         """The edges of one relation, the same tensor for the same edges."""
-
-        def make() -> list[Tensor]:
-            return [pairs[:, edge_type == kind] for kind in self.kinds()]
-
         if torch.compiler.is_compiling():
             return pairs[:, edge_type == kind]
-        return _parts.of(pairs, Memo).of(edge_type, make)[kind]
+        by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
+        if kind not in by_kind:  # another layer may have fewer relations
+            with for_any_mode():
+                by_kind[kind] = pairs[:, edge_type == kind]
+        return by_kind[kind]
 
     def term(
         self,
