@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from torch import nn
 
-from pgso import PGSO, Graph, dense_pgso
+from pgso import GNN, PGSO, Graph, dense_pgso
 from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, operator_norm_bound
 from pgso.spectrum.lipschitz import lipschitz_bound
@@ -76,3 +76,11 @@ def test_an_operator_per_channel_is_refused_in_words():
     op = PGSO("gcn", shape=("channel", 2)).on(torch.tensor([[0, 1], [1, 0]]))
     with pytest.raises(InputError, match="takes one γ"):
         operator_norm_bound(op)
+
+
+@pytest.mark.parametrize("options", [{"residual": True}, {"jk": "cat"}, {"conv": "bank"}], ids=str)
+def test_branches_that_are_added_or_joined_have_no_product_of_norms(options):
+    options = {"conv": "gcn"} | options
+    assert math.isfinite(lipschitz_bound(GNN("gcn", 3, 4, 2), GRAPH, {}))
+    model = GNN(in_channels=3, hidden_channels=4, out_channels=2, **options)
+    assert lipschitz_bound(model, GRAPH, {}) == math.inf

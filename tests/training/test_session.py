@@ -181,3 +181,16 @@ def test_max_radius_holds_from_before_the_first_epoch_on(operator):
 def certified(session) -> float:
     intervals = [gershgorin_interval(session.task.graph, S) for S in session.operators()]
     return max(abs(float(end)) for interval in intervals for end in interval)
+
+
+def test_processes_average_running_statistics_and_leave_a_fixed_operator_alone(monkeypatch):
+    session = session_of(karate(operator="fixed", norm="batch"))
+    averaged = []
+    monkeypatch.setattr(
+        type(session.place), "average", lambda place, values: averaged.extend(values)
+    )
+    session.run_epoch()
+    norms = [module for module in session.model.modules() if hasattr(module, "running_var")]
+    expected = {id(value) for norm in norms for value in (norm.running_mean, norm.running_var)}
+    assert expected
+    assert {id(value) for value in averaged} == expected

@@ -163,6 +163,7 @@ class GNN(nn.Module):
         self.jump = None
         if jk not in (None, "last"):
             self.jump = JumpingKnowledge(jk, hidden_channels, len(widths))
+        self.is_chain = self.jump is None
         read = hidden_channels * len(widths) if jk == "cat" else hidden_channels
         self.head = Linear(read, out_channels) if reads_out else None
 
@@ -239,6 +240,7 @@ class Layer(nn.Module):
         if hidden and norm is not None:
             self.norm = (nn.BatchNorm1d if norm == "batch" else nn.LayerNorm)(out_channels)
         self.hidden = hidden
+        self.is_chain = self.residual is None  # see pgso.spectrum.lipschitz
 
     def reset_parameters(self) -> None:
         """Draw new weights."""

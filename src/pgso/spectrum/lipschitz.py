@@ -50,7 +50,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
 
     It bounds the amplification from input to output if the layers follow one another, without
     skip connections, and activations do not amplify (ReLU, tanh, dropout in evaluation).
-    Infinite if the model has parameters it cannot vouch for, such as attention or layer norm.
+    Infinite if the model has parameters it cannot vouch for, such as attention or layer norm, and
+    if a module says that it adds or joins branches (``is_chain`` is False), such as a bank.
 
     Args:
         model: The network.
@@ -60,6 +61,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
     """
     bound = 1.0
     for name, module in model.named_modules():
+        if not getattr(module, "is_chain", True):
+            return math.inf
         if isinstance(module, PGSO) and module.kind != "scalar":
             return math.inf
         if isinstance(module, PGSO):

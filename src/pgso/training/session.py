@@ -102,7 +102,12 @@ class Session:
         self.model.train()
         loss = self._train()
         self.scheduler.step()
-        self.place.average(value for value in self.model.buffers() if value.is_floating_point())
+        # Running statistics only: of three processes, the mean of a fixed S may be another number.
+        self.place.average(
+            value
+            for name, value in self.model.named_buffers()
+            if name.rpartition(".")[2].startswith("running_")
+        )
         self.end_epoch(loss, self.loop.outputs(self.model))
 
     def end_epoch(self, loss: float, outputs: Tensor) -> None:
