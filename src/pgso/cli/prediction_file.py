@@ -10,13 +10,13 @@ from typing import Any
 from pgso.errors import InputError
 from pgso.records.store import write_beside
 
-OTHERS = (".xlsx", ".xls", ".ods", ".tsv", ".jsonl", ".feather", ".npy", ".npz", ".pkl", ".html")
+NOT_WRITTEN = (".xlsx", ".xls", ".ods", ".tsv", ".jsonl", ".feather", ".npy", ".npz", ".pkl", ".html")
 Rows = list[list[Any]]
 
 
 def check_format(path: Path) -> None:
     """Refuse, before the work, a format that is not written, and Parquet where nothing can."""
-    if path.suffix.lower() in OTHERS:
+    if path.suffix.lower() in NOT_WRITTEN:
         raise InputError(
             f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
         )

@@ -135,16 +135,17 @@ def _has_header(rows: list[Row]) -> bool:
 
 def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> int | None:
     """The column that names the nodes: called ``node`` or ``id``, or one that names them."""
-    called = [c for c, name in enumerate(header or ()) if name.lower() in NODE]
+    names = [""] if header is None else header
+    called = [c for c, name in enumerate(names) if name.lower() in NODE]
     # A first column without a name holds the numbers of rows, as pandas writes them.
-    if called and (called[0] == 0 or not (header or [""])[0]):
+    if called and (called[0] == 0 or not names[0]):
         return called[0]
     if not nodes or not body:
         return None
     # Without a header, a first column of numbers may be a feature like any other.
     if header is None and all(is_number(name) for name in nodes):
         return None
-    for c, name in enumerate(header or [""]):
+    for c, name in enumerate(names):
         is_likely = c == 0 or c in called or ID.search(name)
         first = body[0].cells[c]
         if is_likely or (first in nodes and not is_number(first)):
@@ -155,4 +156,4 @@ def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> i
             # Words that name most nodes are names, some of which are wrong. Numbers may be chance.
             if is_likely and 2 * len(named) > len(nodes) and not all(map(is_number, named)):
                 return c
-    return next((c for c in called if (header or [""])[c].lower() != "id"), None)
+    return next((c for c in called if names[c].lower() != "id"), None)
