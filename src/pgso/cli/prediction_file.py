@@ -10,7 +10,8 @@ from typing import Any
 from pgso.errors import InputError
 from pgso.records.store import write_beside
 
-NOT_WRITTEN = (".xlsx", ".xls", ".ods", ".tsv", ".jsonl", ".feather", ".npy", ".npz", ".pkl", ".html")
+TABLES = (".xlsx", ".xls", ".ods", ".tsv", ".html")
+NOT_WRITTEN = (*TABLES, ".jsonl", ".feather", ".npy", ".npz", ".pkl")
 Rows = list[list[Any]]
 
 
