@@ -17,7 +17,7 @@ from benchmarks.scale.plot import draw
 ROOT = Path(__file__).parents[2]
 SIZES = (10**5, 10**6, 10**7, 10**8)
 SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages: a third off at 10^7 edges
+SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages
 PARTS = {
     **{f"product {size}": ("product", str(size)) for size in SIZES},
     "sampling": ("sampling",),
