@@ -1,7 +1,7 @@
 """``python -m benchmarks [--publish] [MODULE ...]``: run, show a table of ratios, write JSON.
 
 Measurements go to ``runs/benchmarks``. With ``--publish`` they go to ``results/benchmarks``, which
-README.md is written from: run ``make readme`` afterwards.
+docs/speed.md is written from: run ``make readme`` afterwards.
 """
 
 import json

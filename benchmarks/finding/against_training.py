@@ -17,8 +17,8 @@ from torch_geometric.nn import GCN
 import pgso
 from benchmarks.finding.risk import RESULTS
 from pgso.data import Task
+from pgso.records.files import write_atomically
 from pgso.records.numerics import LADDER
-from pgso.records.store import write_atomically
 
 EPOCHS, ROUNDS, NEEDED = 200, 3, 100
 

@@ -20,8 +20,8 @@ from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.scaling import standardised
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES
+from pgso.records.files import write_atomically
 from pgso.records.numerics import LADDER
-from pgso.records.store import write_atomically
 
 RESULTS = Path(__file__).parents[2] / "results" / "benchmarks"
 TURN = 20  # seeds of a scenario, before the next one has its turn

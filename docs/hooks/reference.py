@@ -13,8 +13,7 @@ MEANINGS = {
     "dataset": "a name out of `pgso list datasets`, or a path of your own",
     "data_options": "options of the dataset, such as `rows=50`",
     "seed": "of the split (where it is drawn), the first weights and dropout",
-    "conv": "the base architecture: `pgso list convs`",
-    "operator": "the mode: S fixed, one S, one S a layer, or what validation chooses",
+    "operator": "the mode: S fixed, one, one a layer; what `pgso find` or validation chooses",
     "preset": "where S starts; None: the base architecture's own",
     "learn": "all seven scalars, none, or those named",
     "hidden_channels": "the width of hidden layers",
@@ -34,6 +33,11 @@ MEANINGS = {
     "lr_decay": "what rates are multiplied with every `lr_step` epochs",
     "lr_step": "epochs between two decays",
     "max_radius": "a bound on the certified interval, kept by scaling S",
+}
+
+WITHOUT_SETTINGS = {
+    "paper": "nothing: the defaults are the paper’s",
+    "strong": "depth, norm, dropout and rates, by dataset: `pgso/records/strong.py`",
 }
 
 
@@ -97,7 +101,7 @@ def run_choices() -> str:
     lines.append("\n## Recipes\n\n| recipe | sets |\n|---|---|")
     for recipe, chosen in RECIPES.items():
         sets = ", ".join(f"`{name}={value!r}`" for name, value in chosen.items())
-        lines.append(f"| `{recipe}` | {sets or 'nothing: the defaults are the paper’s'} |")
+        lines.append(f"| `{recipe}` | {sets or WITHOUT_SETTINGS[recipe]} |")
     return "\n".join(lines) + "\n"
 
 

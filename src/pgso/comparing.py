@@ -16,6 +16,7 @@ from torch_geometric.data.data import BaseData
 from pgso.data import Task, load_task
 from pgso.data.links import link_task
 from pgso.data.pyg import unanswered_arrays
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
 from pgso.gso.module import PGSO
 from pgso.models.conversion import ConversionWarning, convert
@@ -27,7 +28,7 @@ from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
-from pgso.training.fit import IN_MEMORY, check_task
+from pgso.training.fit import check_task
 from pgso.training.lockstep.grouping import memory_limit
 from pgso.training.lockstep.runs import trained
 from pgso.training.loops import loop_of
@@ -36,8 +37,7 @@ from pgso.training.own_model import OwnModel
 from pgso.training.scoring import Scoring
 from pgso.training.threads import one_thread, wants_threads
 
-OPERATORS = ("fixed", "pgso", "mpgso")
-FOUND = (*OPERATORS, "found")
+OPERATORS = ("fixed", "pgso", "mpgso")  # of a model of the user's
 OF_A_MODEL = (  # choices that mean something for a model of the user's
     "task", "objective", "data_options", "log_targets", "class_weights",
     "epochs", "batch_size", "lr", "exponent_lr", "weight_decay", "lr_decay", "lr_step",
@@ -117,11 +117,7 @@ def _records(
         if model is not None:
             yield from _runs_of_model(task, data, model, spec)
             continue
-        if spec.judges:
-            spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-        same = ("mpgso",) if spec.num_layers == 1 else ()  # as pgso
-        operators = [name for name in FOUND if name not in same]
-        waiting += [(spec.but(operator=operator), task) for operator in operators]
+        waiting += [(one, task) for one in spec.compared]
         if memory == 0 or wants_threads(task):  # large data are not kept for all seeds
             yield from trained(waiting, memory)
             waiting = []

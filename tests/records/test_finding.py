@@ -65,10 +65,10 @@ def test_a_rung_is_found_by_name(record):
 
 
 def test_what_is_no_record_is_refused(tmp_path):
-    with pytest.raises(InputError, match="there is no finding at"):
+    with pytest.raises(InputError, match="there is no record of a finding at"):
         read_finding(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{}")
-    with pytest.raises(InputError, match="is not the record of a finding"):
+    with pytest.raises(InputError, match="is not a record of a finding"):
         read_finding(tmp_path / "bad.json")
 
 

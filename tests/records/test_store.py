@@ -9,7 +9,8 @@ import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.store import read_record, write_atomically
+from pgso.records.files import write_atomically
+from pgso.records.store import read_record
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
 
@@ -105,7 +106,7 @@ def test_records_are_found_by_going_through_the_store(store):
 
 
 def test_a_record_that_is_not_there_is_said_to_be_missing(tmp_path):
-    with pytest.raises(InputError, match="there is no record at"):
+    with pytest.raises(InputError, match="there is no record of a run at"):
         read_record(tmp_path / "none.json")
 
 

@@ -14,8 +14,6 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
-OPERATORS = ("fixed", "pgso", "mpgso", "found")
-
 NOT_SET = {"seed": "--seeds says how many", "operator": "all of them are compared"}
 
 
@@ -92,15 +90,8 @@ def compare(
         log_targets=log_targets,
     )
     stronger = spec.stronger if reference else None
-    if spec.judges:
-        spec = spec.but(evidence=None)  # all seeds decide together, not every one alone
-    left_out = set()
-    if spec.task == "link" or spec.terms is not None:
-        left_out.add("found")
-    if spec.num_layers == 1:
-        left_out.add("mpgso")  # which is pgso then
-    names = [name for name in OPERATORS if name not in left_out]
-    specs = [spec.but(operator=name, seed=seed) for seed in range(seeds) for name in names]
+    compared = spec.compared
+    specs = [one.but(seed=seed) for seed in range(seeds) for one in compared]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
     folders.check_destination("--out", out, folder=True)

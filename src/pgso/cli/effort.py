@@ -27,8 +27,9 @@ def useful_workers(specs: Sequence[RunSpec], workers: int) -> int:
 def seconds_of(spec: RunSpec) -> float | None:
     """A guess; None where nothing is known about the dataset's size."""
     edges = edges_of(spec.dataset)
-    trainings = 3 + len(spec.presets) if spec.operator == "auto" else 1
-    return None if edges is None else trainings * spec.epochs * (PER_EPOCH + PER_EDGE * edges)
+    return (
+        None if edges is None else spec.num_trainings * spec.epochs * (PER_EPOCH + PER_EDGE * edges)
+    )
 
 
 def edges_of(dataset: str) -> int | None:

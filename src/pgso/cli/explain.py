@@ -20,7 +20,6 @@ from pgso.records import Store
     "pgso explain best.safetensors karate --item 3 --item 7",
 )
 def explain(
-    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
     dataset: choices.DatasetName,
     item: Annotated[

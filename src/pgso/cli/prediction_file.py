@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgso.errors import InputError
-from pgso.records.store import write_beside
+from pgso.records.files import write_beside
 
 TABLES = (".xlsx", ".xls", ".ods", ".tsv", ".html")
 NOT_WRITTEN = (*TABLES, ".jsonl", ".feather", ".npy", ".npz", ".pkl")

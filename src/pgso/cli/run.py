@@ -178,9 +178,9 @@ def report(
     """
     from pgso.errors import InputError
     from pgso.experiments import EXPERIMENTS, Size, claims
+    from pgso.records.files import write_atomically
     from pgso.records.ledger import read_ledger
     from pgso.records.numerics import check_one_revision
-    from pgso.records.store import write_atomically
     from pgso.report.markdown import as_html
 
     console = Console(markup=False)

@@ -14,7 +14,8 @@ from pgso.cli.terminal import Console
 from pgso.errors import InputError
 from pgso.gso.presets import PRESETS, TABLE_1, resolve
 from pgso.records import RunSpec
-from pgso.records.store import read_record, write_atomically
+from pgso.records.files import write_atomically
+from pgso.records.store import read_record
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
@@ -126,9 +127,9 @@ def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
 
 def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | None) -> "Graph":
     """The graph of a dataset or file; for a record, the graph that its run used."""
+    from pgso.bases.undirected import undirected as symmetrised
     from pgso.data import load_task
     from pgso.data.own.graphs import read_edge_list, read_sparse_matrix
-    from pgso.graph import Graph
     from pgso.training.base import on_base
 
     path = Path(source)
@@ -143,14 +144,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
         graph = on_base(task, spec.base).graph
     else:
         graph = load_task(source, root=root, seed=0).graph
-    if not undirected or graph.is_undirected:
-        return graph
-    from torch_geometric.utils import to_undirected
-
-    if graph.edge_weight is None:
-        return Graph.from_edge_index(to_undirected(graph.edge_index), None, graph.num_nodes)
-    edges, weight = to_undirected(graph.edge_index, graph.edge_weight, graph.num_nodes, "mean")
-    return Graph.from_edge_index(edges, weight, graph.num_nodes)
+    return symmetrised(graph) if undirected else graph
 
 
 def _table(title: str, graph: "Graph", summaries: "list[Summary]") -> Table:

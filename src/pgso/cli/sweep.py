@@ -36,7 +36,7 @@ def sweep(
     operator: Annotated[
         list[str] | None,
         typer.Option(
-            help="fixed | pgso | mpgso | auto; may be repeated.",
+            help=f"{' | '.join(completion.words_of('operator'))}; may be repeated.",
             show_default="fixed, pgso, mpgso",
             autocompletion=completion.completing(completion.words_of("operator")),
         ),

@@ -15,7 +15,7 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
 from pgso.records import Store
-from pgso.records.store import free_name
+from pgso.records.files import free_name
 
 
 @command(
@@ -102,7 +102,6 @@ def train(
         choices.start_early("local", workers=1)
 
         from pgso.scale.ranks import joined
-        from pgso.training.choice import num_trainings
         from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []
@@ -110,7 +109,7 @@ def train(
             from pgso.training.tensorboard import TensorBoard
 
             watchers.append(TensorBoard(tensorboard))
-        passes = spec.epochs * num_trainings(spec)
+        passes = spec.epochs * spec.num_trainings
         with joined(device) as place, progress(console, dataset, passes, "epochs") as advance:
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 

@@ -75,6 +75,12 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
     )
 
 
+def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":
+    """A torch.sparse CSR matrix as scipy's, of the same memory."""
+    parts = (x.values(), x.col_indices(), x.crow_indices())
+    return scipy.sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(x.shape))
+
+
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     """The classes in order, and the place of each label among them: -1 where it is unknown.
 

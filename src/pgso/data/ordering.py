@@ -8,8 +8,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
+from pgso.data.inputs import as_scipy, as_tensor
 from pgso.data.task import Task
-from pgso.graph import Graph, Relations
+from pgso.graph import Graph
 from pgso.graph.pattern import inverse
 
 LARGE = 50_000  # nodes from which on features do not stay in the cache, and the order matters
@@ -74,40 +75,21 @@ def in_fast_order(task: Task) -> Task:
         return task
     if task.num_nodes < LARGE or size > MOST_BYTES:
         return task
-    order = fast_order(task.graph)
+    order, graph = fast_order(task.graph), task.graph
     position = inverse(order)
+    edges = position[graph.edge_index]
 
-    def moved(graph: Graph) -> Graph:
-        return Graph.from_edge_index(position[graph.edge_index], graph.edge_weight, graph.num_nodes)
-
-    relations = None
-    if task.relations is not None:
-        parts = {name: moved(graph) for name, graph in task.relations.graphs.items()}
-        relations = Relations(parts, task.num_nodes)
     if task.x.layout == torch.sparse_csr:
-        x = _rows_of_csr(task.x, order)
+        x = as_tensor(as_scipy(task.x)[order.numpy()])
     else:
         x = task.x.index_select(0, order)
     return replace(
         task,
-        graph=moved(task.graph),
-        relations=relations,
+        graph=Graph.from_edge_index(edges, graph.edge_weight, graph.num_nodes),
         x=x,
         y=task.y.index_select(0, order),
         train=position[task.train],
         val=position[task.val],
         test=position[task.test],
         ids=None if task.ids is None else tuple(task.ids[k] for k in order.tolist()),
-    )
-
-
-def _rows_of_csr(x: Tensor, order: Tensor) -> Tensor:
-    parts = (x.values(), x.col_indices(), x.crow_indices())
-    matrix = csr_array(tuple(part.numpy() for part in parts), shape=tuple(x.shape))[order.numpy()]
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(np.int64)),
-        torch.from_numpy(matrix.indices.astype(np.int64)),
-        torch.from_numpy(matrix.data),
-        x.shape,
-        check_invariants=False,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.places import is_writable, may_keep_copies, processed_root
-from pgso.records.store import write_atomically
+from pgso.records.files import write_atomically
 
 VERSION = 1  # of what is stored; another number makes every copy stale
 

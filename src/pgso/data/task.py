@@ -18,6 +18,7 @@ from pgso.objectives import OBJECTIVES, Answer, Objective
 if TYPE_CHECKING:
     import scipy.sparse
 
+IN_MEMORY = "in memory"  # stands for the dataset in a spec of data that have no name
 SPARSE_BELOW = 0.1  # the share of non-zeros under which features are stored as a sparse matrix
 NARROW = 64  # columns up to which they stay dense anyway: the dense product costs nothing there
 
@@ -100,7 +101,7 @@ class Task:
         cls,
         data: Any,
         seed: int = 0,
-        name: str = "in memory",
+        name: str = IN_MEMORY,
         target: str | None = None,
         objective: str | None = None,
     ) -> "Task":

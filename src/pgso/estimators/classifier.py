@@ -19,8 +19,10 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
     all); the others are trained on. Prediction works on the same graph or on another.
 
     Args:
-        conv: The base architecture: ``"gcn"``, ``"sgc"``, ``"gat"``, ``"gin"``, ``"bank"``.
-        operator: ``"fixed"``, ``"pgso"`` (one S), ``"mpgso"`` (one per layer) or ``"auto"``.
+        conv: The base architecture: ``"gcn"``, ``"sgc"``, ``"gat"``, ``"gin"``, ``"bank"``,
+            ``"filter"``.
+        operator: ``"fixed"``, ``"pgso"`` (one S), ``"mpgso"`` (one per layer), ``"found"`` (by
+            :func:`pgso.find`) or ``"auto"``.
         preset: Where S starts: a name, seven numbers, or None for the architecture's own.
         hidden_channels: Width of the hidden layers.
         num_layers: Number of layers.

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -14,18 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from pgso.data import Task
-from pgso.data.arrays import Array, Arrays, Split
+from pgso.data.arrays import Array, Arrays, Split, identity
 from pgso.data.inputs import as_tensor, read_features, read_graph
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.estimators.column_names import check_columns, remember_columns
 from pgso.finding import find
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec
-from pgso.training.checkpoint import take_best
 from pgso.training.criterion import Criterion
 from pgso.training.fit import fit_task
+from pgso.training.session import take_best
 
-NAME = "in memory"  # what stands for the dataset in the record
 HEADS = ("trained", "closed_form")
 OWN = ("head", "validation_fraction", "random_state")  # options that no spec has
 
@@ -122,7 +121,7 @@ class NodeEstimator(BaseEstimator):
 
     def _spec(self, seed: int) -> RunSpec:
         choices = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
-        return RunSpec(dataset=NAME, seed=seed, **choices)
+        return RunSpec(dataset=IN_MEMORY, seed=seed, **choices)
 
     def _fraction(self) -> float:
         fraction = self.validation_fraction
@@ -133,13 +132,13 @@ class NodeEstimator(BaseEstimator):
 
 def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
     n = len(y)
-    x = scipy.sparse.eye_array(n, format="csr") if X is None else read_features(X)
+    x = identity(n) if X is None else read_features(X)
     if x.shape[0] != n:
         raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
     prepared = read_graph(graph, n)
     weight = prepared.edge_weight
     return Task.of(
-        NAME,
+        IN_MEMORY,
         Arrays(
             edge_index=prepared.edge_index.numpy(force=True),
             edge_weight=None if weight is None else weight.numpy(force=True),

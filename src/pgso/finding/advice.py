@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from pgso.finding.in_memory import NAME
+from pgso.data.task import IN_MEMORY
 from pgso.finding.problem import Problem
 from pgso.records import RunSpec
 from pgso.records.finding import RungRecord
@@ -105,7 +105,7 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
 
 def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
     """The command that compares the rung's operator with learned ones in trained networks."""
-    if wanted["dataset"] == NAME:
+    if wanted["dataset"] == IN_MEMORY:
         return _call_of(rung, is_directed, wanted)
     words = ["pgso", "compare", wanted["dataset"]]
     if wanted.get("objective"):

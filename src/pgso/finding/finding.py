@@ -13,12 +13,13 @@ import pgso
 from pgso.data import Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.data.pyg import is_collection
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.graph_numbers import graph_statistics
 from pgso.finding.head import Head
 from pgso.finding.illustration import some_predictions, spectrum_of
-from pgso.finding.in_memory import NAME, problem_from
+from pgso.finding.in_memory import problem_from
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.rungs.no_graph import NO_GRAPH
@@ -210,7 +211,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     statistics = graph_statistics(problem)
     is_directed = not problem.graph.is_undirected
     has_parts = bool(problem.val.numel() and problem.test.numel())
-    can_be_compared = has_parts or wanted["dataset"] == NAME  # compare splits what is in memory
+    can_be_compared = has_parts or wanted["dataset"] == IN_MEMORY  # which compare splits
     return FindingRecord(
         dataset=wanted["dataset"],
         seed=wanted["seed"],

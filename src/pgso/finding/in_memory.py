@@ -3,17 +3,16 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import torch
 
-from pgso.data.arrays import Array, check_objective
+from pgso.data.arrays import Array, check_objective, identity
 from pgso.data.inputs import as_array, as_tensor, read_features, read_graph, read_labels
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
 from pgso.graph import Relations
 from pgso.objectives import OBJECTIVES
 
-NAME = "in memory"
 MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 
 
@@ -45,7 +44,7 @@ def problem_from(
     if not has_label.any():
         raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
-    features = scipy.sparse.eye_array(n, format="csr", dtype=np.float32) if x is None else x
+    features = identity(n) if x is None else x
     prepared = as_tensor(read_features(features))
     if prepared.size(0) != n:
         raise InputError(f"x has {prepared.size(0)} rows, y has {n}; give one of each per node")
@@ -59,10 +58,10 @@ def problem_from(
     if len(np.unique(together)) < len(together):
         raise InputError("train, val and test must not overlap; a label can have one use only")
     if objective is not None:
-        check_objective(objective, "class" if classes else "value", len(classes), NAME)
+        check_objective(objective, "class" if classes else "value", len(classes), IN_MEMORY)
     relations = data if isinstance(data, Relations) else None
     return Problem.prepared(
-        name=NAME,
+        name=IN_MEMORY,
         kind="node",
         metric=OBJECTIVES[objective or ("accuracy" if classes else "r2")].name,
         graph=read_graph(relations.union if relations is not None else data, n),

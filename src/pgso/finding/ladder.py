@@ -21,8 +21,8 @@ from pgso.finding.scores import Readout, losses, pooled, score, temperature
 from pgso.finding.threads import threads_for
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
-RISK = 0.05  # of a wrong climb, shared among the three steps:
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
+RISK = 0.05  # of a wrong climb, shared among the three steps:
 TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
 
 

@@ -68,6 +68,11 @@ def kinds_of_nodes(graph: Graph) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,
     return graph.memo("kinds_of_nodes", make)
 
 
+def are_few(degrees: int, num_nodes: int) -> bool:
+    """Whether grouping so many nodes by so many distinct degrees saves more than it costs."""
+    return degrees <= num_nodes / 8
+
+
 def degree_classes(graph: Graph) -> tuple[Tensor, Tensor, Tensor] | None:  # (U,), (n,), (U,)
     """The distinct degrees in double precision, the place of each node's, and their counts.
 
@@ -79,6 +84,6 @@ def degree_classes(graph: Graph) -> tuple[Tensor, Tensor, Tensor] | None:  # (U,
         if graph.num_nodes < MANY_NODES or graph.sample is not None or graph.weight is not None:
             return None
         classes = graph.row_sums.unique(return_inverse=True, return_counts=True)
-        return classes if classes[0].numel() <= graph.num_nodes / 8 else None
+        return classes if are_few(classes[0].numel(), graph.num_nodes) else None
 
     return graph.memo("degree_classes", make)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")  # we know
 
+DOTS_IN_CACHE = 2**19  # values up to which products of rows are made before they are added
+
 
 def _multiply(rowptr: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
     if x.dtype == torch.float64 and x.device.type == "cpu":
@@ -197,7 +199,7 @@ def row_dots(left: Tensor, right: Tensor, size: int | None = None) -> Tensor:
     """
     if left.dtype in (torch.float16, torch.bfloat16):
         left, right = left.float(), right.float()
-    if (left.numel() if size is None else size) <= 2**19:
+    if (left.numel() if size is None else size) <= DOTS_IN_CACHE:
         dots: Tensor = torch.linalg.vecdot(left, right)
         return dots
     return torch.bmm(left.unsqueeze(1), right.unsqueeze(2)).flatten()

@@ -6,8 +6,8 @@ Read in this order:
 2. ``dense``: γ as a dense matrix. Slow and readable; tests compare everything else with it.
 3. ``formula``: γ as a diagonal plus A between two diagonals. All fast code starts from there.
 4. ``operator``: ``ShiftOperator``, γ on one graph as a value. ``node_shift`` is the usual kind,
-   ``channels`` has an S per channel, ``entries`` has its matrix entries given, ``replicas`` is
-   several γ at once. ``algebra`` and ``polynomials`` combine operators.
+   ``channels`` has an S per channel, ``entries`` has its matrix entries given. ``algebra``
+   and ``polynomials`` combine operators.
 5. ``gradients``: the product with γ and its gradients, without a number per edge.
 6. ``module``: ``PGSO``, which holds S as parameters and makes operators (``gso.on(graph)``);
    ``shift``: the same without a module.

@@ -205,11 +205,21 @@ def _jacobi(
         yield now
 
 
-def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, ...)
-    r"""The Chebyshev coefficients of :math:`\sum_k c_k B_{k,K}`.
+def bernstein(t: Tensor, degree: int) -> Tensor:  # (m,) -> (m, K + 1)
+    r"""Bernstein's polynomials of one degree at some points of [-1, 1].
 
     .. math::
         B_{k,K}(t) = \binom{K}{k} \Big(\frac{1 - t}{2}\Big)^{K-k} \Big(\frac{1 + t}{2}\Big)^k
+    """
+    k = torch.arange(degree + 1, dtype=t.dtype, device=t.device)
+    log_binomial = torch.lgamma(k.new_tensor(degree + 1.0)) - torch.lgamma(k + 1)
+    binomial = (log_binomial - torch.lgamma(degree - k + 1)).exp()
+    down, up = ((1 - t) / 2).unsqueeze(1), ((1 + t) / 2).unsqueeze(1)
+    return binomial * down ** (degree - k) * up**k
+
+
+def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, ...)
+    r"""The Chebyshev coefficients of :math:`\sum_k c_k B_{k,K}`.
 
     Evaluated as written, Bernstein's basis takes O(K²) products; so it takes K.
     """
@@ -217,9 +227,7 @@ def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, .
     k = torch.arange(degree + 1, dtype=torch.float64)
     angle = torch.pi * (k + 0.5) / (degree + 1)
     t = angle.cos()  # Chebyshev's nodes, where a polynomial of this degree is known by its values
-    log_binomial = torch.lgamma(k.new_tensor(degree + 1.0)) - torch.lgamma(k + 1)
-    binomial = (log_binomial - torch.lgamma(degree - k + 1)).exp()
-    values = binomial * ((1 - t) / 2).unsqueeze(1) ** (degree - k) * ((1 + t) / 2).unsqueeze(1) ** k
+    values = bernstein(t, degree)
     to_chebyshev = torch.outer(k, angle).cos() * (2 / (degree + 1))
     to_chebyshev[0] /= 2
     matrix = (to_chebyshev @ values).to(coefficients.device, coefficients.dtype)

@@ -7,6 +7,8 @@ from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 
+Model = GNN | LinkModel  # of a spec
+
 
 class Shape(Protocol):
     """What of a task its network depends on: a task has it, and so has the header of a file."""
@@ -32,7 +34,7 @@ class Shape(Protocol):
         """How many values each column of x has, where they are integers."""
 
 
-def build_model(spec: RunSpec, task: Shape) -> GNN | LinkModel:
+def build_model(spec: RunSpec, task: Shape) -> Model:
     """The network of a spec for a task; its weights are drawn from torch's generator."""
     assert spec.operator != "found"
     assert spec.operator != "auto"

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Answer = Literal["class", "labels", "value", "link"]
 Evidence = Literal["sign", "errors", "bootstrap"]
-T = TypeVar("T", bound="type[Objective]")
 
 ANSWERS: dict[Answer, str] = {
     "class": "one class each",

@@ -1,15 +1,13 @@
 """What ``compare`` leaves behind: which runs it rests on, and what it says about them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from pgso.errors import InputError, first_problem
 from pgso.records.data import BaselineRecord
+from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import Revised
-from pgso.records.store import write_atomically
 
 FILE = "comparison.json"
 
@@ -32,19 +30,11 @@ class ComparisonRecord(Revised, BaseModel):
 
     def write(self, folder: Path) -> None:
         """Save it, whole or not at all; a file that says the same keeps its time."""
-        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
-        path = folder / FILE
+        text, path = as_text(self), folder / FILE
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_atomically(path, text)
 
 
 def read_comparison(path: str | Path) -> ComparisonRecord:
-    """Read one; what is wrong with it is said in one sentence."""
-    try:
-        return ComparisonRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no comparison at {path}; make one with pgso compare") from None
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise InputError(
-            f"{path} is not the record of a comparison: {first_problem(error)}"
-        ) from None
+    """Read the record of a comparison."""
+    return read_as(ComparisonRecord, path, "a comparison", "; make one with pgso compare")

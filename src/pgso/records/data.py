@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict
 
-from pgso.errors import InputError, first_problem
+from pgso.records.files import read_as
 from pgso.records.numerics import Revised
-from pgso.records.spec import RunSpec
+from pgso.records.spec import RunSpec, StoredSpec
+
+GUESS, FEATURES, GRAPH = "guess", "features", "graph"  # names of baselines
 
 
 class BaselineRecord(BaseModel):
@@ -60,7 +62,7 @@ class DataRecord(Revised, BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    spec: RunSpec  # only what chooses the data differs from the defaults, see :func:`data_spec`
+    spec: StoredSpec  # only what chooses the data differs from defaults, see :func:`data_spec`
     data: str | None = None  # the state of a user's own files
     metric: str
     kind: str  # node, graph or link
@@ -92,12 +94,6 @@ class DataRecord(Revised, BaseModel):
     columns: tuple[FeatureColumn, ...] = ()  # of a user's table
     baselines: tuple[BaselineRecord, ...] = ()
 
-    @field_validator("spec", mode="before")
-    @classmethod
-    def _as_written(cls, spec: Any) -> Any:
-        """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
-        return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
-
     def baseline(self, name: str) -> BaselineRecord | None:
         """A baseline by its name, if the task has it."""
         return next((entry for entry in self.baselines if entry.name == name), None)
@@ -120,10 +116,5 @@ def data_spec(spec: RunSpec) -> RunSpec:
 
 
 def read_data_record(path: str | Path) -> DataRecord:
-    """Read one; what is wrong with it is said in one sentence."""
-    try:
-        return DataRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no record of data at {path}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not a record of data: {first_problem(error)}") from None
+    """Read what is known about some data."""
+    return read_as(DataRecord, path, "data")

@@ -1,14 +1,12 @@
 """What ``find`` leaves behind: every rung, the one that is kept, and why."""
 
-import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
-from pgso.errors import InputError, first_problem
 from pgso.records.data import DataRecord
+from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
 
@@ -138,16 +136,9 @@ class FindingRecord(Revised, BaseModel):
 
     def write(self, path: str | Path) -> None:
         """Save as JSON, whole or not at all."""
-        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        # The store keeps records of runs, which may hold findings: it lies above this file.
-        import_module("pgso.records.store").write_atomically(Path(path), text + "\n")
+        write_atomically(Path(path), as_text(self))
 
 
 def read_finding(path: str | Path) -> FindingRecord:
-    """Read one; what is wrong with it is said in one sentence."""
-    try:
-        return FindingRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no finding at {path}; make one with pgso find") from None
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise InputError(f"{path} is not the record of a finding: {first_problem(error)}") from None
+    """Read the record of a finding."""
+    return read_as(FindingRecord, path, "a finding", "; make one with pgso find")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from pgso.errors import InputError, first_problem
+from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord
 from pgso.records.record import RunRecord
-from pgso.records.store import write_atomically
 
 POINTS = 50  # steps of a curve that is kept: at most so many, and its end
 DIGITS = 5

@@ -11,7 +11,7 @@ from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
 from pgso.records.judged import Judged
 from pgso.records.numerics import UNSAID, Revised
-from pgso.records.spec import RunSpec, SevenNumbers
+from pgso.records.spec import SevenNumbers, StoredSpec
 from pgso.records.spectra import Spectra
 
 
@@ -20,7 +20,7 @@ class RunRecord(Revised, BaseModel):
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
-    spec: RunSpec
+    spec: StoredSpec
     status: Literal["done", "diverged", "failed"] = "done"
     error: str | None = None  # why it failed or where it diverged
     metric: str = "accuracy"  # the objective's name, which says how a score is read
@@ -45,12 +45,6 @@ class RunRecord(Revised, BaseModel):
     data: str | None = None  # the state of a user's own files, see records/fingerprint.py
     versions: dict[str, str] = {}
     timing: dict[str, float] = {}  # seconds, peak_memory_mib: all that may differ between reruns
-
-    @field_validator("spec", mode="before")
-    @classmethod
-    def _as_written(cls, spec: Any) -> Any:
-        """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
-        return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
 
     @field_validator("val", "test")
     @classmethod

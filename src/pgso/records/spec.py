@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
@@ -66,11 +66,13 @@ class RunSpec(BaseModel):
 
     # the model
     head: Literal["trained", "closed_form"] = "trained"  # a network, or what pgso.find keeps
-    conv: str = "gcn"  # with terms "bank", with a basis or a degree "filter"
+    conv: str = "gcn"  # see pgso list convs; terms imply "bank", a basis or degree "filter"
     terms: tuple[str, ...] | None = None  # of a bank: "self", a preset, preset@in, @out, @RELATION
     basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = None  # of a filter
     degree: Annotated[int, Field(ge=0, le=256)] | None = None  # of a filter's polynomial
-    operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = "pgso"  # found: by pgso.find
+    operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = (
+        "pgso"  # S fixed, one, one a layer
+    )
     preset: str | SevenNumbers | None = None
     learn: bool | tuple[str, ...] = True
     shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
@@ -181,6 +183,30 @@ class RunSpec(BaseModel):
         return 1 - (1 - self.evidence) / challengers
 
     @property
+    def num_trainings(self) -> int:
+        """How many trainings it takes, at most."""
+        if self.operator == "auto":
+            return 3 + len(self.presets) + self.candidates
+        return 2 if self.is_choice and self.operator != "found" else 1
+
+    @property
+    def compared(self) -> "list[RunSpec]":
+        """The runs of a comparison that differ: with one layer mPGSO is PGSO.
+
+        Example:
+            >>> [spec.operator for spec in RunSpec(dataset="karate", num_layers=1).compared]
+            ['fixed', 'pgso', 'found']
+        """
+        names = ["fixed", "pgso"]
+        if self.num_layers > 1:
+            names.append("mpgso")
+        if self.task != "link" and self.terms is None:
+            names.append("found")
+        # All seeds decide together, not every one alone.
+        changes = {"evidence": None} if self.judges else {}
+        return [self.but(operator=name, **changes) for name in names]
+
+    @property
     def stronger(self) -> "RunSpec | None":
         """A fixed network with more structure, within as many epochs: what a gain is held against.
 
@@ -271,3 +297,11 @@ def _sentence(error: ValidationError) -> str:
             f"preset cannot be {first['input']!r:.80}: give a name, or seven numbers m1, ..., e3, a"
         )
     return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"
+
+
+def _as_written(spec: Any) -> Any:
+    """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
+    return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
+
+
+StoredSpec = Annotated[RunSpec, BeforeValidator(_as_written)]

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 
 class Density(TypedDict):
-    """A spectral density on a grid, with the error of each value if it is known."""
+    """A spectral density on a grid."""
 
     grid: list[float]
     density: list[float]
-    error: NotRequired[list[float]]
 
 
 class DensityAtEpoch(Density):
@@ -28,7 +27,7 @@ class DensityAtEpoch(Density):
 
 
 class Subgraph(TypedDict):
-    """A few nodes to show the operator's entries on; at most 60."""
+    """A few nodes to show the operator's entries on; at most 40."""
 
     adjacency: list[list[float]]
     degree: list[float]  # in the whole graph, without a

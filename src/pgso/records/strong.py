@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-SOURCE = (
-    "Luo, Shi, Wu: Classic GNNs are Strong Baselines, NeurIPS 2024; the GCN rows of "
-    "medium_graph/run_gnn.sh in github.com/LUOyk1999/tunedGNN"
-)
+# Source: Luo, Shi, Wu: Classic GNNs are Strong Baselines, NeurIPS 2024; the GCN rows of
+# medium_graph/run_gnn.sh in github.com/LUOyk1999/tunedGNN.
 # Cora, CiteSeer and PubMed were split at random there; Chameleon and Squirrel were the filtered
 # ones, whose settings serve the others too; roman-empire had a linear map before its first layer.
 # Dropout follows every layer and not the input; classes are read off the last layer by a linear

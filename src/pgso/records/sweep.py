@@ -1,14 +1,12 @@
 """What ``sweep`` leaves behind: the combination that validation chose for each operator."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from pgso.errors import InputError, first_problem
+from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import Revised
-from pgso.records.store import write_atomically
 
 FILE = "sweep.json"
 
@@ -41,16 +39,10 @@ class SweepRecord(Revised, BaseModel):
 
     def write(self, folder: Path) -> Path:
         """Save it, whole or not at all, and return its path."""
-        text = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        write_atomically(folder / FILE, text + "\n")
+        write_atomically(folder / FILE, as_text(self))
         return folder / FILE
 
 
 def read_sweep(path: str | Path) -> SweepRecord:
-    """Read one; what is wrong with it is said in one sentence."""
-    try:
-        return SweepRecord.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no sweep at {path}; make one with pgso sweep") from None
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise InputError(f"{path} is not the record of a sweep: {first_problem(error)}") from None
+    """Read the record of a sweep."""
+    return read_as(SweepRecord, path, "a sweep", "; make one with pgso sweep")

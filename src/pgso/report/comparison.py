@@ -16,6 +16,7 @@ from pgso.report.reference import Reference, changes, describe, scored
 from pgso.report.series import by_operator
 
 STRONGER = "take a stronger network with its own fixed operator"
+TAKE_FOUND = "take what pgso find found"
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +89,7 @@ class Comparison:
 
     @property
     def _take(self) -> str:
-        return "take what pgso find found" if self.candidate == "found" else "learn it"
+        return TAKE_FOUND if self.candidate == "found" else "learn it"
 
     def _missing(self) -> str:
         if not self.operators:

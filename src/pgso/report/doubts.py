@@ -7,13 +7,12 @@ from statistics import fmean
 from pgso.data.own.table import MISSING
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
-from pgso.records.data import DataRecord
+from pgso.records.data import FEATURES, GRAPH, GUESS, DataRecord
 from pgso.records.finding import FindingRecord
 from pgso.report.baselines import mean_baselines
 
 FEW = 10  # training examples of a class
 LARGE = 100.0  # a feature that makes training unstable, where others are near 1
-GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
 def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:

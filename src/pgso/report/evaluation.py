@@ -25,9 +25,7 @@ def evaluation_plots(records: Sequence[RunRecord]) -> dict[str, Any]:
             share = float(np.mean([entry.share for entry in detections]))
             roc[name] = _mean_curve(detections, "recall")
             precision[name] = _mean_curve(detections, "precision")
-        bins = _summed(
-            [entry.calibration for entry in evaluations if entry.calibration is not None]
-        )
+        bins = _summed(_calibrations(runs))
         if bins:
             reliability[name] = [
                 [entry.confidence / entry.size, entry.right / entry.size]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgso.objectives import OBJECTIVES
+from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
-from pgso.records.store import write_atomically
 from pgso.report.baselines import baselines_grid
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts_of_finding

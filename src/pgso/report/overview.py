@@ -12,8 +12,8 @@ from pgso.records import RunRecord, Store
 from pgso.records.comparison import FILE as COMPARISON
 from pgso.records.comparison import ComparisonRecord, read_comparison
 from pgso.records.data import DataRecord
+from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
-from pgso.records.store import write_atomically
 from pgso.records.sweep import FILE as SWEEP
 from pgso.records.sweep import read_sweep
 from pgso.report.finding import write_finding

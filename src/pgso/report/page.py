@@ -12,9 +12,9 @@ from markupsafe import Markup
 from pgso.records import RunRecord, Store
 from pgso.records.comparison import FILE, ComparisonRecord
 from pgso.records.data import DataRecord
-from pgso.records.store import write_atomically
+from pgso.records.files import write_atomically
 from pgso.report.baselines import baselines_grid, mean_baselines
-from pgso.report.comparison import STRONGER, Comparison, compare
+from pgso.report.comparison import STRONGER, TAKE_FOUND, Comparison, compare
 from pgso.report.curve_tables import curve_grids, trajectory_grids
 from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
@@ -226,5 +226,5 @@ def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
 
 def _verdict(comparison: Comparison) -> Verdict:
     text, _, reason = comparison.verdict.partition(": ")
-    tones = {"learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
+    tones = {TAKE_FOUND: "good", "learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
     return Verdict(text, reason, tones.get(text, "open"))

@@ -14,9 +14,9 @@ import numpy as np
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
+from pgso.records.files import write_atomically
 from pgso.records.ledger import read_ledger
 from pgso.records.numerics import check_one_revision
-from pgso.records.store import write_atomically
 from pgso.report.grid import table
 from pgso.report.labels import plain, signed
 from pgso.report.measured_findings import risk_table, scores_table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgso.records import RunRecord, Store
 from pgso.records.data import DataRecord
-from pgso.records.store import write_atomically
+from pgso.records.files import write_atomically
 from pgso.report.baselines import mean_baselines
 from pgso.report.comparison import compare
 from pgso.report.doubts import doubts

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
+from pgso.data.inputs import as_scipy
 from pgso.errors import InputError
 
 
@@ -27,9 +27,7 @@ class FeatureRows:
         self.x = x
         self.matrix: Any = None
         if x.layout != torch.strided:
-            parts = (x.values(), x.col_indices(), x.crow_indices())
-            arrays = tuple(part.numpy() for part in parts)
-            self.matrix = scipy.sparse.csr_array(arrays, shape=tuple(x.shape))
+            self.matrix = as_scipy(x)
 
     def __call__(self, nodes: Tensor) -> Tensor:  # (b,) -> (b, F)
         """These rows, in this order."""
@@ -53,7 +51,7 @@ def mapped_features(path: str | Path) -> Tensor:  # (n, F)
         raise InputError(f"{path} cannot be mapped as an array of numbers ({error})") from None
     if array.ndim != 2 or array.dtype not in (np.float32, np.float64, np.int64):
         raise InputError(
-            f"{path} must hold 32-bit floats in two dimensions, a row per node, "
+            f"{path} must hold float32, float64 or int64 in two dimensions, a row per node, "
             f"got {array.dtype} of shape {array.shape}; write np.save(path, x.astype('float32'))"
         )
     return torch.from_numpy(array)

@@ -20,18 +20,24 @@ OnGraph = Graph | Tensor | ShiftOperator
 Parameters = str | Sequence[Scalar] | Tensor | None
 
 
+def operator_of(op: OnGraph, S: Parameters = None) -> ShiftOperator:
+    """The operator, given as one or as a graph and S."""
+    if isinstance(op, ShiftOperator):
+        if S is not None:
+            raise InputError("an operator has its own S; pass the operator alone")
+        return op
+    if S is None:
+        raise InputError("pass an operator, pgso.shift(graph, S), or a graph and its S")
+    return shift(op, S)
+
+
 def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     """The operator, given as one or as a graph and S; refused if the theorems do not hold for it.
 
     They need a symmetric A. With an S per node, m2 must have one sign wherever nodes are joined:
     two nodes with m2 = 1 and -1 already have the eigenvalues ±i.
     """
-    if not isinstance(op, ShiftOperator):
-        if S is None:
-            raise InputError("pass an operator, pgso.shift(graph, S), or a graph and its S")
-        op = shift(undirected(op), S)
-    elif S is not None:
-        raise InputError("an operator has its own S; pass the operator alone")
+    op = operator_of(op if isinstance(op, ShiftOperator) else undirected(op), S)
     if isinstance(op, (NodeShift, ChannelShift)) and isinstance(op.graph, Graph):
         undirected(op.graph)
     if isinstance(op, NodeShift) and not op.is_certifiable:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pgso.gso.algebra import Identity, Scaled, Sum
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.polynomials import BASES, Polynomial, evaluate, from_bernstein
+from pgso.gso.polynomials import BASES, Polynomial, bernstein, evaluate, from_bernstein
 
 Ends = tuple[Tensor, Tensor]
 
@@ -67,16 +67,12 @@ def _by_bernstein(op: Polynomial, low: Tensor, high: Tensor) -> Ends:
     double precision.
     """
     degree = len(op.coefficients) - 1
-    k = torch.arange(degree + 1, dtype=torch.float64, device=op.device)
     t = _nodes(degree + 1, -torch.ones_like(low), torch.ones_like(high))
     values, error = values_at(op, (low + high) / 2 + (high - low) / 2 * t)
-    log_binomial = torch.lgamma(k.new_tensor(degree + 1.0)) - torch.lgamma(k + 1)
-    binomial = (log_binomial - torch.lgamma(degree - k + 1)).exp()
-    up, down = ((1 + t) / 2).unsqueeze(1), ((1 - t) / 2).unsqueeze(1)
-    matrix = binomial * down ** (degree - k) * up**k
-    bernstein = torch.linalg.solve(matrix, values)
+    matrix = bernstein(t, degree)
+    coefficients = torch.linalg.solve(matrix, values)
     error = error * torch.linalg.cond(matrix)
-    return bernstein.amin() - error, bernstein.amax() + error
+    return coefficients.amin() - error, coefficients.amax() + error
 
 
 def _nodes(count: int, low: Tensor, high: Tensor) -> Tensor:  # (count,)

@@ -153,7 +153,6 @@ def _scaled_product(op: ShiftOperator, centre: float, half: float) -> Callable[[
     if not isinstance(op, NodeShift):
         return lambda x: (2 / half) * (op @ x - centre * x)
     graph, entries = op.graph, op.entries(torch.float64)
-    assert graph.pattern.diagonal is not None
     entries = entries.index_add(0, graph.pattern.diagonal, entries.new_full(op.shape[:1], -centre))
     values = (entries * (2 / half)).float()
     return lambda x: product(graph.pattern, values, x)

@@ -12,9 +12,7 @@ from pgso.graph import Graph
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
-from pgso.gso.operator import ShiftOperator
-from pgso.gso.shift import shift
-from pgso.spectrum.certified import OnGraph, Parameters
+from pgso.spectrum.certified import OnGraph, Parameters, operator_of
 
 LINEAR = (nn.Linear, PyGLinear)
 BATCH_NORM = (nn.BatchNorm1d,)
@@ -32,10 +30,7 @@ def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
         >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
         1.414
     """
-    op = graph
-    if not isinstance(op, ShiftOperator):
-        assert S is not None
-        op = shift(op, S)
+    op = operator_of(graph, S)
     if not isinstance(op, OnPattern) or isinstance(op, ChannelShift):
         raise InputError(f"this takes one γ on a graph, not a {type(op).__name__} of such")
     sizes, pattern = op.entries(torch.float64).abs(), op.graph.pattern

@@ -87,7 +87,6 @@ class _Radii:
         self.positive, self.d_a = d_a > 0, torch.where(d_a > 0, d_a, 1.0)
         self.coupled = self.scale.detach() != 0  # the others are eigenvalues by themselves
         entries = graph.entries.detach().double().abs()
-        assert graph.pattern.diagonal is not None
         self.sizes = entries.index_fill(0, graph.pattern.diagonal, 0)
 
     def __call__(self, s: float) -> Tensor:  # (n,)

@@ -10,15 +10,14 @@ import torch
 from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
-from pgso.records.data import BaselineRecord
-from pgso.training.link_baselines import link_baselines
+from pgso.data.inputs import as_scipy
+from pgso.records.data import FEATURES, GRAPH, GUESS, BaselineRecord
+from pgso.training.link_baselines import link_baselines, scored
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
 LARGE = 1e30  # targets from here on are divided by the largest
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
-
-GUESS, FEATURES, GRAPH = "guess", "features", "graph"
 
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:
@@ -33,33 +32,25 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
         return tuple(link_baselines(task))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # strange targets have strange baselines
-        return tuple(_scored(task))
+        return tuple(_baselines(task))
 
 
-def _scored(task: Task) -> Iterator[BaselineRecord]:
+def _baselines(task: Task) -> Iterator[BaselineRecord]:
     guess = {"class": "most frequent class", "labels": "how frequent each label is"}
-    yield _baseline(task, GUESS, guess.get(task.answer, "mean"), _guess(task))
+    yield scored(task, GUESS, guess.get(task.answer, "mean"), _guess(task))
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
     if x is not None and work <= MOST_WORK:
         name = "ridge regression" if task.answer == "value" else "logistic regression"
-        yield _baseline(task, FEATURES, f"{name}, no graph", _regression(task, x))
+        yield scored(task, FEATURES, f"{name}, no graph", _regression(task, x))
     if task.kind == "graph":
         nodes = task.nodes_per_graph.numpy()
         owner = np.repeat(np.arange(len(nodes)), nodes)
         edges = np.bincount(owner[task.graph.edge_index[0].numpy()], minlength=len(nodes))
         sizes = np.stack([nodes, edges, edges / np.maximum(nodes, 1)], axis=1)
-        yield _baseline(task, GRAPH, "graph sizes, no features", _regression(task, sizes))
+        yield scored(task, GRAPH, "graph sizes, no features", _regression(task, sizes))
     else:
-        yield _baseline(task, GRAPH, "neighbours' labels, no features", _spread(task))
-
-
-def _baseline(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
-    def score(part: torch.Tensor) -> float | None:
-        return task.objective.score(out[part.numpy()], task.y[part].numpy()) if len(part) else None
-
-    val, test = score(task.val), score(task.test)
-    return BaselineRecord(name=name, label=label, val=val, test=test)
+        yield scored(task, GRAPH, "neighbours' labels, no features", _spread(task))
 
 
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
@@ -76,8 +67,6 @@ def _guess(task: Task) -> Array:  # (items, outputs)
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
-    import scipy.sparse
-
     x = task.x
     if task.categories is not None:
         sizes = enumerate(task.categories)
@@ -89,10 +78,7 @@ def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
         sums = torch.zeros(task.num_graphs, dense.size(1)).index_add_(0, owner, dense.float())
         means = sums / task.nodes_per_graph.clamp(min=1).unsqueeze(1)
         return torch.cat([sums, means], dim=1).numpy()
-    if x.layout == torch.strided:
-        return x.numpy()
-    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    return scipy.sparse.csr_array(parts, shape=tuple(x.shape))
+    return x.numpy() if x.layout == torch.strided else as_scipy(x)
 
 
 def _regression(task: Task, x: Any) -> Array:  # (items, outputs)

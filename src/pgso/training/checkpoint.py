@@ -14,21 +14,16 @@ from torch import Tensor
 
 from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
-from pgso.models.build import build_model
-from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
+from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
+from pgso.records.files import write_atomically, write_beside
 from pgso.records.numerics import NUMERICS, UNSAID
-from pgso.records.store import write_atomically, write_beside
 from pgso.training.evaluation import evaluate
 from pgso.training.residuals import residual_quantiles
 from pgso.training.session import Session, assign, tensors_of
 
 if TYPE_CHECKING:
     from pgso.data import Task
-
-
-Model = GNN | LinkModel
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,8 @@ class Checkpoint:
     def save(self, session: Session) -> None:
         """Save a run: weights, best weights, optimiser, random state, curves, in one file."""
         tensors, plain = session.state()
-        _write(self.path, tensors, {**plain, "data": self.data, "numerics": NUMERICS})
+        header = {**plain, "data": self.data, "numerics": NUMERICS}
+        write_atomically(self.path, _packed(tensors, header))
 
     def load(self, session: Session) -> bool:
         """Resume a run where it was saved; False if there is nothing to resume."""
@@ -114,12 +110,6 @@ def _calibration(session: Session) -> dict[str, float] | None:
     if evaluation is None or evaluation.calibration is None:
         return None
     return evaluation.calibration.model_dump(include={"temperature", "error_before", "error_after"})
-
-
-def take_best(session: Session) -> Model:
-    """The session's model with the weights of its best epoch."""
-    assign(session.model, session.best_weights)
-    return session.model
 
 
 def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
@@ -209,10 +199,6 @@ def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 2**40:
         raise ValueError(f"{value!r:.40} is no count")
     return value
-
-
-def _write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    write_atomically(path, _packed(tensors, header))
 
 
 def _packed(tensors: dict[str, Tensor], header: dict[str, Any]) -> bytes:

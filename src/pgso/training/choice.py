@@ -7,9 +7,8 @@ from torch import Tensor
 
 from pgso.records import RunRecord, RunSpec
 from pgso.training.candidates import Candidate
-from pgso.training.checkpoint import take_best
 from pgso.training.evidence import confidence_in_gain
-from pgso.training.session import Session
+from pgso.training.session import Session, take_best
 
 
 class Trained(NamedTuple):
@@ -35,13 +34,6 @@ class Kept(NamedTuple):
 Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
 Propose = Callable[[], list[Candidate]]
 Judge = Callable[[Trained, Trained], float]
-
-
-def num_trainings(spec: RunSpec) -> int:
-    """How many trainings a spec takes, at most."""
-    if spec.operator == "auto":
-        return 3 + len(spec.presets) + spec.candidates
-    return 2 if spec.is_choice and spec.operator != "found" else 1
 
 
 def choose(spec: RunSpec, train: Train, propose: Propose, judge: Judge | None = None) -> Kept:

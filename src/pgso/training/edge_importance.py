@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from pgso.data import Task
+from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records.explanation import EdgeImportance
@@ -19,7 +20,7 @@ MOST_ITEMS = 500  # predictions that are explained together
 SHOWN = 50  # edges
 
 
-def why_not(model: GNN | LinkModel, task: Task) -> str | None:
+def why_not(model: Model, task: Task) -> str | None:
     """Why edges cannot be explained here; None if they can."""
     if isinstance(model, LinkModel) or task.kind == "link":
         return (

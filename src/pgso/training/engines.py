@@ -93,6 +93,7 @@ def _in_turn(job: RunGroup, groups: Iterable[list[RunSpec]], root: str | Path | 
 
 
 def _next_of(records: Iterator[RunRecord]) -> RunRecord | None:
+    """The next record, made with one thread; the caller's code between records keeps its own."""
     with one_thread():
         return next(records, None)
 

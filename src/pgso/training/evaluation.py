@@ -5,6 +5,7 @@ import numpy as np
 from pgso.data.arrays import Array
 from pgso.objectives.ranking import average_precision, roc_auc
 from pgso.records.evaluation import (
+    Bin,
     Calibration,
     Confusion,
     Detection,
@@ -20,7 +21,7 @@ from pgso.training.calibration import (
     fit_temperature,
     probabilities,
 )
-from pgso.training.session import Session, assign
+from pgso.training.session import Session, take_best
 
 MOST_CLASSES = 50  # of a confusion matrix
 MOST_POINTS = 300  # of a scatter plot
@@ -34,7 +35,7 @@ def evaluate(session: Session) -> Evaluation | None:
     """
     if not session.best_weights:
         return None
-    assign(session.model, session.best_weights)
+    take_best(session)
     out, _ = session.evaluate()
     outputs = {k: v.numpy(force=True) for k, v in session.scoring.by_part(out).items()}
     answers = {
@@ -88,15 +89,21 @@ def evaluation_of_labels(
     return Evaluation(
         part=part,
         examples=len(y),
-        calibration=Calibration(
-            temperature=temperature,
-            error_before=calibration_error(before),
-            error_after=calibration_error(after),
-            before=before,
-            after=after,
-        ),
+        calibration=_calibration(temperature, before, after),
         detection=_averaged([curve for curve in curves if curve is not None], "label"),
         labels=tuple(scores[:MOST_CLASSES]),
+    )
+
+
+def _calibration(
+    temperature: float, before: tuple[Bin, ...], after: tuple[Bin, ...]
+) -> Calibration:
+    return Calibration(
+        temperature=temperature,
+        error_before=calibration_error(before),
+        error_after=calibration_error(after),
+        before=before,
+        after=after,
     )
 
 
@@ -135,13 +142,7 @@ def evaluation_of_classes(
         part=part,
         examples=len(y),
         confusion=confusion,
-        calibration=Calibration(
-            temperature=temperature,
-            error_before=calibration_error(before),
-            error_after=calibration_error(after),
-            before=before,
-            after=after,
-        ),
+        calibration=_calibration(temperature, before, after),
         detection=_detection_of_classes(logits, y, classes),
     )
 

@@ -8,8 +8,8 @@ import torch
 from pgso.data import Task
 from pgso.data.description import is_identity
 from pgso.errors import InputError
+from pgso.models.build import Model
 from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
 from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
 from pgso.training.edge_importance import FITS, MOST_ITEMS, edge_importance, why_not
 from pgso.training.feature_importance import REPEATS, feature_importance, score_of
@@ -17,7 +17,7 @@ from pgso.training.relation_importance import relation_importance
 
 
 def explain(
-    model: GNN | LinkModel,
+    model: Model,
     task: Task,
     header: Mapping[str, Any],
     items: Sequence[str] = (),

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
+from pgso.models.build import Model
 from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
 from pgso.objectives.scale import Scale
 from pgso.records.explanation import FeatureImportance
 from pgso.training.prediction import graph_batches, predict_batches, predict_outputs
@@ -24,7 +24,7 @@ LEVEL = 0.95
 
 
 def feature_importance(
-    model: GNN | LinkModel, task: Task, header: Mapping[str, Any], repeats: int = REPEATS
+    model: Model, task: Task, header: Mapping[str, Any], repeats: int = REPEATS
 ) -> tuple[float | None, tuple[FeatureImportance, ...], int]:
     """How much the validation score loses when a column is shuffled among all nodes.
 
@@ -99,7 +99,7 @@ def _dense(task: Task) -> Tensor:
     return task.x.to_dense()
 
 
-def _screened(model: GNN | LinkModel, task: Task, groups: dict[str, list[int]]) -> list[str]:
+def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[str]:
     """The columns to shuffle: all, or the ones that validation outputs depend on most."""
     if len(groups) <= MOST_GROUPS:
         return list(groups)
@@ -114,7 +114,7 @@ def _screened(model: GNN | LinkModel, task: Task, groups: dict[str, list[int]]) 
     return sorted(groups, key=lambda name: -size[name])[:MOST_GROUPS]
 
 
-def _validation_outputs(model: GNN | LinkModel, task: Task) -> Tensor:  # (val, outputs)
+def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
     """With gradients, other than those of :mod:`pgso.training.prediction`."""
     if task.kind == "graph":
         batches = graph_batches(task, task.val)
@@ -136,7 +136,7 @@ def _shuffles(
         yield replace(task, x=x)
 
 
-def score_of(model: GNN | LinkModel, task: Task, header: Mapping[str, Any]) -> float | None:
+def score_of(model: Model, task: Task, header: Mapping[str, Any]) -> float | None:
     """The score of a model on the validation set of some data."""
     if task.kind == "graph":
         assert isinstance(model, GNN)

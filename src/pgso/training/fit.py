@@ -19,6 +19,7 @@ from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.load import task_of
 from pgso.data.ordering import in_fast_order
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
@@ -38,7 +39,6 @@ from pgso.training.session import Divergence, Session
 from pgso.training.threads import one_thread, threads, wants_threads
 
 Watcher = Callable[[Session], None]
-IN_MEMORY = "in memory"  # what stands for the dataset in a spec of data that have no name
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
 ONE_AT_A_TIME = threading.RLock()  # a watcher may call fit again

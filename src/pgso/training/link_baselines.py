@@ -9,7 +9,8 @@ import torch
 from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
-from pgso.records.data import BaselineRecord
+from pgso.data.inputs import as_scipy
+from pgso.records.data import FEATURES, GRAPH, GUESS, BaselineRecord
 
 MOST_PAIRS = 2_000_000  # above which nothing is scored
 
@@ -25,12 +26,12 @@ def link_baselines(task: Task) -> Iterator[BaselineRecord]:
     pairs = task.pairs.numpy()  # (rows, 1 + m, 2)
     if pairs.size // 2 > MOST_PAIRS:
         return
-    yield _scored(task, "guess", "chance", np.zeros(pairs.shape[:2]))
+    yield scored(task, GUESS, "chance", np.zeros(pairs.shape[:2]))
     if not is_identity(task):
         X = _rows(task.x)
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         unit = scipy.sparse.diags_array(1 / np.maximum(norms, 1e-30)) @ X
-        yield _scored(task, "features", "similar features, no graph", _products(unit, unit, pairs))
+        yield scored(task, FEATURES, "similar features, no graph", _products(unit, unit, pairs))
     n = task.num_nodes
     source, target = task.graph.edge_index.numpy()
     A = scipy.sparse.csr_array((np.ones(len(source)), (target, source)), shape=(n, n))
@@ -38,10 +39,11 @@ def link_baselines(task: Task) -> Iterator[BaselineRecord]:
     degree = np.asarray(A.sum(axis=1)).ravel()
     worth = scipy.sparse.diags_array(1 / np.log(np.maximum(degree, 2)))
     scores = _products(A, A @ worth, pairs)
-    yield _scored(task, "graph", "common neighbours, no features", scores)
+    yield scored(task, GRAPH, "common neighbours, no features", scores)
 
 
-def _scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
+def scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
+    """The record of a baseline with these outputs for every item."""
     y = task.y.numpy()
 
     def score(part: torch.Tensor) -> float | None:
@@ -54,8 +56,7 @@ def _scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
 def _rows(x: torch.Tensor) -> "scipy.sparse.csr_array":
     if x.layout == torch.strided:
         return scipy.sparse.csr_array(x.double().numpy())
-    parts = (x.values().double().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    return scipy.sparse.csr_array(parts, shape=tuple(x.shape))
+    return as_scipy(x).astype(np.float64)
 
 
 def _products(

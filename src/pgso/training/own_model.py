@@ -100,7 +100,7 @@ class OwnModel(nn.Module):
     def _rows(self, x: Tensor, num_graphs: int | None) -> int:
         if num_graphs is not None:
             return num_graphs
-        if self.target is not None and self.fixed is not None:
+        if self.target is not None:
             return self.num_targets
         return x.size(0)
 
@@ -154,7 +154,7 @@ class OwnModel(nn.Module):
             )
         positions: list[Any] = [data.x_dict, data.edge_index_dict]
         named = {}
-        for name in ("edge_weight", "edge_attr"):
+        for name in WEIGHTS:
             if f"{name}_dict" in self.names:
                 named[f"{name}_dict"] = data.collect(name)
         return positions, named

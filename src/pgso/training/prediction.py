@@ -7,14 +7,14 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.data.batch import Batch
+from pgso.models.build import Model
 from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
 
 EVALUATED_AT_ONCE = 2048  # graphs in one forward pass of an evaluation
 
 
 def predict_outputs(
-    model: GNN | LinkModel, task: Task, device: torch.device | str = "cpu"
+    model: Model, task: Task, device: torch.device | str = "cpu"
 ) -> Tensor:  # (n, outputs), (num_graphs, outputs) or (rows, 1 + m)
     """Outputs of every node, every graph, or every row of pairs of a link task."""
     if task.kind == "graph":

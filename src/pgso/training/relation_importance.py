@@ -8,8 +8,7 @@ import torch
 
 from pgso.data import Task
 from pgso.graph import Graph, Relations
-from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
+from pgso.models.build import Model
 from pgso.records.explanation import FeatureImportance
 from pgso.training.feature_importance import REPEATS, importance_of, score_of
 
@@ -17,7 +16,7 @@ ALL = "all edges"
 
 
 def relation_importance(
-    model: GNN | LinkModel, task: Task, header: Mapping[str, Any], repeats: int = REPEATS
+    model: Model, task: Task, header: Mapping[str, Any], repeats: int = REPEATS
 ) -> tuple[FeatureImportance, ...]:
     """How much the validation score loses when a kind of edges connects other nodes.
 

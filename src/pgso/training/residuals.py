@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgso.training.session import Session, assign
+from pgso.training.session import Session, take_best
 
 LEVEL = 0.9  # the share of validation targets that lie within the interval
 
@@ -16,7 +16,7 @@ def residual_quantiles(session: Session) -> list[float] | None:
     """
     if session.task.objective.answer != "value" or not session.best_weights:
         return None
-    assign(session.model, session.best_weights)
+    take_best(session)
     out, _ = session.evaluate()
     val, y = (session.scoring.by_part(values)["val"] for values in (out, session.scoring.y))
     if session.spec.log_targets:

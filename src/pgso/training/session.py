@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
-from pgso.models.build import build_model
+from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Where, place_of
@@ -258,6 +258,12 @@ def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
     with torch.no_grad():
         for name, value in tensors.items():
             current[name].copy_(value)
+
+
+def take_best(session: Session) -> Model:
+    """The session's model with the weights of its best epoch."""
+    assign(session.model, session.best_weights)
+    return session.model
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

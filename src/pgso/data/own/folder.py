@@ -58,7 +58,7 @@ def load_folder(
             several labels, or of several columns of 0 and 1.
         unlabelled: To predict on: ``labels.csv`` says no more than which nodes there are, and may
             be missing.
-        target: The one column of ``targets.csv`` to learn.
+        target: The one column of ``targets.csv`` or ``labels.csv`` to learn.
         weight: The column of ``edges.csv`` that holds the weights, if it has more than one more.
         label_separator: What separates several labels of one node; ``""``: there is one label.
         preparation: How a saved model prepares features; by default it is learned on these data.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Arrays, check_range
+from pgso.data.arrays import Arrays, check_range, identity
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.edge_lists import both_directions
 from pgso.data.splits import split_at_random
@@ -22,8 +22,6 @@ def load(root: Path, seed: int) -> Arrays:
         root: The data root.
         seed: Of the split, 60/20/20.
     """
-    import scipy.sparse
-
     edges, member, groups, nodes = (root / file for file in FILES)
     n, labels = len(read_numbers(nodes, np.int64, 1)), len(read_numbers(groups, np.int64, 1))
     pairs = read_numbers(edges, np.int64, columns=2).T - 1
@@ -35,7 +33,7 @@ def load(root: Path, seed: int) -> Arrays:
     y[who, what] = 1
     arrays = Arrays(
         edge_index=both_directions(pairs, n),
-        x=scipy.sparse.csr_array(scipy.sparse.eye_array(n, dtype=np.float32)),
+        x=identity(n),
         y=y,
         split=split_at_random(np.ones(n, dtype=bool), seed),
         classes=tuple(str(label + 1) for label in range(labels)),

@@ -40,7 +40,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         source, target, nodes = self.inputs(x)
         pairs, _, _ = as_edges(edge_index, None)
         out = torch.zeros(target.size(0), self.out_channels, device=target.device)  # PyG's type
-        for gso, weight, kind in zip(self.hops, self.weights(), self.kinds(), strict=True):
+        for kind, (gso, weight) in enumerate(zip(self.hops, self.weights(), strict=True)):
             edges = self.part(pairs, edge_type, kind)
             mask = edge_type == kind if self.explain else None
             out = out + self.term(source, target, nodes, edges, weight, gso, mask)
@@ -68,10 +68,6 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             return every
         mixed: Tensor = self.comp @ self.weight.view(self.num_bases, -1)
         return mixed.view(self.num_relations, self.in_channels_l, self.out_channels)
-
-    def kinds(self) -> range:
-        """The numbers of the relations."""
-        return range(self.num_relations)
 
     def part(self, pairs: Tensor, edge_type: Tensor, kind: int) -> Tensor:  # (2, edges of it)
         """The edges of one relation, the same tensor for the same edges."""

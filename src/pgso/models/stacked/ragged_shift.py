@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.graph import Graph
-from pgso.graph.degrees import MANY_NODES, received_weight
+from pgso.graph.degrees import MANY_NODES, are_few, received_weight
 from pgso.gso.formula import factors
 from pgso.gso.gradients import propagated
 from pgso.gso.node_shift import MOST_OF_ONE, MOST_OWN, own_and_rest
@@ -52,7 +52,7 @@ class Kinds:
             nodes = slice(start, start + size)
             counts = np.bincount(degree[nodes].astype(np.int64))
             present = counts.nonzero()[0]
-            if size >= MANY_NODES and len(present) <= size / 8:
+            if size >= MANY_NODES and are_few(len(present), size):
                 place = (counts > 0).cumsum() - 1
                 index.append(place[degree[nodes].astype(np.int64)] + first)
                 kind = present.astype(np.float64)

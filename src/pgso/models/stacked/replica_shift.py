@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pgso.graph import Graph, product, row_dots
 from pgso.graph.degrees import degree_classes, receivers, senders
+from pgso.graph.pattern import side_by_side
 from pgso.graph.reach import Level, Reach
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of, or_infinite, propagated
@@ -45,7 +46,10 @@ class ReplicaShift(ShiftsSideBySide):
         classes = degree_classes(graph) if columns is None and graph.is_undirected else None
         rows, index = graph.row_sums, None
         if classes is not None:
-            rows, index = classes[0], copies.memo("replica_classes", lambda: _index(classes, count))
+            rows, places = classes[0], classes[1]
+            index = copies.memo(
+                "replica_classes", lambda: side_by_side(places, rows.numel(), count)
+            )
         S = S.double()
         by_replica = factors(S.unsqueeze(2).unbind(), rows, columns)
         size = (count, rows.numel())
@@ -142,9 +146,3 @@ class ReachedPropagation(torch.autograd.Function):
             None,
             None,
         )
-
-
-def _index(classes: tuple[Tensor, Tensor, Tensor], count: int) -> Tensor:  # (R n,)
-    degree, index, _ = classes
-    starts = degree.numel() * torch.arange(count)
-    return (starts.unsqueeze(1) + index).flatten()

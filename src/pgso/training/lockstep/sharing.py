@@ -1,13 +1,13 @@
 """Which tasks replicas can share."""
 
 from pgso.data import Task
+from pgso.graph.product import DOTS_IN_CACHE
 from pgso.records import RunSpec
 from pgso.training.prediction import EVALUATED_AT_ONCE
 from pgso.training.scoring import Scoring
 from pgso.training.threads import wants_threads
 
 GRAPH_CONVS = ("gcn", "sgc", "gin")
-MOST_NUMBERS = 2**19  # of a batch's features, up to which gradients of S are added in one way
 
 
 def can_share(spec: RunSpec, task: Task) -> bool:
@@ -30,7 +30,7 @@ def _can_share_graphs(spec: RunSpec, task: Task) -> bool:
     if int(sizes.min()) * min(last, task.train.numel()) < 2:  # batch norm needs two nodes
         return False
     width = max(spec.hidden_channels, task.num_features)
-    return most_nodes(spec, task) * width <= MOST_NUMBERS
+    return most_nodes(spec, task) * width <= DOTS_IN_CACHE  # gradients of S are added one way
 
 
 def most_nodes(spec: RunSpec, task: Task) -> int:
