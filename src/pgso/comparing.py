@@ -136,7 +136,7 @@ def _task(data: Any, seed: int, root: Any, choices: dict[str, Any]) -> tuple[Tas
         arrays = unanswered_arrays(data)
         return link_task(IN_MEMORY, arrays, seed, **options).scored_by(objective), IN_MEMORY
     else:
-        task = Task.from_data(data, seed)
+        task = Task.from_data(data, seed, objective=objective)
     if kind not in (None, task.kind):
         raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
     return task.scored_by(objective), task.name

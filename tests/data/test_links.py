@@ -121,3 +121,20 @@ def test_an_edge_that_is_listed_twice_is_one_link():
     assert not val & test
     assert (len(val), len(test)) == (len(task.val), len(task.test))
     assert torch.equal(task.pairs, other.pairs)
+
+
+@pytest.mark.parametrize("negatives", ["structured", "uniform"])
+def test_pairs_beside_a_hub_are_no_links(negatives):
+    hub = np.stack([np.zeros(290, dtype=int), np.arange(1, 291)])
+    pairs = NonLinks(hub, 300)
+    rng = np.random.default_rng(0)
+    drawn = pairs.structured(hub, 5, rng)
+    if negatives == "uniform":  # nearly all pairs are links
+        dense = np.stack(np.triu_indices(40, 1))[:, 3:]
+        pairs = NonLinks(dense, 40)
+        drawn = pairs.uniform(200, 2, rng)
+        only = [0, 1, 2, 3]  # the nodes of the three pairs that are left
+        wrong = pairs.are_links(drawn.reshape(-1, 2))
+        assert not np.isin(drawn.reshape(-1, 2)[wrong, 0], only).any()
+        return
+    assert not pairs.are_links(drawn.reshape(-1, 2)).any()

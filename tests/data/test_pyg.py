@@ -37,8 +37,9 @@ def test_what_y_holds_says_what_is_learned():
     assert Task.from_data(data(y=(torch.rand(12, 3) > 0.5).float())).answer == "labels"
     assert Task.from_data(data(y=torch.rand(12, 2))).answer == "value"
     assert Task.from_data(data(), objective="macro_f1").metric == "macro_f1"
+    assert Task.from_data(data(), objective="rmse").targets == ("y",)
     with pytest.raises(InputError, match="rmse scores numbers"):
-        Task.from_data(data(), objective="rmse")
+        Task.from_data(data(y=torch.arange(12) % 2 == 0), objective="rmse")
     floats = Task.from_data(data(y=(torch.arange(12) % 3).float()))
     assert floats.classes == ("0", "1", "2")
     signs = torch.arange(12) % 2 * 2 - 1
@@ -131,3 +132,21 @@ def test_edges_alone_are_enough_for_links():
     assert (arrays.num_nodes, arrays.edge_index.shape, arrays.classes) == (12, (2, 6), ())
     with pytest.raises(InputError, match="within one graph of PyG's Data, got HeteroData"):
         unanswered_arrays(HeteroData())
+
+
+def test_graphs_of_one_size_whose_nodes_have_answers_are_refused():
+    graphs = [data(4, edge_index=EDGES, y=torch.tensor([0, 1, 0, 1])) for _ in range(12)]
+    with pytest.raises(InputError, match="every graph has as many answers as nodes, 4"):
+        Task.from_data(graphs)
+    for graph in graphs:
+        graph.y = graph.y.unsqueeze(0)
+    assert Task.from_data(graphs).answer == "labels"
+
+
+def test_find_and_tasks_read_the_same_answers():
+    years = (torch.arange(60) % 33).float()
+    task = Task.from_data(data(60, y=years))
+    assert (task.answer, pgso.find(data(60, y=years)).record.metric) == ("value", "r2")
+    whole = data(60, y=torch.arange(60) % 7)
+    assert Task.from_data(whole, objective="mae").answer == "value"
+    assert pgso.find(whole, objective="mae").record.metric == "mae"

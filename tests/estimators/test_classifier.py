@@ -239,3 +239,18 @@ def test_training_without_one_finite_epoch_is_an_error(monkeypatch):
     poison_at(0, monkeypatch)
     with pytest.raises(InputError, match=r"training failed: .* in epoch 0, .*; try a smaller lr"):
         small(preset=(0, 1e30, 0, 0, 20, 20, 1)).fit(EDGES, None, Y)
+
+
+def test_predictions_are_made_on_the_graph_that_was_trained_on():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    source = rng.integers(0, 120, 400)
+    target = np.array([rng.choice(np.flatnonzero(y == y[i])) for i in source])
+    x = rng.normal(size=(120, 4)) + 0.3 * (2 * y - 1)[:, None]
+    edges = np.stack([source, target])
+    model = PGSOClassifier(operator="found", epochs=20, random_state=0).fit(edges, x, y)
+    assert model.record_.network["base"] == model.base_ == "undirected"
+    graph = pgso.bases.undirected(model.graph_)
+    with torch.no_grad():
+        expected = model.model_(model.x_, graph).argmax(1)
+    assert model.predict().tolist() == model.classes_[expected.numpy()].tolist()

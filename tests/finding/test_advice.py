@@ -79,7 +79,7 @@ def test_the_code_runs(rungs, problem, kind, is_directed):
     if "direction" in kind:
         assert names["model"].operators[-1].edges == "out"
     reverses = is_directed and kind in ("own", "bank", "learned", "learned bank")
-    assert ("to_undirected" in code) == reverses
+    assert ("bases.undirected" in code) == reverses
 
 
 def test_a_learned_S_is_in_the_code_as_seven_numbers(rungs, problem):
@@ -106,7 +106,6 @@ def test_weights_of_edges_are_in_the_code(rungs, problem):
     names = {"data": Data(x=problem.x, edge_index=graph.edge_index, edge_weight=graph.edge_weight)}
     code = code_of(rungs["bank"], replace(problem, graph=graph))
     exec(code, names)
-    assert 'reduce="mean"' in code
     assert names["out"].shape == (200, 3)
 
 
@@ -146,3 +145,13 @@ def test_the_command_asks_for_the_network_of_the_spec(rungs, kind):
     assert ("--conv bank" in " ".join(words)) == (spec.conv == "bank")
     assert "undirected=false" in words
     assert ("--base" in words) == (spec.base is not None)
+
+
+def test_code_for_directed_edges_that_are_listed_twice_builds_the_operator_that_was_found(rungs):
+    problem = generated((OUT,), nodes=200, labels=80, val=50, directed=True)
+    twice = torch.cat([problem.graph.edge_index, problem.graph.edge_index[:, :50]], dim=1)
+    graph = pgso.Graph.from_edge_index(twice, num_nodes=200)
+    names = {"data": Data(x=problem.x, edge_index=twice)}
+    exec(code_of(rungs["own"], replace(problem, graph=graph)), names)
+    expected = names["model"].eval()(problem.x, pgso.bases.undirected(graph))
+    torch.testing.assert_close(names["model"](names["data"].x, names["graph"]), expected)

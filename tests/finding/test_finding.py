@@ -272,3 +272,62 @@ def test_data_without_labels_are_refused(tmp_path):
     (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
     with pytest.raises(InputError, match="was loaded without labels"):
         find(pgso.load_task(tmp_path, unlabelled=True))
+
+
+def test_a_column_beside_its_square_is_used_with_all_its_digits():
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 180, (2, 300))
+    year = rng.integers(1990, 2021, 180).astype(float)
+    y = (year - 2005) ** 2 / 50 + 0.1 * rng.normal(size=180)
+    x = np.stack([year, year**2], axis=1)
+    both = np.concatenate([edges, edges[::-1]], axis=1)
+    found = find(both, x, y, train=np.arange(130), test=np.arange(130, 180))
+    assert found.best.test == pytest.approx(found.best.loo, abs=0.1)
+    assert found.best.name == "no graph"
+
+
+def as_data(problem):
+    masks = {}
+    for name in ("train", "val", "test"):
+        masks[f"{name}_mask"] = torch.zeros(len(problem.y), dtype=torch.bool)
+        masks[f"{name}_mask"][getattr(problem, name)] = True
+    return Data(x=problem.x, edge_index=problem.graph.edge_index, y=problem.y, **masks)
+
+
+def test_parts_that_are_given_go_before_the_masks_of_the_data(problem):
+    data, some = as_data(problem), problem.test[:10]
+    searched = find(data, test=some)._ladder.problem
+    assert searched.test.tolist() == some.tolist()
+    assert searched.train.tolist() == sorted(problem.train.tolist())
+    judged = find(data, val=problem.train[:5])._ladder.problem
+    assert judged.val.tolist() == problem.train[:5].tolist()
+    assert len(judged.train) == len(problem.train) - 5
+
+
+def test_features_count_the_same_however_they_are_stored(problem):
+    words = (torch.rand(200, 80, generator=torch.Generator().manual_seed(0)) < 0.05).float()
+    forms = [words, scipy.sparse.csr_array(words.numpy()), words.to_sparse_csr()]
+    parts = {"train": problem.train, "val": problem.val}
+    losses = [find(problem.graph, x, problem.y, **parts).best.loo_loss for x in forms]
+    narrow = problem.x[:, :1]
+    dense, sparse = (
+        find(problem.graph, x, problem.y, **parts).best.loo_loss
+        for x in (narrow, narrow.to_sparse_csr())
+    )
+    assert losses == [losses[0]] * 3
+    assert dense == sparse
+    data = as_data(problem)
+    data.x = words
+    of_task = find(pgso.Task.from_data(data)).rungs
+    assert [r.loo_loss for r in find(data).rungs] == [r.loo_loss for r in of_task]
+
+
+def test_numbers_with_one_that_is_none_are_numbers(problem):
+    y = problem.x[:, 0].double().tolist()
+    y[3] = None
+    assert find(problem.graph, problem.x, y).record.metric == "r2"
+    classes = problem.y.tolist()
+    classes[3] = None
+    assert find(problem.graph, problem.x, classes).record.metric == "accuracy"
+    with pytest.raises(InputError, match="complex"):
+        find(problem.graph, problem.x, np.ones(200) * 1j)

@@ -2,14 +2,16 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
-from pgso.finding import learning
-from pgso.finding.ladder import RISK, TO_LEARNED, TO_OTHERS, TO_OWN, Ladder
+from pgso.finding import find, learning
+from pgso.finding.blocks import Word
+from pgso.finding.ladder import RISK, TO_LEARNED, TO_OTHERS, TO_OWN, Fitted, Ladder
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.rungs import FAMILIES
-from pgso.graph import Relations
+from pgso.graph import Graph, Relations
 from tests.finding.problems import GCN, OUT, generated
 
 
@@ -112,3 +114,29 @@ def with_relations(problem):
     signal = Propagation(problem.graph, kinds).times(problem.x, Letter.of("mean", "likes"))
     W = torch.randn(signal.size(1), 3, generator=torch.Generator().manual_seed(4))
     return dataclasses.replace(problem, relations=kinds, y=(signal @ W).argmax(dim=1))
+
+
+def test_terms_name_every_operator_of_a_block():
+    words = (Word(), Word((Letter.of("quarter", "out"), Letter.of("quarter", "in"))))
+    terms = Fitted(None, words, None, None, None, None, None, None, 0.0).terms
+    assert terms == ("self", "quarter@out", "quarter@in")
+
+
+def test_labels_that_S_was_learned_on_do_not_score_it():
+    problem = generated((GCN,), nodes=120, labels=60)
+    ladder = Ladder(problem)
+    ladder.climb()
+    kept = ladder.incumbent
+    others = torch.arange(len(problem.train))[30:]
+    out, y = kept.readout(kept.fit.loo[:30]), problem.y[problem.train[:30]]
+    right = float((out.argmax(1) == y).double().sum())
+    judged = kept.val * len(problem.val)
+    expected = (right + judged) / (30 + len(problem.val))
+    assert kept.pooled(problem, others) == pytest.approx(expected)
+
+
+def test_without_edges_no_operator_is_better_than_none():
+    rng = np.random.default_rng(4)  # where A x = 0 beats a large penalty by a ten-millionth
+    x, y = rng.normal(size=(150, 5)), rng.integers(0, 3, 150)
+    edgeless = Graph.from_edge_index(torch.zeros(2, 0, dtype=torch.long), num_nodes=150)
+    assert find(edgeless, x, y).best.name == "no graph"

@@ -117,3 +117,18 @@ def test_large_kernels_in_32_bits_are_as_good():
 def test_a_kernel_is_the_product_of_the_features_with_themselves(dtype):
     block = Block.of(torch.randn(7, 20, generator=torch.Generator().manual_seed(0)).to(dtype))
     torch.testing.assert_close(block.kernel, block.features @ block.features.t())
+
+
+@pytest.mark.parametrize("shape", [(180, 200), (180, 10), (SMALL + 40, 700), (SMALL + 40, 10)])
+def test_correlated_features_in_32_bits_keep_their_digits(shape):
+    generator = torch.Generator().manual_seed(0)
+    rows, columns = shape
+    shared, apart = (torch.randn(rows, k, generator=generator) for k in (1, 20))
+    mixed = apart @ torch.randn(20, columns, generator=generator)
+    features = shared + 1e-3 * mixed  # columns that are nearly the same
+    Y = (apart[:, :1] + 0.1 * torch.randn(rows, 1, generator=generator)).double()
+    short, long = (fit([Block.of(part)], Y) for part in (features, features.double()))
+    assert short.loss == pytest.approx(long.loss, rel=1e-4)
+    x, weights = features.double(), short.weights[0].double()
+    expected = x @ long.weights[0] + long.intercept
+    torch.testing.assert_close(x @ weights + short.intercept, expected, atol=1e-3, rtol=0)

@@ -188,3 +188,13 @@ def test_a_rare_class_is_pointed_out_and_average_precision_offered():
     assert "--objective average_precision" in advice
     assert OBJECTIVES["accuracy"].advice(y[80:], ("well", "ill")) is None
     assert OBJECTIVES["average_precision"].advice(y, ("well", "ill")) is None
+
+
+def test_a_constant_target_has_no_R2():
+    y = np.full((50, 1), 0.1)
+    varied = np.concatenate([y, np.arange(50.0)[:, None]], axis=1)
+    r2 = OBJECTIVES["r2"]
+    assert r2.score(y + 0.01, y) is None
+    assert r2.score(y, y) is None
+    assert r2.score(varied + 0.5, varied) == r2.score(varied[:, 1:] + 0.5, varied[:, 1:])
+    assert OBJECTIVES["r2"].errors(y + 0.01, y).max() < 1

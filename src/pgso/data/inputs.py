@@ -1,5 +1,6 @@
 """What users of scikit-learn hand over: graphs, features and labels of many types."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from torch import Tensor
 from pgso.data.arrays import Array, check_finite
 from pgso.errors import InputError
 from pgso.graph import Graph
+
+MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
+FEW_CLASSES = 10  # nor with more than half as many values as there are answers, but for so many
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
@@ -102,6 +106,46 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     codes = np.full(len(labels), -1, dtype=np.int64)
     codes[has_label] = places
     return classes, codes
+
+
+def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
+    """Y as an array, one column flat, and whether it holds numbers rather than classes.
+
+    Floating-point values are numbers if they have fractions or many values. Of a list with None,
+    which means unknown, numbers count as floating-point ones if one of them is.
+
+    Args:
+        y: Of nodes or graphs.
+        numbers: Whether whole numbers are to be predicted as such, as an objective may ask.
+
+    Example:
+        >>> read_answers([0.5, None, 2])
+        (array([0.5, nan, 2. ]), True)
+        >>> read_answers([0, None, 2])[1], read_answers([0, 1, 2], numbers=True)[1]
+        (False, True)
+    """
+    values = _array(y, "y")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.dtype.kind == "O" and values.ndim == 1:
+        known = [label for label in values.tolist() if not _is_unknown(label)]
+        is_number = [isinstance(label, Real) and not isinstance(label, bool) for label in known]
+        if all(is_number) and any(isinstance(label, float) for label in known):
+            values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=np.float64)
+    if values.dtype.kind == "c":
+        raise InputError("y holds complex numbers; give real numbers, or classes")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
+    if values.dtype.kind != "f":
+        return values, numbers and values.dtype.kind in "iu"
+    finite = values[np.isfinite(values)]
+    some = np.unique(finite)
+    most = min(MOST_CLASSES, max(FEW_CLASSES, len(finite) / 2))
+    return values, numbers or bool((some % 1).any()) or len(some) > most
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def _is_unknown(label: Any) -> bool:

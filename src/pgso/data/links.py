@@ -145,7 +145,11 @@ class NonLinks:
     def _redraw(
         self, source: Array, target: Array, rng: np.random.Generator, both_ends: bool
     ) -> None:
-        """Draw again what is a link or a loop; a node that is joined with all keeps what it has."""
+        """Draw again what is a link or a loop; a node that is joined with all keeps what it has.
+
+        What is still wrong after many rounds, as beside a hub, is drawn from the nodes that its
+        source is not joined with.
+        """
         wrong = np.arange(len(source))
         for _ in range(ROUNDS):
             wrong = wrong[self._is_link(source[wrong], target[wrong])]
@@ -154,6 +158,13 @@ class NonLinks:
             target[wrong] = rng.integers(self.n, size=len(wrong))
             if both_ends:
                 source[wrong] = rng.integers(self.n, size=len(wrong))
+        wrong = wrong[self._is_link(source[wrong], target[wrong])]
+        nodes = np.arange(self.n)
+        for node in np.unique(source[wrong]):
+            rows = wrong[source[wrong] == node]
+            others = nodes[~self._is_link(np.full(self.n, node), nodes)]
+            if len(others):
+                target[rows] = rng.choice(others, size=len(rows))
 
     def _is_link(self, source: Array, target: Array) -> Array:
         key = target * self.n + source

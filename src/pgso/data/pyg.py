@@ -11,12 +11,11 @@ from torch_geometric.data.data import BaseData
 
 from pgso.data import hetero
 from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
-from pgso.data.inputs import as_array, read_features, read_labels
+from pgso.data.inputs import as_array, read_answers, read_features, read_labels
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.errors import InputError
 from pgso.graph.readers import edges_of_data
 
-MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 PARTS = ("train_mask", "val_mask", "test_mask")
 OF_NODES = "to learn about nodes, join the graphs by Batch.from_data_list(graphs)"
 
@@ -28,7 +27,9 @@ def is_collection(data: Any) -> bool:
     return isinstance(data, Dataset | HeteroData)
 
 
-def arrays_from_data(data: Any, seed: int = 0, target: str | None = None) -> Arrays:
+def arrays_from_data(
+    data: Any, seed: int, target: str | None = None, numbers: bool = False
+) -> Arrays:
     """What a task is made of.
 
     Args:
@@ -37,25 +38,26 @@ def arrays_from_data(data: Any, seed: int = 0, target: str | None = None) -> Arr
         seed: Of the split, 60/20/20 (of each class), where the data have no masks; of several
             columns of masks, number ``seed`` modulo their number is taken.
         target: Of ``HeteroData``: the type of nodes to learn about, where several have answers.
+        numbers: Whether whole numbers in ``y`` are no classes.
     """
     # A dataset in memory has an edge_index too, with the edges of all its graphs.
     is_one = isinstance(data, HeteroData) or hasattr(data, "edge_index")
     if is_one and not isinstance(data, Dataset):
-        return _one(data, seed, target)
+        return _one(data, seed, target, numbers)
     if not is_collection(data):
         raise InputError(
             "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
             f"{type(data).__name__}"
         )
     if len(data) == 1:
-        return _one(data[0], seed, target)
+        return _one(data[0], seed, target, numbers)
     graphs = list(data)
     if any(isinstance(graph, HeteroData) for graph in graphs):
         raise InputError(
             "many graphs with types of nodes are no task yet; make each homogeneous with "
             "graph.to_homogeneous()"
         )
-    return _graphs(graphs, seed)
+    return _graphs(graphs, seed, numbers)
 
 
 def unanswered_arrays(data: Any) -> Arrays:
@@ -76,20 +78,20 @@ def unanswered_arrays(data: Any) -> Arrays:
     )
 
 
-def _one(data: Any, seed: int, target: str | None) -> Arrays:
+def _one(data: Any, seed: int, target: str | None, numbers: bool) -> Arrays:
     if isinstance(data, HeteroData):
-        return _typed(data, hetero.target_type(data, target), seed)
+        return _typed(data, hetero.target_type(data, target), seed, numbers)
     if target is not None:
         raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
-    return _nodes(data, seed)
+    return _nodes(data, seed, numbers)
 
 
-def _typed(data: Any, target: str, seed: int) -> Arrays:
+def _typed(data: Any, target: str, seed: int, numbers: bool) -> Arrays:
     """One graph of all types of nodes; only nodes of the target type have answers."""
     store = data[target]
     if getattr(store, "y", None) is None:
         raise InputError(f"nodes of type {target!r} need y, one answer each")
-    some, classes, targets = _answers(store.y)
+    some, classes, targets = _answers(store.y, numbers)
     if len(some) != store.num_nodes:
         raise InputError(
             f"y has {len(some)} answers, but there are {store.num_nodes} nodes of type {target!r}"
@@ -112,11 +114,11 @@ def _typed(data: Any, target: str, seed: int) -> Arrays:
     )
 
 
-def _nodes(data: Any, seed: int) -> Arrays:
+def _nodes(data: Any, seed: int, numbers: bool) -> Arrays:
     if getattr(data, "y", None) is None:
         raise InputError("the data need edge_index and y, one answer per node")
     edge_index, edge_weight, n = edges_of_data(data)
-    y, classes, targets = _answers(data.y)
+    y, classes, targets = _answers(data.y, numbers)
     if len(y) != n:
         raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
     return Arrays(
@@ -131,7 +133,7 @@ def _nodes(data: Any, seed: int) -> Arrays:
     )
 
 
-def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
+def _graphs(graphs: Sequence[Any], seed: int, numbers: bool) -> Arrays:
     for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or as_array(y).size == 0:
@@ -141,7 +143,8 @@ def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     starts = np.cumsum(sizes) - sizes
     edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
-    y, classes, targets = _answers(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]))
+    rows = np.stack([as_array(graph.y).reshape(-1) for graph in graphs])
+    y, classes, targets = _answers(rows, numbers)
     if graphs[0].x is None:
         x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
     else:
@@ -163,6 +166,12 @@ def _graphs(graphs: Sequence[Any], seed: int) -> Arrays:
 def _check_alike(graphs: Sequence[Any]) -> None:
     """Refuse graphs that have other answers, features or weights than the first one."""
     forms = []
+    sizes = [(int(graph.num_nodes),) for graph in graphs]
+    if max(sizes) > (1,) and [tuple(as_array(graph.y).shape) for graph in graphs] == sizes:
+        raise InputError(
+            f"every graph has as many answers as nodes, {sizes[0][0]} of the first; {OF_NODES}, "
+            "or give answers about graphs the shape (1, T)"
+        )
     for number, graph in enumerate(graphs):
         shape = as_array(graph.y).shape
         if len(shape) > 1 and shape[0] > 1:
@@ -186,22 +195,16 @@ def _check_alike(graphs: Sequence[Any]) -> None:
                 )
 
 
-def _answers(given: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+def _answers(given: Any, numbers: bool) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Y as arrays have it, and the names of classes or of numbers."""
-    values = as_array(given)
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
+    values, are_numbers = read_answers(given, numbers)
     if values.ndim == 2:
         y = values.astype(np.float64)
         names = tuple(str(c) for c in range(y.shape[1]))
         is_labels = bool(np.isin(y[np.isfinite(y)], (0, 1)).all())
         return (y, names, ()) if is_labels else (y, (), names)
-    if values.dtype.kind == "f":
-        some = np.unique(values[np.isfinite(values)])
-        if (some % 1).any() or len(some) > MOST_CLASSES:
-            return values.astype(np.float64)[:, None], (), ("y",)
+    if are_numbers:
+        return values.astype(np.float64)[:, None], (), ("y",)
     classes, codes = read_labels(values)
     if len(classes) == 1 and (codes < 0).any() and values.dtype.kind in "iuf" and -1 in values:
         raise InputError(

@@ -127,7 +127,9 @@ class Task:
         """
         from pgso.data.pyg import arrays_from_data
 
-        return cls.of(name, arrays_from_data(data, seed, target)).scored_by(objective)
+        numbers = objective is not None and OBJECTIVES[objective].answer == "value"
+        arrays = arrays_from_data(data, seed, target, numbers)
+        return cls.of(name, arrays).scored_by(objective)
 
     @property
     def objective(self) -> Objective:
@@ -240,15 +242,17 @@ def _features(arrays: Arrays) -> Tensor:
         return _tensor(x)
     if is_on_disk(x):
         return torch.from_numpy(x)
+    return stored(x, may_be_sparse=arrays.nodes_per_graph is None)  # batches take rows
+
+
+def stored(x: "Array | scipy.sparse.csr_array", may_be_sparse: bool = True) -> Tensor:
+    """Features as a task has them, however they came: CSR if they are wide and mostly zeros."""
     n, columns = x.shape
-    stored = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
-    # Batches take rows, which is quick where x is dense.
-    may_be_sparse = columns > NARROW and arrays.nodes_per_graph is None
-    if may_be_sparse and stored < SPARSE_BELOW * n * columns:
+    entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
+    if may_be_sparse and columns > NARROW and entries < SPARSE_BELOW * n * columns:
         return _csr(x)
-    if not isinstance(x, np.ndarray):
-        x = x.toarray()
-    return torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    dense = x if isinstance(x, np.ndarray) else x.toarray()
+    return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32))
 
 
 def _csr(x: "Array | scipy.sparse.csr_array") -> Tensor:

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from pgso.bases import BASES
 from pgso.data import Task
 from pgso.data.arrays import Array, Arrays, Split, identity
 from pgso.data.inputs import as_tensor, read_features, read_graph
@@ -85,7 +86,7 @@ class NodeEstimator(BaseEstimator):
             S = finding.best.S
             self.operator_: tuple[PGSOParameters, ...] = (PGSOParameters(*S),) if S else ()
             self.model_: Any = finding.head()
-            self.scale_ = None  # the head gives numbers in their unit
+            self.scale_, base = None, None  # the head gives numbers in their unit
         else:
             spec = self._spec(int(random.randint(2**31)))
             task = _task(graph, X, y, self._split(y, random), answers)
@@ -97,11 +98,11 @@ class NodeEstimator(BaseEstimator):
                 warnings.warn(message, ConvergenceWarning, stacklevel=3)
             self.record_ = record
             self.operator_ = tuple(PGSOParameters(*S) for S in record.parameters)
-            self.model_ = take_best(session)
+            self.model_, base = take_best(session), session.spec.base
             self.scale_ = Criterion.of(spec, task).scale
         self.n_features_in_ = task.num_features
         remember_columns(self, X)
-        self.graph_, self.x_ = task.graph, task.x
+        self.graph_, self.x_, self.base_ = task.graph, task.x, base
         self.labels_, self.has_features_ = y, X is not None
 
     def _outputs(self, graph: Any, X: Any) -> Tensor:  # (n, outputs)
@@ -116,7 +117,10 @@ class NodeEstimator(BaseEstimator):
             raise InputError(f"X has {x.size(1)} columns, the model takes {self.n_features_in_}")
         self.model_.eval()
         with torch.no_grad():
-            out: Tensor = self.model_(x, read_graph(structure, x.size(0)))
+            prepared = read_graph(structure, x.size(0))
+            if self.base_ is not None:  # the matrix in A's place that the network was trained on
+                prepared = BASES[self.base_](prepared)
+            out: Tensor = self.model_(x, prepared)
         return out if self.scale_ is None else self.scale_.decode(out)
 
     def _spec(self, seed: int) -> RunSpec:

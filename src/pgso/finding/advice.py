@@ -81,10 +81,8 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
     lines = ["import pgso"]
     before: list[str] = []
     if choices.pop("base", None):
-        lines.append("from torch_geometric.utils import to_undirected")
-        mean = ', reduce="mean"' if weighted else ""
-        names = "edge_index, edge_weight" if weighted else "edge_index"
-        before, edges = [f"{names} = to_undirected({edges}{mean})"], names
+        before = ["graph = pgso.bases.undirected(pgso.Graph.from_data(data))"]
+        edges = "graph"
     conv = choices.pop("conv")
     words = [f"{name}={value!r}" for name, value in choices.items()]
     if problem.categories is not None:
@@ -99,6 +97,8 @@ def code_of(rung: RungRecord, problem: Problem) -> str:
     edges_of_terms = {term.partition("@")[2] for term in choices.get("terms", ())}
     if edges_of_terms - {"", "in", "out"}:
         call = "out = model(x, relations)  # pgso.Relations; of a task: task.x, task.relations"
+    elif problem.relations is not None:
+        call, before = "out = model(x, graph)  # of a task: task.x, task.graph", []
     lines += [f"    {', '.join(words)},", ")", *before, call]
     return "\n".join(lines) + "\n"
 

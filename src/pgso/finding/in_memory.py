@@ -6,14 +6,12 @@ import numpy as np
 import torch
 
 from pgso.data.arrays import Array, check_objective, identity
-from pgso.data.inputs import as_array, as_tensor, read_features, read_graph, read_labels
-from pgso.data.task import IN_MEMORY
+from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
+from pgso.data.task import IN_MEMORY, stored
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
 from pgso.graph import Relations
 from pgso.objectives import OBJECTIVES
-
-MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
 
 
 def problem_from(
@@ -24,9 +22,8 @@ def problem_from(
     Args:
         data: The graph, or its edges by their kind. PyG's data may bring x, y and masks.
         x: Features, one row per node; None for the identity.
-        y: Classes, or floating-point numbers (with fractions, more than 50 values or more than half
-            as many as nodes, or a column for each of several); -1, None or NaN where unknown (of
-            numbers: NaN).
+        y: Classes, or numbers (:func:`read_answers` says which), or a column for each of several
+            numbers; -1, None or NaN where unknown (of numbers: None or NaN).
         train: Indices or a mask; None: every label that is in no other part.
         val: Likewise; None: none.
         test: Likewise; None: none.
@@ -37,20 +34,24 @@ def problem_from(
     if y is None:
         raise InputError("find needs labels; give y, one per node, with -1 where it is unknown")
     parts = {"train": train, "val": val, "test": test}
-    if train is None and getattr(data, "train_mask", None) is not None:
-        parts = {name: getattr(data, f"{name}_mask", None) for name in parts}
     numbers = objective is not None and OBJECTIVES[objective].answer == "value"
     classes, values, has_label = _targets(y, numbers)
     if not has_label.any():
         raise InputError("y holds no label that is known; give some nodes a class or a number")
     n = len(values)
     features = identity(n) if x is None else x
-    prepared = as_tensor(read_features(features))
+    prepared = stored(read_features(features))
     if prepared.size(0) != n:
         raise InputError(f"x has {prepared.size(0)} rows, y has {n}; give one of each per node")
     if prepared.size(1) == 0:
         raise InputError("x has no columns; leave x out if the nodes have no features")
     chosen = {name: _indices(part, name, has_label) for name, part in parts.items()}
+    if train is None and getattr(data, "train_mask", None) is not None:
+        given = np.concatenate(list(chosen.values()))
+        for name in parts:
+            if parts[name] is None:  # the data's own, without what was given another use
+                parts[name] = getattr(data, f"{name}_mask", None)
+                chosen[name] = np.setdiff1d(_indices(parts[name], name, has_label), given)
     if parts["train"] is None:
         taken = np.isin(np.arange(n), np.concatenate([chosen["val"], chosen["test"]]))
         chosen["train"] = np.flatnonzero(has_label & ~taken)
@@ -80,26 +81,18 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
     Numbers are no classes if the objective scores ``numbers``; floating-point ones also if they
     have fractions or many values.
     """
-    values = as_array(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    is_float = values.dtype.kind == "f"
-    if is_float and np.isinf(values).any():
-        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
-    known = values[~np.isnan(values)] if is_float else values
+    values, are_numbers = read_answers(y, numbers)
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     if values.ndim == 2 and known.size and np.isin(known, (0, 1)).all():
         raise InputError(
             f"y of shape {values.shape} holds several labels each, and find answers for one class "
             "or for numbers; give one class per node"
         )
-    if values.ndim in (1, 2) and values.dtype.kind in ("fiu" if numbers else "f"):
+    if are_numbers or (values.ndim == 2 and values.dtype.kind == "f"):
         columns = values.reshape(len(values), -1).astype(np.float64)
         has_number = np.isfinite(columns)
-        some = np.unique(columns[has_number])
-        many = len(some) > min(MOST_CLASSES, has_number.sum() / 2)
-        if numbers or values.ndim == 2 or (some % 1).any() or many:
-            rows: Array = np.any(has_number, axis=1)
-            return (), np.where(has_number, columns, np.nan), rows
+        rows: Array = np.any(has_number, axis=1)
+        return (), np.where(has_number, columns, np.nan), rows
     names, codes = read_labels(values)
     return tuple(str(name) for name in names), codes, codes >= 0
 

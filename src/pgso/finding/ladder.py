@@ -21,6 +21,7 @@ from pgso.finding.scores import Readout, losses, pooled, score, temperature
 from pgso.finding.threads import threads_for
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
+LEAST_GAIN = 1e-5  # of the loss: what is smaller is rounding, as between two constant predictions
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
 RISK = 0.05  # of a wrong climb, shared among the three steps:
 TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
@@ -44,12 +45,18 @@ class Fitted:
     @property
     def terms(self) -> tuple[str, ...]:
         """The operators with weights of their own, as ``BankConv`` names them."""
-        names = [word.letters[0].term if word.letters else "self" for word in self.words]
-        return tuple(dict.fromkeys(names))
+        names = [[letter.term for letter in word.letters] or ["self"] for word in self.words]
+        return tuple(dict.fromkeys(name for word in names for name in word))
 
-    def pooled(self, problem: Problem) -> float | None:
-        """The score on all labels that judge."""
-        return pooled(problem, self.loo, self.val)
+    def pooled(self, problem: Problem, without: Tensor | None = None) -> float | None:
+        """The score on all labels that judge; ``without`` some training labels, by place."""
+        if without is None:
+            return pooled(problem, self.loo, self.val)
+        judges = torch.ones(len(problem.train), dtype=torch.bool)
+        judges[without] = False
+        out, y = self.readout(self.fit.loo[judges]), problem.y[problem.train[judges]]
+        loo = score(problem.objective, out, y)
+        return pooled(problem, loo, self.val, num_train=len(y))
 
 
 @dataclass(eq=False)
@@ -186,10 +193,13 @@ class Ladder:
         evidences = compare(incumbent.losses[judges], rows)
         for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
+        least = LEAST_GAIN * float(incumbent.losses[judges].mean())
         better = [
             challenger
             for challenger, evidence in zip(challengers, evidences, strict=True)
-            if evidence.p <= risk and _scores_higher(challenger, incumbent, self.problem)
+            if evidence.p <= risk
+            and evidence.gain > least
+            and self._scores_higher(challenger, incumbent, without)
         ]
         if not better:
             return incumbent
@@ -202,9 +212,8 @@ class Ladder:
                 return candidate
         raise AssertionError("the best one is as good as itself")
 
-
-def _scores_higher(challenger: Fitted, incumbent: Fitted, problem: Problem) -> bool:
-    """Evidence is about losses. A rung whose score is worse is not kept for its loss."""
-    new, old = challenger.pooled(problem), incumbent.pooled(problem)
-    merit = problem.objective.merit
-    return new is None or old is None or merit(new) >= merit(old)
+    def _scores_higher(self, challenger: Fitted, incumbent: Fitted, without: Tensor | None) -> bool:
+        """Evidence is about losses. A rung whose score is worse is not kept for its loss."""
+        new, old = (rung.pooled(self.problem, without) for rung in (challenger, incumbent))
+        merit = self.problem.objective.merit
+        return new is None or old is None or merit(new) >= merit(old)

@@ -28,6 +28,7 @@ PENALTIES = tuple(10 ** (k / 3) for k in range(-12, 19))  # relative to K's mean
 COARSE = PENALTIES[3::3]
 ROWS = 8192  # that choose the penalty: their leave-one-out errors are exact, the fit sees all rows
 SMALL = 512  # rows up to which kernels are decomposed in 64 bits
+SAFE = 100  # times the rounding of a kernel: a larger penalty has leave-one-out errors to a percent
 DUAL_ROWS = 384  # that choose scales, if there are more columns: a decomposition costs rows³
 PRIMAL_ROWS = 2048  # if there are fewer
 FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
@@ -145,27 +146,48 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
     """
     shares = _shares(scales or [1.0] * len(blocks))
     if is_dual(blocks):
-        # A large kernel is decomposed in the features' own type, which has all its digits: half
-        # the time of 64 bits at 1,000 labels.
-        dtype = torch.float64 if len(Y) <= SMALL else blocks[0].features.dtype
-        kernel = torch.zeros(len(Y), len(Y), dtype=dtype)
-        for block, share in zip(blocks, shares, strict=True):
-            kernel.add_(block.kernel, alpha=share)
-        spectrum = Spectrum.of_kernel(kernel).to(Y.dtype)
+        spectrum, penalty = _dual(blocks, shares, Y)
     else:
-        spectrum = Spectrum.of_features(_scaled(blocks, shares))
-    penalty = choose_penalty(spectrum, Y)
+        spectrum = Spectrum.of_features(_scaled(blocks, shares).double())
+        penalty = choose_penalty(spectrum, Y)
     loo = spectrum.leave_one_out(Y, penalty)
     mean = Y.mean(dim=0)
     # The dual coefficients α = (K + λ)⁻¹ (Y - mean), of which only U's part meets the features.
     alpha = spectrum.U @ ((spectrum.U.t() @ (Y - mean)) / (spectrum.values + penalty).unsqueeze(1))
     weights, intercept = [], mean
     for block, share in zip(blocks, shares, strict=True):
-        block_weights = block.features.t() @ alpha.to(block.features.dtype) * (share / block.size)
-        weights.append(block_weights)
-        intercept = intercept - (block.mean @ block_weights).double()
+        exact = block.features.double().t() @ alpha * (share / block.size)
+        weights.append(exact.to(block.features.dtype))  # as predictions multiply them
+        intercept = intercept - block.mean.double() @ weights[-1].double()
     loss = float((loo - Y).square().sum(dim=1).mean())
     return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
+
+
+def _dual(blocks: Sequence[Block], shares: Sequence[float], Y: Tensor) -> tuple[Spectrum, float]:
+    """The decomposition of the kernel, and the best penalty.
+
+    A kernel of 32-bit features has errors of about their last place of its largest eigenvalue. A
+    penalty that is near them is decided in 64 bits, by a kernel that is computed in 64 bits. Others
+    need not be: a large kernel is decomposed in 32 bits in half the time.
+    """
+    short = blocks[0].features.dtype
+    kernel = _kernel(blocks, shares, torch.float64 if len(Y) <= SMALL else short)
+    spectrum = Spectrum.of_kernel(kernel).to(Y.dtype)
+    penalty = choose_penalty(spectrum, Y)
+    largest = float(spectrum.values.amax()) if len(spectrum.values) else 0.0
+    if penalty >= SAFE * torch.finfo(short).eps * largest:
+        return spectrum, penalty
+    long = [Block(block.features.double(), block.mean, block.size) for block in blocks]
+    spectrum = Spectrum.of_kernel(_kernel(long, shares, torch.float64))
+    return spectrum, choose_penalty(spectrum, Y)
+
+
+def _kernel(blocks: Sequence[Block], shares: Sequence[float], dtype: torch.dtype) -> Tensor:
+    size = len(blocks[0].features)
+    kernel = torch.zeros(size, size, dtype=dtype)
+    for block, share in zip(blocks, shares, strict=True):
+        kernel.add_(block.kernel, alpha=share)
+    return kernel
 
 
 def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:

@@ -31,9 +31,12 @@ def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
     return objective.score(out.numpy(), y.numpy()) if len(y) else None
 
 
-def pooled(problem: Problem, loo: float | None, val: float | None) -> float | None:
+def pooled(
+    problem: Problem, loo: float | None, val: float | None, num_train: int | None = None
+) -> float | None:
     """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
-    parts = [(loo, len(problem.train)), (val, len(problem.val))]
+    size = len(problem.train) if num_train is None else num_train
+    parts = [(loo, size), (val, len(problem.val))]
     defined = [(score, size) for score, size in parts if score is not None]
     if not defined:
         return None

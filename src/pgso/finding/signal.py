@@ -69,7 +69,8 @@ def score_of_guessing(problem: Problem) -> float | None:
         mean = problem.y[problem.train].double().mean(dim=0)
         guesses = [(mean.expand(len(y), -1), y) for _, y in guesses]
     scores = [score(problem.objective, *part) for part in guesses]
-    return pooled(problem, *scores)
+    loo, val = scores
+    return pooled(problem, loo, val)
 
 
 def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:

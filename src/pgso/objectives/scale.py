@@ -8,6 +8,8 @@ from pgso.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
+ROUNDING = 1e-12  # of a mean: what differs from it by less is constant
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -39,7 +41,8 @@ class Scale:
         values = (y.log() if log else y).double()
         mean = values.nanmean(0)
         variance = (values - mean).square().nanmean(0)
-        sd = variance.sqrt().where(variance > 0, variance.new_ones(()))  # a constant stays
+        varies = variance.sqrt() > ROUNDING * mean.abs()
+        sd = variance.sqrt().where(varies, variance.new_ones(()))  # a constant stays
         return cls(tuple(mean.tolist()), tuple(sd.tolist()), log)
 
     def encode(self, y: "Tensor") -> "Tensor":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgso.objectives.objective import Array, Objective
-from pgso.objectives.scale import Scale
+from pgso.objectives.scale import ROUNDING, Scale
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +46,8 @@ class Regression(Objective):
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
         """Squared errors in units of each target's spread, so that several can be added."""
         spread = np.nanstd(y, axis=0)
-        error = ((out - y) / np.where(spread > 0, spread, 1)) ** 2
+        varies = spread > ROUNDING * np.abs(np.nanmean(y, axis=0))
+        error = ((out - y) / np.where(varies, spread, 1)) ** 2
         return _row_means(error)
 
 

@@ -19,7 +19,9 @@ UNSAID = 1
 # 1  all findings that do not say which ladder they climbed
 # 2  relations and an S per hop are rungs; one challenger is judged by Student's test; constant
 #    columns count neighbours
-LADDER = 2
+# 3  correlated features keep their digits; terms name every operator of a block; labels that S was
+#    learned on do not score it; x in memory is prepared as a dataset's; rounding is no gain
+LADDER = 3
 
 
 class Revised(BaseModel):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pgso.objectives.objective import OBJECTIVES, Array
+from pgso.objectives.scale import ROUNDING
 from pgso.objectives.values import Regression, known_columns, mean_over_columns
 
 
@@ -24,8 +25,9 @@ class RSquared(Regression):
 
 
 def _explained(out: Array, y: Array) -> float | None:
-    total = float(((y - y.mean()) ** 2).sum()) if len(y) else 0.0
-    return 1 - float(((out - y) ** 2).sum()) / total if total > 0 else None
+    if not len(y) or np.std(y) <= ROUNDING * abs(np.mean(y)):
+        return None
+    return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
 
 
 OBJECTIVES.add(RSquared())
