@@ -100,6 +100,26 @@ def test_targets_as_wide_as_the_sources_take_part_in_the_operator(name):
     assert converted.gso.m3.grad != 0
 
 
+ATTENTION = {
+    "gat": lambda: pyg.GATConv((8, 8), 4, heads=2, add_self_loops=False),
+    "gatv2": lambda: pyg.GATv2Conv((8, 8), 4, add_self_loops=False),
+    "transformer": lambda: pyg.TransformerConv((8, 8), 4, heads=2),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_between_two_sets_the_numbers_of_the_sources_mean_nothing(name):
+    converted, targets = convert(ATTENTION[name]()), torch.randn(2, 8)
+    with torch.no_grad():
+        converted.gso.a.fill_(0.5)
+    order = torch.tensor([2, 3, 0, 1])
+    renamed = torch.stack([order.argsort()[EDGES[0]], EDGES[1]])
+    outputs = [converted((SOURCES, targets), EDGES), converted((SOURCES[order], targets), renamed)]
+    torch.testing.assert_close(*outputs)
+    gradients = [torch.autograd.grad(out.square().sum(), converted.gso.a) for out in outputs]
+    torch.testing.assert_close(*gradients)
+
+
 def test_weights_on_the_edges_of_a_pair_are_used():
     weight, targets = torch.rand(4) + 0.5, torch.randn(2, 8)
     for layer in (pyg.GraphConv((8, 8), 8), pyg.SimpleConv("mean"), pyg.SimpleConv()):
