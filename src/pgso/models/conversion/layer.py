@@ -10,6 +10,7 @@ from torch_geometric.nn import MessagePassing
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.checks import check_reversible
+from pgso.gso.edge_mask import STEPS, WithoutMessages
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
@@ -19,18 +20,15 @@ from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
-HOOKS = [
-    f"_{step}_forward{pre}_hooks"
-    for step in ("propagate", "message", "aggregate", "message_and_aggregate")
-    for pre in ("", "_pre")
-]
+HOOKS = [f"_{step}_forward{pre}_hooks" for step in STEPS for pre in ("", "_pre")]
+METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG computes
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(
     degree="count", empty=1.0
 )  # rows without edges are empty: 1 stands for their degree
 
 
-class Converted:
+class Converted(WithoutMessages):
     """Base of a PyG layer whose messages follow a learned operator; comes before PyG's class.
 
     An existing layer becomes one by exchanging its class, as ``torch.nn.utils.parametrize`` does:
@@ -60,6 +58,9 @@ class Converted:
             return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
+        replaced = sorted(METHODS & vars(layer).keys())
+        if replaced:
+            return f"its {' and '.join(replaced)} was replaced on this layer"
         return None
 
     @classmethod
