@@ -235,6 +235,43 @@ def test_hooks_on_attention_still_see_it():
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("layer", "option", "value"),
+    [
+        (pyg.GCNConv(4, 4), "add_self_loops", False),
+        (pyg.GCNConv(4, 4), "improved", True),
+        (pyg.GCNConv(4, 4), "message", lambda x_j: x_j),
+        (pyg.GATConv(4, 4), "add_self_loops", False),
+        (pyg.ClusterGCNConv(4, 4), "add_self_loops", False),
+        (pyg.ChebConv(4, 4, K=2), "normalization", None),
+        (pyg.SGConv(4, 4, K=2), "K", 3),
+    ],
+)
+def test_options_that_ask_for_another_operator_are_refused_after_conversion(layer, option, value):
+    converted = convert(layer)
+    before = converted(X, EDGES)
+    with pytest.raises(InputError, match=f"set {option} before convert"):
+        setattr(converted, option, value)
+    assert torch.equal(converted(X, EDGES), before)
+    if option in vars(layer):
+        setattr(converted, option, getattr(layer, option))  # the same as before is no change
+
+
+def test_directions_are_wrapped_before_conversion():
+    layer = pyg.GCNConv(WIDTH, 3)
+    with pytest.raises(InputError, match="set add_self_loops before convert"):
+        pyg.DirGNNConv(convert(layer))
+    wrapped = pyg.DirGNNConv(layer)
+    torch.testing.assert_close(convert(wrapped)(X, EDGES), wrapped(X, EDGES))
+
+
+def test_a_forward_may_be_wrapped_after_conversion():
+    converted = convert(pyg.GCNConv(WIDTH, 3))
+    forward, wanted = converted.forward, converted(X, EDGES)
+    converted.forward = lambda x, edge_index: 2 * forward(x, edge_index)
+    torch.testing.assert_close(converted(X, EDGES), 2 * wanted)
+
+
 def test_a_subclass_may_do_something_else_and_stays():
     class Mine(pyg.GCNConv):
         pass

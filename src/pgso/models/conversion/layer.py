@@ -22,6 +22,7 @@ ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency"
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
 HOOKS = [f"_{step}_forward{pre}_hooks" for step in STEPS for pre in ("", "_pre")]
 METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG computes
+FREE = ("explain", "flow", "forward", "gso", "hops", "training")  # may change after conversion
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(
     degree="count", empty=1.0
@@ -95,6 +96,29 @@ class Converted(WithoutMessages):
     def adopt(self, operators: list[PGSO]) -> None:
         """Take the operators, one or one per hop."""
         self.gso = operators[0]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse an option that asks for another operator: S stays where it started."""
+        modules = vars(self).get("_modules", {})  # none yet while a copy is made
+        if name in FREE or name.startswith("_") or "gso" not in modules:
+            super().__setattr__(name, value)
+            return
+        settled, before = self._settled(), getattr(self, name, None)
+        super().__setattr__(name, value)
+        if self._settled() == settled:
+            return
+        if name in METHODS:
+            super().__delattr__(name)
+        else:
+            super().__setattr__(name, before)
+        raise InputError(
+            f"{name} cannot change on a converted layer, since it decides which operator γ "
+            f"starts from: set {name} before convert"
+        )
+
+    def _settled(self) -> tuple[Any, ...]:
+        """What the options said when the layer was converted."""
+        return self.start(self), self.num_hops(self), self.obstacle(self)
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
