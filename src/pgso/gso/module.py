@@ -11,7 +11,7 @@ from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.graph.checks import check_reversible
 from pgso.gso.dense import DEGREES
 from pgso.gso.edge_mask import EdgeMasking
-from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.entries import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -148,7 +148,8 @@ class PGSO(EdgeMasking):
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
-        return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
+        matrix = self._matrix(operator)
+        return matrix.with_entries(self.masked(matrix.entries(), graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""

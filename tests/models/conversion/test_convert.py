@@ -257,6 +257,13 @@ def test_options_that_ask_for_another_operator_are_refused_after_conversion(laye
         setattr(converted, option, getattr(layer, option))  # the same as before is no change
 
 
+def test_layers_that_were_explained_before_are_converted():
+    layer = pyg.GCNConv(WIDTH, 3)
+    layer.explain = True  # PyG replaces a method of the layer
+    layer.explain = None
+    torch.testing.assert_close(convert(layer)(X, EDGES), layer(X, EDGES))
+
+
 def test_directions_are_wrapped_before_conversion():
     layer = pyg.GCNConv(WIDTH, 3)
     with pytest.raises(InputError, match="set add_self_loops before convert"):

@@ -5,6 +5,7 @@ import torch
 import torch_geometric.nn as pyg
 from torch import nn
 from torch_geometric.data import HeteroData
+from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, convert
 from pgso.errors import InputError
@@ -118,6 +119,27 @@ def test_between_two_sets_the_numbers_of_the_sources_mean_nothing(name):
     torch.testing.assert_close(*outputs)
     gradients = [torch.autograd.grad(out.square().sum(), converted.gso.a) for out in outputs]
     torch.testing.assert_close(*gradients)
+
+
+MASKED = {
+    **EQUAL,
+    "sage": lambda: pyg.SAGEConv((8, 8), 4),
+    "gin": lambda: pyg.GINConv(nn.Linear(8, 4)),
+    "gat": lambda: pyg.GATConv((8, 8), 4),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("targets", [torch.randn(2, 8), None])
+def test_an_explainers_mask_weighs_the_edges_of_a_pair(name, targets):
+    if targets is None and name == "transformer":
+        pytest.skip("TransformerConv needs targets")
+    layer, mask, outputs = MASKED[name]().eval(), torch.rand(4), []
+    size = {} if name == "transformer" else {"size": (4, 2)}
+    for model in (layer, convert(layer)):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model((SOURCES, targets), EDGES, **size))
+    torch.testing.assert_close(*outputs)
 
 
 def test_weights_on_the_edges_of_a_pair_are_used():

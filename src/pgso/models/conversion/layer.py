@@ -11,7 +11,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.checks import check_reversible
 from pgso.gso.edge_mask import STEPS, WithoutMessages
-from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
@@ -22,7 +22,8 @@ ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency"
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
 HOOKS = [f"_{step}_forward{pre}_hooks" for step in STEPS for pre in ("", "_pre")]
 METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG computes
-FREE = ("explain", "flow", "forward", "gso", "hops", "training")  # may change after conversion
+# What may change after conversion; PyG sets ``propagate`` on layers that are explained.
+FREE = ("explain", "flow", "forward", "gso", "hops", "propagate", "training")
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(
     degree="count", empty=1.0
@@ -59,7 +60,9 @@ class Converted(WithoutMessages):
             return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
-        replaced = sorted(METHODS & vars(layer).keys())
+        replaced = sorted(
+            name for name in METHODS & vars(layer).keys() if not _is_pygs(layer, name)
+        )
         if replaced:
             return f"its {' and '.join(replaced)} was replaced on this layer"
         return None
@@ -167,7 +170,7 @@ class Converted(WithoutMessages):
         if not edges.is_bipartite:
             mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
         entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))
-        return EntryShift(edges, entries * mask.to(entries.dtype))
+        return operator.with_entries(entries * mask.to(entries.dtype))
 
     def directed(self, edge_index: Any, edge_weight: Tensor | None) -> tuple[Any, Tensor | None]:
         """The edges in the direction of the layer's flow, which may change after conversion."""
@@ -193,6 +196,12 @@ class Converted(WithoutMessages):
         """What an explainer multiplies the messages with."""
         assert self._edge_mask is not None
         return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+
+
+def _is_pygs(layer: Any, name: str) -> bool:
+    """Whether PyG itself put the method there: explained layers have a ``propagate``."""
+    of_class = (getattr(type(layer), f"_{kind}_{name}", None) for kind in ("orig", "jinja"))
+    return getattr(vars(layer)[name], "__func__", layer) in of_class
 
 
 def one_set(x: Any) -> Tensor:
