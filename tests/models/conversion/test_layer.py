@@ -202,6 +202,14 @@ def test_a_largest_eigenvalue_per_graph_is_used():
     torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", [name for name in KINDS if not name.startswith("cheb")])
+def test_no_nodes_give_no_outputs(name):  # PyG's ChebConv has no largest eigenvalue of nothing
+    kind, none = KINDS[name], torch.empty(2, 0, dtype=torch.long)
+    inputs = kind.inputs(X[:0], none, *on_edges(kind, 0))
+    wanted, actual = both(kind.make(), *inputs)
+    assert actual.shape == wanted.shape
+
+
 def test_cached_layers_keep_the_graph_and_not_the_features():
     converted = convert(pyg.SGConv(WIDTH, 3, K=2, cached=True))
     assert not torch.equal(converted(X, EDGES), converted(2 * X, EDGES))

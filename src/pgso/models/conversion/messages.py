@@ -186,7 +186,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
         """As PyG's ``PNAConv``."""
         x = one_set(x)
         n, pairs = x.size(0), self.pairs(edge_index)
-        x = x.view(n, -1, self.F_in)
+        x = x.view(n, self.towers if self.divide_input else 1, self.F_in)
         if not self.divide_input:
             x = x.repeat(1, self.towers, 1)
         entries, diagonal = self.coefficients(
