@@ -132,6 +132,18 @@ def test_converted_layers_compile_whole(name):
     torch.testing.assert_close(compiled(*inputs), converted(*inputs))
 
 
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_traced_layers_take_other_graphs(name):
+    kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    traced = torch.jit.trace(converted, inputs, check_trace=False)
+    larger = torch.tensor([[0, 7, 7, 2, 2, 3, 6, 1], [1, 0, 2, 1, 3, 7, 0, 7]])
+    further = on_edges(kind, 8, torch.rand(8) + 0.5)
+    inputs = kind.inputs(torch.randn(8, WIDTH), larger, *further)
+    torch.testing.assert_close(traced(*inputs), converted(*inputs))
+
+
 def test_the_table_of_kinds_is_complete():
     assert {type(kind.make()) for kind in KINDS.values()} == set(ADAPTERS)
 

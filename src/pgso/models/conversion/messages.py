@@ -20,7 +20,7 @@ from pgso.models.conversion.layer import (
     one_set,
     two_sets,
 )
-from pgso.models.conversion.reading import as_edges
+from pgso.models.conversion.reading import Reading, as_edges
 
 
 def is_sampled(graph: Any) -> bool:
@@ -52,6 +52,11 @@ class Weighed(Converted):
     """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
     takes_pairs = True
+
+    @property
+    def reading(self) -> Reading:
+        """As the graph is: ``coefficients`` says what its self-loops are."""
+        return Reading()
 
     def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
         """Sources and targets in the order of the edge features, for both directions of flow."""
