@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
+from pgso.graph import EdgeList, Graph, for_any_mode, learns, turn, weighted_product
 from pgso.graph.degrees import degree_classes, received_weight, sent_weight
 from pgso.gso.entries import EntryShift, OnPattern, check_widths
 from pgso.gso.formula import Factors
@@ -244,8 +244,8 @@ def own_and_rest(tables: Sequence[Any], got: Any, typical: Any, loops: Any) -> t
     return own, rest
 
 
-def _learns(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
+def _learns(value: Tensor | None) -> bool:
+    return value is not None and learns(value)
 
 
 def _column(values: Tensor) -> Tensor:

@@ -81,6 +81,17 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_forward_derivatives_reach_the_weights_as_in_pyg(name):
+    kind, x = KINDS[name], X.double()
+    layer, weight = kind.make().double().eval(), torch.rand(7, dtype=torch.float64) + 0.5
+    wanted, actual = (
+        torch.func.jvp(lambda w: model(*kind.inputs(x, EDGES, w)), (weight,), (weight.flip(0),))[1]  # noqa: B023
+        for model in (layer, convert(layer))
+    )
+    torch.testing.assert_close(actual, wanted)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_scalars_learn(name):
     kind = KINDS[name]

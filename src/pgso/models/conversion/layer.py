@@ -158,7 +158,7 @@ class Converted(WithoutMessages):
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
         edge_index, edge_weight = self.directed(edge_index, edge_weight)
-        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
+        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
         if not self.explain and not traced:
             graph = self.reading.graph(edge_index, edge_weight, num_nodes)
             prepared: ShiftOperator = gso.on(graph, masked=False)
