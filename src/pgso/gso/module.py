@@ -166,12 +166,17 @@ class PGSO(EdgeMasking):
         return graph
 
     def on_nodes(
-        self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
+        self,
+        num_nodes: int | tuple[int, int] | None,
+        graph: Any,
+        edge_weight: Tensor | None = None,
+        masked: bool = True,
     ) -> ShiftOperator:
         """As ``on``, for as many nodes as the features have."""
-        if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
+        as_given = self.explain and masked  # an explainer's mask is for the edges as given
+        if as_given or hasattr(graph, "operator_of"):
             return self.on(graph, edge_weight, num_nodes=num_nodes)
-        return self.on(graph_for(num_nodes, graph, edge_weight))
+        return self.on(graph_for(num_nodes, graph, edge_weight), masked=masked)
 
     def forward(
         self,
