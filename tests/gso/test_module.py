@@ -178,3 +178,15 @@ def test_an_explainer_may_look_at_features_of_any_shape(shape):
     expected = gso(x, edges)
     gso.explain, gso._edge_mask, gso._apply_sigmoid = True, torch.ones(4), False
     torch.testing.assert_close(gso(x, edges), expected)
+
+
+@pytest.mark.parametrize(("num_nodes", "sources"), [(3, 3), ((3, 4), 4)])
+def test_an_explainer_may_look_at_a_pair(num_nodes, sources):
+    gso = PGSO((0.3, -0.8, 0.5, 0.7, -0.4, -0.9, 1.2))
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=num_nodes)
+    x = torch.randn(sources, 2)
+    for pair in ((x, torch.randn(3, 2)), (x, None)):
+        expected = gso(pair, graph)
+        gso.explain, gso._edge_mask, gso._apply_sigmoid = True, torch.ones(4), False
+        torch.testing.assert_close(gso(pair, graph), expected)
+        gso.explain = None

@@ -5,8 +5,9 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
-from pgso import PGSO, Graph, apply_pgso, dense_pgso
+from pgso import GNN, PGSO, Graph, apply_pgso, dense_pgso
 
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 3], [1, 0, 2, 1, 3, 0]])
 WEIGHT = torch.tensor([1.0, 2.0, 0.5, 1.5, 3.0, 0.25])
@@ -61,6 +62,40 @@ def test_func_grad_reaches_the_edge_weights(x):
     leaf = WEIGHT.clone().requires_grad_()
     (wanted,) = torch.autograd.grad(loss(leaf), leaf)
     torch.testing.assert_close(torch.func.grad(loss)(WEIGHT), wanted)
+
+
+FORWARD = {
+    "jvp": lambda f, w, t: torch.func.jvp(f, (w,), (t,))[1],
+    "jacfwd": lambda f, w, t: torch.func.jacfwd(f)(w) @ t,
+    "jacrev": lambda f, w, t: torch.func.jacrev(f)(w) @ t,
+    "dual": lambda f, w, t: tangent_of(f, w, t),
+}
+
+
+def tangent_of(f, w, t):
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(f(forward_ad.make_dual(w, t))).tangent.clone()
+
+
+@pytest.mark.parametrize("weight", [WEIGHT, torch.ones(6)])  # an unweighted graph is one of ones
+@pytest.mark.parametrize("degrees", ["row", "both"])
+@pytest.mark.parametrize("way", FORWARD)
+def test_forward_derivatives_reach_the_edge_weights(x, way, degrees, weight):
+    x, weight = x.double(), weight.double()
+
+    def f(weight):
+        return apply_pgso(x, EDGES, S, weight, degrees)
+
+    f(weight)  # the graph is remembered, and its weights do not learn
+    tangent, step = torch.randn(6, dtype=torch.float64), 1e-6
+    wanted = (f(weight + step * tangent) - f(weight - step * tangent)) / (2 * step)
+    torch.testing.assert_close(FORWARD[way](f, weight, tangent), wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_attention_gives_no_wrong_forward_derivatives(x):
+    model = GNN("gat", 3, 4, 2).eval()  # the second layer's attention depends on the weights
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.func.jvp(lambda weight: model(x, EDGES, weight), (WEIGHT,), (WEIGHT,))
 
 
 def test_func_grad_of_grad_is_the_second_derivative(x):

@@ -8,6 +8,7 @@ import types
 import pytest
 import torch
 import torch_geometric.nn as pyg
+from torch import nn
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
@@ -147,6 +148,17 @@ def test_masks_allow_for_nodes_without_edges_at_the_end(conv):
     wanted = model(x, EDGES)
     set_masks(model, torch.ones(NUM_EDGES), EDGES, apply_sigmoid=False)
     torch.testing.assert_close(model(x, EDGES), wanted)
+
+
+@pytest.mark.parametrize("conv", [*CONVS, "gin of another network"])
+def test_a_layer_that_is_not_to_be_explained_is_not_masked(conv):
+    name = conv.split()[0]
+    layer = CONVS[name](4, 3, nn=nn.Linear(4, 3)) if " " in conv else CONVS[name](4, 3)
+    layer.eval()
+    wanted = layer(X, EDGES)
+    layer.explain = False
+    set_masks(layer, torch.zeros(NUM_EDGES), EDGES, apply_sigmoid=False)
+    torch.testing.assert_close(layer(X, EDGES), wanted)
 
 
 def test_pyg_summary_counts_the_scalars(model, monkeypatch):

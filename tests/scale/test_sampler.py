@@ -146,6 +146,16 @@ def test_converted_layers_replace_self_loops_of_a_sample_too(layer, weighted):
     )
 
 
+@pytest.mark.parametrize("normalization", [None, "sym", "rw"])
+def test_a_converted_polynomial_takes_the_scale_of_the_whole_graph(normalization):
+    hub = torch.stack([torch.arange(1, 9), torch.zeros(8).long()])  # 9 and 10 do not see it
+    edges = torch.cat([hub, hub.flip(0), torch.tensor([[9, 10], [10, 9]])], dim=1)
+    graph, x = Graph.from_edge_index(edges), torch.randn(11, 4)
+    part = sample(graph, [9, 10], [-1])
+    net = pgso.convert(pyg.ChebConv(4, 3, 2, normalization=normalization))
+    torch.testing.assert_close(net(x[part.sample.nodes], part)[:2], net(x, graph)[9:])
+
+
 @pytest.mark.parametrize("kind", [pyg.SAGEConv, pyg.GATConv])
 def test_a_reversed_flow_is_refused(kind):
     net = pgso.convert(kind(4, 3, flow="target_to_source"))

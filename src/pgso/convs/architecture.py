@@ -67,11 +67,16 @@ class Conv(EdgeMasking):
         """The operators of this layer, in the order of their use."""
         return (self.gso,)
 
+    @property
+    def takes_masks(self) -> bool:
+        """Whether explainers may mask its edges: ``conv.explain = False`` says no, as in PyG."""
+        return self.explain is not False
+
     def on(
         self, x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
     ) -> tuple[ShiftOperator, ...]:
         """The operator of each hop: those that were handed over, or made now on this graph."""
-        return shifts_on(self.operators, x, graph, edge_weight)
+        return shifts_on(self.operators, x, graph, edge_weight, self.takes_masks)
 
     def reset_parameters(self) -> None:
         """Draw new weights; biases are 0, and operators go back to where they started."""
@@ -106,7 +111,11 @@ def check_channels(in_channels: int, out_channels: int) -> None:
 
 
 def shifts_on(
-    gsos: Sequence[PGSO], x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
+    gsos: Sequence[PGSO],
+    x: Features | Pair,
+    graph: Any,
+    edge_weight: Tensor | None = None,
+    masked: bool = True,  # whether an explainer's mask, if there is one, is on the edges
 ) -> tuple[ShiftOperator, ...]:
     """The operator of each hop: those that were handed over, or made now on this graph."""
     if isinstance(graph, ShiftOperator):
@@ -116,7 +125,7 @@ def shifts_on(
     num_nodes = _num_nodes(x)
     # While tracing nothing is shared; and an explainer's mask is for the edges as given.
     if torch.compiler.is_compiling() or any(gso.explain for gso in gsos):
-        return tuple(gso.on_nodes(num_nodes, graph, edge_weight) for gso in gsos)
+        return tuple(gso.on_nodes(num_nodes, graph, edge_weight, masked) for gso in gsos)
     made = operators_on(gsos, graph, edge_weight, num_nodes)
     return tuple(made[gso] for gso in gsos)
 
@@ -148,6 +157,7 @@ def transform_and_propagate(
     edge_weight: Tensor | None,
     gsos: Sequence[PGSO],
     linear: Linear,
+    masked: bool = True,  # as in ``shifts_on``
 ) -> Tensor:  # (n, out_channels)
     """γ_K … γ_1 X Wᵀ + b: products commute with W, so they are taken on the narrower side.
 
@@ -159,11 +169,11 @@ def transform_and_propagate(
         x = as_pair(x)
         if len(gsos) > 1:
             raise InputError(f"{len(gsos)} hops stay on one set of nodes; give its features alone")
-        (operator,) = shifts_on(gsos, x, graph, edge_weight)
+        (operator,) = shifts_on(gsos, x, graph, edge_weight, masked)
         out = propagate_pair(x, operator, gsos[0], linear)
         return out if linear.bias is None else out + linear.bias
     x = as_features(x)
-    hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight), strict=True))
+    hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight, masked), strict=True))
     narrower = 0 < linear.in_channels <= linear.out_channels
     if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in gsos):
         for gso, operator in hops:

@@ -11,7 +11,7 @@ from pgso.convs.attention_at_once import attend_at_once
 from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
 from pgso.convs.sparse_features import dense_dropout
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Pattern, product, row_dots, turn
+from pgso.graph import EdgeList, Graph, Pattern, learns, product, row_dots, turn
 from pgso.graph.heads import IN_CACHE
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import EntryShift, OnPattern
@@ -152,7 +152,7 @@ def _is_constant(graph: Graph | EdgeList, x: Tensor) -> TypeGuard[Graph]:
     """Whether the gradients are written by hand: those of a whole graph with constant edges."""
     if torch.compiler.is_compiling() or x.dtype not in (torch.float32, torch.float64):
         return False
-    constant = graph.weight is None or not graph.weight.requires_grad
+    constant = graph.weight is None or not learns(graph.weight)
     return isinstance(graph, Graph) and graph.sample is None and constant
 
 

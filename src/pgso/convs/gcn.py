@@ -46,5 +46,7 @@ class GCNConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Transform and propagate, on whichever side is narrower."""
-        out = transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        out = transform_and_propagate(
+            x, edge_index, edge_weight, self.operators, self.lin, self.takes_masks
+        )
         return out if self.bias is None else out + self.bias

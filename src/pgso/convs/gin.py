@@ -81,13 +81,17 @@ class GINConv(Conv):
         """Propagate, then the perceptron; its first linear map may come before."""
         if isinstance(self.nn, MLP):
             first = self.nn.first
-            hidden = transform_and_propagate(x, edge_index, edge_weight, self.operators, first)
+            hidden = transform_and_propagate(
+                x, edge_index, edge_weight, self.operators, first, self.takes_masks
+            )
             return self.nn.after_first(hidden)
         dense: Any
         if isinstance(x, tuple):
             dense = tuple(None if part is None else _dense(part) for part in as_pair(x))
         else:
             dense = _dense(as_features(x))
+        if not self.takes_masks:
+            (edge_index,), edge_weight = self.on(dense, edge_index, edge_weight), None
         out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
         return out
 

@@ -67,4 +67,6 @@ class SGConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """All hops on the narrower side of the linear map."""
-        return transform_and_propagate(x, edge_index, edge_weight, self.operators, self.lin)
+        return transform_and_propagate(
+            x, edge_index, edge_weight, self.operators, self.lin, self.takes_masks
+        )

@@ -1,5 +1,6 @@
 """The graph, prepared once: sorted, merged, with degrees and transpose."""
 
+from pgso.graph.derivatives import is_transformed, learns
 from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
@@ -20,6 +21,8 @@ __all__ = [
     "as_graph",
     "edge_dots",
     "for_any_mode",
+    "is_transformed",
+    "learns",
     "product",
     "products",
     "row_dots",

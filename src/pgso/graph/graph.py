@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pgso.graph import readers
 from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type, weight_type
+from pgso.graph.derivatives import learns
 from pgso.graph.memo import for_any_mode
 from pgso.graph.pattern import Pattern, Structure, inverse, side_by_side
 from pgso.graph.sample import Sample
@@ -121,16 +122,16 @@ class Graph:
             loops = entries[diagonal]
             num_loops = int(torch.count_nonzero(loops.detach()))
             plain[diagonal] |= loops.detach() == 0  # no self-loop, an entry of I alone
-            if not num_loops and not loops.requires_grad:  # a 0 may learn
+            if not num_loops and not learns(loops):  # a 0 may learn
                 loops = None
-        unweighted = not entries.requires_grad and bool(plain.all())
+        unweighted = not learns(entries) and bool(plain.all())
         weight = None if unweighted else entries
 
         undirected = structure.is_symmetric and (
             weight is None or _nearly_equal(weight, weight.index_select(0, structure.transposition))
         )
         may_be_symmetric = diagonal is not None and not structure.is_symmetric
-        if may_be_symmetric and weight is not None and not weight.requires_grad:
+        if may_be_symmetric and weight is not None and not learns(weight):
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
             is_kept = weight != 0
             if not bool((is_kept | (pattern.row == pattern.col)).all()):
@@ -178,7 +179,7 @@ class Graph:
     @property
     def is_own_transpose(self) -> bool:
         """Whether A may stand for Aᵀ: not where weights learn, each with a gradient of its own."""
-        return self.is_undirected and (self.weight is None or not self.weight.requires_grad)
+        return self.is_undirected and (self.weight is None or not learns(self.weight))
 
     @property
     def T(self) -> "Graph":
@@ -196,13 +197,13 @@ class Graph:
             return reverse
         reverse._memo["column_sums"] = self.row_sums
         reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
-        if self.weight is None or not self.weight.requires_grad:
+        if self.weight is None or not learns(self.weight):
             self._memo["T"] = lambda: reverse
         return reverse
 
     def _reversed(self) -> "Graph":
         weight = self.weight
-        with for_any_mode() if weight is None or not weight.requires_grad else torch.enable_grad():
+        with for_any_mode() if weight is None or not learns(weight) else torch.enable_grad():
             weight = None if weight is None else weight.index_select(0, self.transposition)
             return Graph(
                 pattern=self.transposed,
@@ -339,7 +340,7 @@ class Graph:
         Nothing is kept if weights are learned: the value then has an autograd history. What the
         graph was made with, such as column sums of its own, is always taken.
         """
-        learned = self.weight is not None and self.weight.requires_grad
+        learned = self.weight is not None and learns(self.weight)
         if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
             return self._memo[name] if name in self._memo else make()
         if name not in self._memo:

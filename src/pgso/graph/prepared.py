@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.checks import check_edge_index
+from pgso.graph.derivatives import learns
 from pgso.graph.graph import Graph, NumNodes
 from pgso.graph.memo import Memo, for_any_mode, state_of
 from pgso.graph.pattern import Structure
@@ -56,7 +57,7 @@ class _Sizes:
                 entry = _Weighted(Structure.of(source, target, shape, square))
         if edge_weight is not None and (
             not isinstance(edge_weight, Tensor)  # refused there
-            or edge_weight.requires_grad
+            or learns(edge_weight)
             or edge_weight.is_inference()
         ):
             # The graph then holds an autograd history that one backward pass uses up.
@@ -97,6 +98,6 @@ def as_graph(
         return graph
     if not sparse:
         return as_graph(*edges_of_data(graph))
-    if graph.requires_grad:
+    if learns(graph):
         return Graph.from_torch_sparse(graph)
     return _matrices.of(graph, lambda: Graph.from_torch_sparse(graph))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from pgso.graph.derivatives import is_transformed
 from pgso.graph.heads import IN_CACHE, head_pattern
 from pgso.graph.pattern import Pattern
 
@@ -180,7 +181,7 @@ def weighted_product(
     an operator where only the seven scalars do.
     """
     pattern = graph.pattern
-    if pattern.rowptr is None:
+    if pattern.rowptr is None or is_transformed():  # torch knows all derivatives of these
         messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
         return x.new_zeros(pattern.num_nodes, *x.shape[1:]).index_add(0, pattern.row, messages)
     if x.dim() == 3:

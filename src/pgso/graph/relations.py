@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from pgso.errors import InputError, UnknownNameError
+from pgso.graph.derivatives import learns
 from pgso.graph.graph import Graph
 from pgso.graph.memo import for_any_mode
 from pgso.graph.prepared import as_graph
@@ -55,7 +56,7 @@ class Relations:
         It is made once, or with the gradients of the moment where weights learn.
         """
         graphs = self.graphs.values()
-        if any(graph.weight is not None and graph.weight.requires_grad for graph in graphs):
+        if any(graph.weight is not None and learns(graph.weight) for graph in graphs):
             return self._joined()
         if self._union is None:
             with for_any_mode():

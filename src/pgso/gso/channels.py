@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Pattern, product, turn, weighted_product
+from pgso.graph import EdgeList, Graph, Pattern, learns, product, turn, weighted_product
 from pgso.gso.entries import OnPattern
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of
@@ -77,7 +77,7 @@ class ChannelShift(OnPattern):
 
     def _times(self, x: Tensor, S: Tensor) -> Tensor:
         graph = self.graph
-        constant = graph.weight is None or not graph.weight.requires_grad
+        constant = graph.weight is None or not learns(graph.weight)
         if not constant or not isinstance(graph, Graph) or _traced():
             return self._differentiable(x, self._tables(S, None))
         classes = None if self.columns is not None else _classes(graph)

@@ -1,6 +1,6 @@
 """Masks of PyG's explainers, one number per edge: they multiply the entries of γ."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -9,8 +9,28 @@ from torch_geometric.nn import MessagePassing
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph
 
+STEPS = ("propagate", "message", "aggregate", "message_and_aggregate")  # PyG's, with hooks
 
-class EdgeMasking(MessagePassing):
+
+class WithoutMessages:
+    """A layer that sends no messages; it comes before PyG's class and refuses hooks on them."""
+
+    def _refuse(self, hook: Any) -> NoReturn:
+        """What PyG's methods that register such hooks do here."""
+        del hook
+        raise InputError(
+            f"{type(self).__name__}: no messages are sent that a hook on it could see; "
+            "register_forward_hook sees what goes in and comes out"
+        )
+
+    register_propagate_forward_hook = register_propagate_forward_pre_hook = _refuse
+    register_message_forward_hook = register_message_forward_pre_hook = _refuse
+    register_aggregate_forward_hook = register_aggregate_forward_pre_hook = _refuse
+    register_message_and_aggregate_forward_hook = _refuse
+    register_message_and_aggregate_forward_pre_hook = _refuse
+
+
+class EdgeMasking(WithoutMessages, MessagePassing):
     """A layer whose edges PyG's explainers (GNNExplainer, CaptumExplainer) can mask.
 
     They find layers by this base class and set ``explain`` and ``_edge_mask`` on them. We do not
@@ -21,6 +41,8 @@ class EdgeMasking(MessagePassing):
 
     __repr__ = nn.Module.__repr__
     __setstate__ = nn.Module.__setstate__
+    register_edge_update_forward_hook = WithoutMessages._refuse
+    register_edge_update_forward_pre_hook = WithoutMessages._refuse
     explain: bool | None = None  # in PyG a property that looks at signatures of messages
 
     def __init__(self) -> None:

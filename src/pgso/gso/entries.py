@@ -9,7 +9,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, turn, weighted_product
 from pgso.graph.graph import sparse_matrix
-from pgso.gso.operator import ShiftOperator
+from pgso.gso.operator import ShiftOperator, flatten, unflatten
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -23,6 +23,10 @@ class OnPattern(ShiftOperator):
     @abstractmethod
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,)
         """The matrix's values on ``graph.pattern``; differentiable. By default in A's type."""
+
+    def with_entries(self, entries: Tensor) -> "EntryShift":  # (nnz,)
+        """An operator with other entries, such as masked ones, on the same pattern."""
+        return EntryShift(self.graph, entries)
 
     def _dtype(self, dtype: torch.dtype | None) -> torch.dtype:
         return self.graph.dtype if dtype is None else dtype
@@ -79,12 +83,22 @@ class EntryShift(OnPattern):
 
     Explainers' masks, learned edge weights and traced edge lists make one. Its gradients cost a
     dot product per edge.
+
+    Args:
+        graph: The graph.
+        entries: The values on its pattern, (nnz,).
+        alpha: The part of γ's diagonal that acts on the targets' own features in a pair,
+            (targets,): m1 D^e1 + m3. Without it there are no pairs.
     """
 
-    def __init__(self, graph: Graph | EdgeList, entries: Tensor) -> None:
-        self._set(graph=graph, shape=graph.shape, device=graph.device, _values=entries)
+    def __init__(
+        self, graph: Graph | EdgeList, entries: Tensor, alpha: Tensor | None = None
+    ) -> None:
+        self._set(graph=graph, shape=graph.shape, device=graph.device)
+        self._set(_values=entries, _alpha=alpha)
 
     _values: Tensor
+    _alpha: Tensor | None
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:
         """The values as given."""
@@ -93,8 +107,33 @@ class EntryShift(OnPattern):
     def _matmul(self, x: Tensor) -> Tensor:
         return weighted_product(self.graph, self._values.to(x.dtype), x)
 
+    def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
+        """The entries times x_source, and α ∘ x_target, where the target may be None."""
+        if self._alpha is None:
+            return super()._apply_pair(source, target)
+        rows, columns = self.shape
+        self._check(source, columns)
+        flat, beside = flatten(source), None
+        if target is not None:
+            self._check(target, rows)
+            beside = flatten(target)
+            check_widths(flat, beside)
+        out, alpha = self._matmul(flat), self._alpha.to(flat.dtype).unsqueeze(1)
+        if not self.graph.is_bipartite:  # α is among the entries, where it is on the sources
+            out = out - alpha * flat
+        return unflatten(out if beside is None else out + alpha * beside, source)
+
     @property
     def T(self) -> "EntryShift":
         """The transpose."""
         graph = self._graph()
         return EntryShift(graph.T, turn(self._values, graph))
+
+
+def check_widths(source: Tensor, target: Tensor) -> None:
+    """Refuse a pair of features (n, F) and (m, F') that cannot be added."""
+    if target.size(1) != source.size(1):
+        raise InputError(
+            f"x_source has {source.size(1)} columns, x_target has {target.size(1)}; map both to "
+            "the same number first"
+        )

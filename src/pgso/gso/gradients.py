@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from pgso.graph import Graph, product, row_dots, turn
+from pgso.graph import Graph, is_transformed, product, row_dots, turn
 from pgso.graph.degrees import receivers, senders
 
 
@@ -158,10 +158,7 @@ def propagated(
     graph: Graph,
 ) -> Tensor:
     """Y = P x; differentiable in x and in the vectors, also by ``torch.func`` and forward mode."""
-    transformed = not torch.compiler.is_compiling() and (
-        torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    )
-    function = TransformedPropagation if transformed else Propagation
+    function = TransformedPropagation if is_transformed() else Propagation
     out: Tensor = function.apply(x, own, left, right, held, graph)
     return out
 

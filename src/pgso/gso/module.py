@@ -11,7 +11,7 @@ from pgso.graph import EdgeList, Graph, Relations, as_graph
 from pgso.graph.checks import check_reversible
 from pgso.gso.dense import DEGREES
 from pgso.gso.edge_mask import EdgeMasking
-from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.entries import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -148,7 +148,8 @@ class PGSO(EdgeMasking):
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
-        return EntryShift(graph, self.masked(self._matrix(operator).entries(), graph, given))
+        matrix = self._matrix(operator)
+        return matrix.with_entries(self.masked(matrix.entries(), graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""
@@ -165,12 +166,17 @@ class PGSO(EdgeMasking):
         return graph
 
     def on_nodes(
-        self, num_nodes: int | tuple[int, int] | None, graph: Any, edge_weight: Tensor | None = None
+        self,
+        num_nodes: int | tuple[int, int] | None,
+        graph: Any,
+        edge_weight: Tensor | None = None,
+        masked: bool = True,
     ) -> ShiftOperator:
         """As ``on``, for as many nodes as the features have."""
-        if self.explain or hasattr(graph, "operator_of"):  # the edges as they were given
+        as_given = self.explain and masked  # an explainer's mask is for the edges as given
+        if as_given or hasattr(graph, "operator_of"):
             return self.on(graph, edge_weight, num_nodes=num_nodes)
-        return self.on(graph_for(num_nodes, graph, edge_weight))
+        return self.on(graph_for(num_nodes, graph, edge_weight), masked=masked)
 
     def forward(
         self,

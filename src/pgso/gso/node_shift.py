@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, for_any_mode, turn, weighted_product
+from pgso.graph import EdgeList, Graph, for_any_mode, learns, turn, weighted_product
 from pgso.graph.degrees import degree_classes, received_weight, sent_weight
-from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.entries import EntryShift, OnPattern, check_widths
 from pgso.gso.formula import Factors
 from pgso.gso.gradients import Held, entries_of, propagated
 from pgso.gso.operator import ShiftOperator, flatten, unflatten
@@ -48,6 +47,10 @@ class NodeShift(OnPattern):
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
         self._set(tables=tables, index=index, S=S, fixed=fixed)
+
+    def with_entries(self, entries: Tensor) -> EntryShift:  # (nnz,)
+        """An operator with other entries on the same pattern; it takes pairs of features, too."""
+        return EntryShift(self.graph, entries, self.factors().alpha)
 
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
@@ -112,11 +115,8 @@ class NodeShift(OnPattern):
             return self.times(source)
         by_node, flat = self.factors(source.dtype), flatten(source)
         beside = None if target is None else flatten(target)
-        if beside is not None and beside.size(1) != flat.size(1):
-            raise InputError(
-                f"x_source has {flat.size(1)} columns, x_target has {beside.size(1)}; map both to "
-                "the same number first"
-            )
+        if beside is not None:
+            check_widths(flat, beside)
         out = self._apart(flat, beside, by_node.alpha)
         if not self.graph.is_bipartite:  # A_a = A + aI
             loops = by_node.own - by_node.alpha
@@ -244,8 +244,8 @@ def own_and_rest(tables: Sequence[Any], got: Any, typical: Any, loops: Any) -> t
     return own, rest
 
 
-def _learns(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
+def _learns(value: Tensor | None) -> bool:
+    return value is not None and learns(value)
 
 
 def _column(values: Tensor) -> Tensor:

@@ -183,6 +183,12 @@ def hooked(layer):
     return layer
 
 
+def changed(layer, **methods):
+    for name, method in methods.items():
+        setattr(layer, name, method)
+    return layer
+
+
 @pytest.mark.parametrize(
     ("layer", "reason"),
     [
@@ -200,6 +206,8 @@ def hooked(layer):
         (pyg.TAGConv(4, 4, K=0), "K=0"),
         (pyg.GraphConv(4, 4, node_dim=0), "node_dim is 0"),
         (hooked(pyg.GCNConv(4, 4)), "hooks"),
+        (changed(pyg.GCNConv(4, 4), message=lambda x_j: 2 * x_j), "its message was replaced"),
+        (changed(pyg.SAGEConv(4, 4), forward=lambda x, _: x), "its forward was replaced"),
     ],
 )
 def test_layers_that_cannot_be_converted_are_named_and_stay(layer, reason):
@@ -209,6 +217,66 @@ def test_layers_that_cannot_be_converted_are_named_and_stay(layer, reason):
     assert f"1 ({type(layer).__name__})" in str(warning.message)
     assert reason in str(warning.message)
     assert type(converted[1]) is type(layer)
+
+
+@pytest.mark.parametrize("step", ["propagate", "message", "aggregate", "message_and_aggregate"])
+@pytest.mark.parametrize("when", ["forward_hook", "forward_pre_hook"])
+def test_hooks_on_messages_are_refused_after_conversion_too(step, when):
+    own = pgso.GCNConv(4, 4, PGSO())
+    for layer in (convert(pyg.GCNConv(4, 4)), own, own.gso):
+        with pytest.raises(InputError, match="no messages are sent"):
+            getattr(layer, f"register_{step}_{when}")(lambda *_: None)
+
+
+def test_hooks_on_attention_still_see_it():
+    converted, seen = convert(pyg.GATConv(WIDTH, 3)), []
+    converted.register_edge_update_forward_hook(lambda module, inputs, out: seen.append(out))
+    converted(X, EDGES)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("layer", "option", "value"),
+    [
+        (pyg.GCNConv(4, 4), "add_self_loops", False),
+        (pyg.GCNConv(4, 4), "improved", True),
+        (pyg.GCNConv(4, 4), "message", lambda x_j: x_j),
+        (pyg.GATConv(4, 4), "add_self_loops", False),
+        (pyg.ClusterGCNConv(4, 4), "add_self_loops", False),
+        (pyg.ChebConv(4, 4, K=2), "normalization", None),
+        (pyg.SGConv(4, 4, K=2), "K", 3),
+    ],
+)
+def test_options_that_ask_for_another_operator_are_refused_after_conversion(layer, option, value):
+    converted = convert(layer)
+    before = converted(X, EDGES)
+    with pytest.raises(InputError, match=f"set {option} before convert"):
+        setattr(converted, option, value)
+    assert torch.equal(converted(X, EDGES), before)
+    if option in vars(layer):
+        setattr(converted, option, getattr(layer, option))  # the same as before is no change
+
+
+def test_layers_that_were_explained_before_are_converted():
+    layer = pyg.GCNConv(WIDTH, 3)
+    layer.explain = True  # PyG replaces a method of the layer
+    layer.explain = None
+    torch.testing.assert_close(convert(layer)(X, EDGES), layer(X, EDGES))
+
+
+def test_directions_are_wrapped_before_conversion():
+    layer = pyg.GCNConv(WIDTH, 3)
+    with pytest.raises(InputError, match="set add_self_loops before convert"):
+        pyg.DirGNNConv(convert(layer))
+    wrapped = pyg.DirGNNConv(layer)
+    torch.testing.assert_close(convert(wrapped)(X, EDGES), wrapped(X, EDGES))
+
+
+def test_a_forward_may_be_wrapped_after_conversion():
+    converted = convert(pyg.GCNConv(WIDTH, 3))
+    forward, wanted = converted.forward, converted(X, EDGES)
+    converted.forward = lambda x, edge_index: 2 * forward(x, edge_index)
+    torch.testing.assert_close(converted(X, EDGES), 2 * wanted)
 
 
 def test_a_subclass_may_do_something_else_and_stays():

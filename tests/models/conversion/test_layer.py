@@ -81,6 +81,17 @@ def test_weights_and_features_get_the_gradients_of_pyg(name):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_forward_derivatives_reach_the_weights_as_in_pyg(name):
+    kind, x = KINDS[name], X.double()
+    layer, weight = kind.make().double().eval(), torch.rand(7, dtype=torch.float64) + 0.5
+    wanted, actual = (
+        torch.func.jvp(lambda w: model(*kind.inputs(x, EDGES, w)), (weight,), (weight.flip(0),))[1]  # noqa: B023
+        for model in (layer, convert(layer))
+    )
+    torch.testing.assert_close(actual, wanted)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_scalars_learn(name):
     kind = KINDS[name]
@@ -130,6 +141,18 @@ def test_converted_layers_compile_whole(name):
     torch._dynamo.reset()
     compiled = torch.compile(converted, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(*inputs), converted(*inputs))
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_traced_layers_take_other_graphs(name):
+    kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
+    inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))
+    traced = torch.jit.trace(converted, inputs, check_trace=False)
+    larger = torch.tensor([[0, 7, 7, 2, 2, 3, 6, 1], [1, 0, 2, 1, 3, 7, 0, 7]])
+    further = on_edges(kind, 8, torch.rand(8) + 0.5)
+    inputs = kind.inputs(torch.randn(8, WIDTH), larger, *further)
+    torch.testing.assert_close(traced(*inputs), converted(*inputs))
 
 
 def test_the_table_of_kinds_is_complete():
@@ -200,6 +223,14 @@ def test_a_largest_eigenvalue_per_graph_is_used():
     layer, batch = pyg.ChebConv(WIDTH, 3, K=3), torch.tensor([0, 0, 0, 0, 1, 0])
     wanted, actual = both(layer, X, EDGES, None, batch, torch.tensor([1.6, 2.0]))
     torch.testing.assert_close(actual, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if not name.startswith("cheb")])
+def test_no_nodes_give_no_outputs(name):  # PyG's ChebConv has no largest eigenvalue of nothing
+    kind, none = KINDS[name], torch.empty(2, 0, dtype=torch.long)
+    inputs = kind.inputs(X[:0], none, *on_edges(kind, 0))
+    wanted, actual = both(kind.make(), *inputs)
+    assert actual.shape == wanted.shape
 
 
 def test_cached_layers_keep_the_graph_and_not_the_features():

@@ -5,6 +5,7 @@ import torch
 import torch_geometric.nn as pyg
 from torch import nn
 from torch_geometric.data import HeteroData
+from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, convert
 from pgso.errors import InputError
@@ -98,6 +99,47 @@ def test_targets_as_wide_as_the_sources_take_part_in_the_operator(name):
     torch.testing.assert_close(actual, layer((SOURCES, targets), EDGES))
     actual.square().sum().backward()
     assert converted.gso.m3.grad != 0
+
+
+ATTENTION = {
+    "gat": lambda: pyg.GATConv((8, 8), 4, heads=2, add_self_loops=False),
+    "gatv2": lambda: pyg.GATv2Conv((8, 8), 4, add_self_loops=False),
+    "transformer": lambda: pyg.TransformerConv((8, 8), 4, heads=2),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_between_two_sets_the_numbers_of_the_sources_mean_nothing(name):
+    converted, targets = convert(ATTENTION[name]()), torch.randn(2, 8)
+    with torch.no_grad():
+        converted.gso.a.fill_(0.5)
+    order = torch.tensor([2, 3, 0, 1])
+    renamed = torch.stack([order.argsort()[EDGES[0]], EDGES[1]])
+    outputs = [converted((SOURCES, targets), EDGES), converted((SOURCES[order], targets), renamed)]
+    torch.testing.assert_close(*outputs)
+    gradients = [torch.autograd.grad(out.square().sum(), converted.gso.a) for out in outputs]
+    torch.testing.assert_close(*gradients)
+
+
+MASKED = {
+    **EQUAL,
+    "sage": lambda: pyg.SAGEConv((8, 8), 4),
+    "gin": lambda: pyg.GINConv(nn.Linear(8, 4)),
+    "gat": lambda: pyg.GATConv((8, 8), 4),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("targets", [torch.randn(2, 8), None])
+def test_an_explainers_mask_weighs_the_edges_of_a_pair(name, targets):
+    if targets is None and name == "transformer":
+        pytest.skip("TransformerConv needs targets")
+    layer, mask, outputs = MASKED[name]().eval(), torch.rand(4), []
+    size = {} if name == "transformer" else {"size": (4, 2)}
+    for model in (layer, convert(layer)):
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        outputs.append(model((SOURCES, targets), EDGES, **size))
+    torch.testing.assert_close(*outputs)
 
 
 def test_weights_on_the_edges_of_a_pair_are_used():

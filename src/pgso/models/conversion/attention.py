@@ -45,8 +45,10 @@ class _Attention(Weighed):
         loops: float = 1.0,  # A's weight of a self-loop
     ) -> Tensor:  # (targets, H, C)
         """γ_att of the heads."""
+        # Between two sets only the self-loops that PyG itself adds are a's.
+        attended = one_set or loops == 0.0
         entries, diagonal = self.coefficients(
-            num_nodes, one_set, pairs, attended=True, loops=loops, graph=graph, empty=loops
+            num_nodes, one_set, pairs, attended=attended, loops=loops, graph=graph, empty=loops
         )
         messages = (alpha * entries).to(messages.dtype).unsqueeze(-1) * messages
         out = messages.new_zeros(num_nodes[0], *messages.shape[1:])

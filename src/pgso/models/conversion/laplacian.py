@@ -10,6 +10,7 @@ from torch_geometric import nn as pyg
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 from pgso.models.conversion.layer import Converted, converts, one_set
+from pgso.models.conversion.messages import is_sampled
 from pgso.models.conversion.reading import Reading
 
 # fmt: off
@@ -92,11 +93,19 @@ class ChebPGSO(Converted, pyg.ChebConv):
         lambda_max: Any,
     ) -> Tensor:  # () or (n, 1)
         """2 / λ_max, for all nodes or for each."""
-        if lambda_max is None:
-            directed = self.directed(edge_index, edge_weight)
-            edges = self.reading.edges(*directed, x.size(-2))
-            lambda_max = 2 * shift(edges, self.start(self)).entries().max()  # type: ignore[attr-defined]
+        if lambda_max is None and is_sampled(edge_index):  # the whole graph's, as its degrees are
+            whole = edge_index.sample.graph
+            name = ("lambda_max", self.normalization, self.flow)
+            lambda_max = whole.memo(name, lambda: self.estimate(whole, None, whole.num_nodes))
+        elif lambda_max is None:
+            lambda_max = self.estimate(edge_index, edge_weight, x.size(-2))
         lambda_max = torch.as_tensor(lambda_max, dtype=x.dtype, device=x.device)
         if batch is not None and lambda_max.numel() > 1:
             lambda_max = lambda_max[batch].unsqueeze(-1)
         return torch.where(lambda_max == 0, 0.0, 2.0 / lambda_max)
+
+    def estimate(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Tensor:  # ()
+        """PyG's λ_max: twice the largest entry of the Laplacian γ starts from."""
+        edges = self.reading.edges(*self.directed(edge_index, edge_weight), num_nodes)
+        largest: Tensor = shift(edges, self.start(self)).entries().max()  # type: ignore[attr-defined]
+        return 2 * largest

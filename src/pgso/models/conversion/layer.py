@@ -10,7 +10,8 @@ from torch_geometric.nn import MessagePassing
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.checks import check_reversible
-from pgso.gso.entries import EntryShift, OnPattern
+from pgso.gso.edge_mask import STEPS, WithoutMessages
+from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
@@ -19,18 +20,17 @@ from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
-HOOKS = [
-    f"_{step}_forward{pre}_hooks"
-    for step in ("propagate", "message", "aggregate", "message_and_aggregate")
-    for pre in ("", "_pre")
-]
+HOOKS = [f"_{step}_forward{pre}_hooks" for step in STEPS for pre in ("", "_pre")]
+METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG computes
+# What may change after conversion; PyG sets ``propagate`` on layers that are explained.
+FREE = ("explain", "flow", "forward", "gso", "hops", "propagate", "training")
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(
     degree="count", empty=1.0
 )  # rows without edges are empty: 1 stands for their degree
 
 
-class Converted:
+class Converted(WithoutMessages):
     """Base of a PyG layer whose messages follow a learned operator; comes before PyG's class.
 
     An existing layer becomes one by exchanging its class, as ``torch.nn.utils.parametrize`` does:
@@ -60,6 +60,11 @@ class Converted:
             return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
+        replaced = sorted(
+            name for name in METHODS & vars(layer).keys() if not _is_pygs(layer, name)
+        )
+        if replaced:
+            return f"its {' and '.join(replaced)} was replaced on this layer"
         return None
 
     @classmethod
@@ -94,6 +99,29 @@ class Converted:
     def adopt(self, operators: list[PGSO]) -> None:
         """Take the operators, one or one per hop."""
         self.gso = operators[0]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse an option that asks for another operator: S stays where it started."""
+        modules = vars(self).get("_modules", {})  # none yet while a copy is made
+        if name in FREE or name.startswith("_") or "gso" not in modules:
+            super().__setattr__(name, value)
+            return
+        settled, before = self._settled(), getattr(self, name, None)
+        super().__setattr__(name, value)
+        if self._settled() == settled:
+            return
+        if name in METHODS:
+            super().__delattr__(name)
+        else:
+            super().__setattr__(name, before)
+        raise InputError(
+            f"{name} cannot change on a converted layer, since it decides which operator γ "
+            f"starts from: set {name} before convert"
+        )
+
+    def _settled(self) -> tuple[Any, ...]:
+        """What the options said when the layer was converted."""
+        return self.start(self), self.num_hops(self), self.obstacle(self)
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
@@ -130,7 +158,8 @@ class Converted:
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
         edge_index, edge_weight = self.directed(edge_index, edge_weight)
-        if not self.explain and not torch.compiler.is_compiling():
+        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
+        if not self.explain and not traced:
             graph = self.reading.graph(edge_index, edge_weight, num_nodes)
             prepared: ShiftOperator = gso.on(graph, masked=False)
             return prepared
@@ -142,7 +171,7 @@ class Converted:
         if not edges.is_bipartite:
             mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
         entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))
-        return EntryShift(edges, entries * mask.to(entries.dtype))
+        return operator.with_entries(entries * mask.to(entries.dtype))
 
     def directed(self, edge_index: Any, edge_weight: Tensor | None) -> tuple[Any, Tensor | None]:
         """The edges in the direction of the layer's flow, which may change after conversion."""
@@ -168,6 +197,12 @@ class Converted:
         """What an explainer multiplies the messages with."""
         assert self._edge_mask is not None
         return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+
+
+def _is_pygs(layer: Any, name: str) -> bool:
+    """Whether PyG itself put the method there: explained layers have a ``propagate``."""
+    of_class = (getattr(type(layer), f"_{kind}_{name}", None) for kind in ("orig", "jinja"))
+    return getattr(vars(layer)[name], "__func__", layer) in of_class
 
 
 def one_set(x: Any) -> Tensor:

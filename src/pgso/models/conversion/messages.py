@@ -20,7 +20,7 @@ from pgso.models.conversion.layer import (
     one_set,
     two_sets,
 )
-from pgso.models.conversion.reading import as_edges
+from pgso.models.conversion.reading import Reading, as_edges
 
 
 def is_sampled(graph: Any) -> bool:
@@ -52,6 +52,11 @@ class Weighed(Converted):
     """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
     takes_pairs = True
+
+    @property
+    def reading(self) -> Reading:
+        """As the graph is: ``coefficients`` says what its self-loops are."""
+        return Reading()
 
     def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
         """Sources and targets in the order of the edge features, for both directions of flow."""
@@ -186,7 +191,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
         """As PyG's ``PNAConv``."""
         x = one_set(x)
         n, pairs = x.size(0), self.pairs(edge_index)
-        x = x.view(n, -1, self.F_in)
+        x = x.view(n, self.towers if self.divide_input else 1, self.F_in)
         if not self.divide_input:
             x = x.repeat(1, self.towers, 1)
         entries, diagonal = self.coefficients(

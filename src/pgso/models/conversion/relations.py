@@ -71,7 +71,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
 
     def part(self, pairs: Tensor, edge_type: Tensor, kind: int) -> Tensor:  # (2, edges of it)
         """The edges of one relation, the same tensor for the same edges."""
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
             return pairs[:, edge_type == kind]
         by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
         if kind not in by_kind:  # another layer may have fewer relations
