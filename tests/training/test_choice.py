@@ -6,7 +6,6 @@ from pgso.data import load_task
 from pgso.records import RunRecord
 from pgso.training import choice
 from pgso.training.candidates import Candidate
-from pgso.training.choice import num_trainings
 from pgso.training.fit import fit
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper
@@ -135,4 +134,4 @@ def test_the_number_of_trainings_is_known_before_they_start():
     for changed in ({}, robust, auto, {**auto, **robust}, {"operator": "fixed"}, found_mode):
         asked, epochs = karate(epochs=1, **changed), []
         fit(asked, watch=lambda session, epochs=epochs: epochs.append(session.epoch))
-        assert num_trainings(asked) == len(epochs)
+        assert asked.num_trainings == len(epochs)

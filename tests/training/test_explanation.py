@@ -10,11 +10,11 @@ import pgso
 from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.training import edge_importance as edge_importance_module
-from pgso.training.checkpoint import take_best
 from pgso.training.edge_importance import edge_importance
 from pgso.training.explanation import explain
 from pgso.training.feature_importance import feature_importance
 from pgso.training.fit import fit_task
+from pgso.training.session import take_best
 
 
 def fitted(data, **choices):

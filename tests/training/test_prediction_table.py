@@ -2,9 +2,9 @@
 
 import pgso
 from pgso.data import load_task
-from pgso.training.checkpoint import take_best
 from pgso.training.fit import fit_task
 from pgso.training.prediction_table import most_probable_links
+from pgso.training.session import take_best
 
 
 def test_held_out_links_are_not_proposed_as_new_ones():
