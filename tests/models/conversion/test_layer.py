@@ -314,3 +314,16 @@ def test_edges_that_cannot_be_are_refused_in_words():
         converted(X, [[0], [1]])
     with pytest.raises(InputError, match="one number per edge"):
         converted(X, EDGES, torch.ones(3))
+
+
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("kind", [pyg.GATConv, pyg.GATv2Conv])
+def test_attention_on_a_sparse_adjacency_comes_back_as_pygs(kind, adds):
+    A = (torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) < 0.5).float()
+    layer = kind(X.size(1), 3, heads=2, add_self_loops=adds)
+    for matrix in (A.to_sparse_csr(), A.to_sparse_coo()):
+        (_, wanted), (_, actual) = (
+            model(X, matrix, return_attention_weights=True) for model in (layer, convert(layer))
+        )
+        torch.testing.assert_close(actual[0].to_dense(), wanted[0].to_dense())
+        torch.testing.assert_close(actual[1], wanted[1])

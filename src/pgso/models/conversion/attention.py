@@ -125,11 +125,14 @@ class _WithLoops(_Attention):
             out = out + self.bias
         if not with_attention:
             return out
-        if isinstance(graph, Tensor) and graph.layout != torch.strided:  # as PyG: a matrix
+        if (
+            isinstance(graph, Tensor) and graph.layout != torch.strided
+        ):  # a matrix and its values, as PyG
             size = (num_nodes[0], num_nodes[1], alpha.size(1))
-            return out, torch.sparse_coo_tensor(
+            matrix = torch.sparse_coo_tensor(
                 pairs.flip(0), alpha, size, check_invariants=False
             ).coalesce()
+            return out, (matrix, matrix.values())
         return out, (pairs if self.flow == "source_to_target" else pairs.flip(0), alpha)
 
 
