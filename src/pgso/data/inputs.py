@@ -13,7 +13,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 
 MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
-FEW_CLASSES = 10  # nor with more than half as many values as there are answers, but for so many
+FEW_CLASSES = 3  # nor with more than half as many values as there are answers, but for so many
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
