@@ -125,9 +125,8 @@ class _WithLoops(_Attention):
             out = out + self.bias
         if not with_attention:
             return out
-        if (
-            isinstance(graph, Tensor) and graph.layout != torch.strided
-        ):  # a matrix and its values, as PyG
+        if isinstance(graph, Tensor) and graph.layout != torch.strided:
+            # As PyG: a matrix, and its values.
             size = (num_nodes[0], num_nodes[1], alpha.size(1))
             matrix = torch.sparse_coo_tensor(
                 pairs.flip(0), alpha, size, check_invariants=False
