@@ -13,6 +13,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
 from pgso import CONVS, GNN, PGSO, BankConv, Graph, convert, fold
+from pgso.errors import InputError
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 3, 5, 5, 4], [1, 0, 2, 1, 3, 2, 0, 0, 4, 5]])
 NUM_EDGES = EDGES.size(1)
@@ -234,3 +235,11 @@ def test_an_exported_model_takes_graphs_of_any_size(name, prepare):
     assert not any("pgso" in str(node.target) for node in program.graph.nodes)  # loads without us
     x, edges = torch.randn(11, 4), torch.randint(0, 11, (2, 30))
     torch.testing.assert_close(program.module()(x, edges), served(x, edges), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_a_trace_of_our_own_model_is_refused_with_what_takes_any_graph():
+    model = GNN("gcn", 4, 8, 3).eval()
+    model(X, EDGES)  # its graph is known already
+    with pytest.raises(InputError, match=r"use torch\.export\.export"):
+        torch.jit.trace(model, (X, EDGES))

@@ -29,6 +29,11 @@ def check_edge_index(
             f"edge_index must be a tensor of shape (2, E), got {type(edge_index).__name__}; "
             "for other forms see Graph.from_scipy, from_networkx, from_dense, from_data"
         )
+    if torch.jit.is_tracing():  # type: ignore[attr-defined]
+        raise InputError(
+            "torch.jit.trace would write this graph into the program as a constant; "
+            "use torch.export.export(model, (x, edge_index))"
+        )
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise InputError(f"edge_index must have shape (2, E), got {tuple(edge_index.shape)}")
     if edge_index.layout != torch.strided or edge_index.is_meta:
