@@ -137,6 +137,12 @@ def _gains(printed: Sequence[Cell]) -> tuple[str, str]:
         parts.append(f"{label}: {verdicts.count(HOLDS)} better, {verdicts.count(FAILS)} worse")
     better = sum(cell.test.verdict == HOLDS for cell in cells)
     run = f"{len(cells)} of {len(printed)} models run"
+    stand_ins = [positive(cell.stand_in) for cell in printed if cell.stand_in]
+    if stand_ins:
+        parts.append(
+            f"with substitute features: {stand_ins.count(HOLDS)} of {len(stand_ins)} better, "
+            f"{stand_ins.count(FAILS)} worse"
+        )
     return f"{run}; {'; '.join(parts)}; others undecided", f"in {better} of {len(cells)}"
 
 
