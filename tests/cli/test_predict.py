@@ -119,18 +119,19 @@ def test_what_was_written_before_is_kept(pgso):
     assert Path("m-1.safetensors").read_bytes() == weights
 
 
-def test_several_labels_are_written_as_they_are_read_and_calibrated(pgso, tmp_path):
+@pytest.mark.parametrize(("mark", "options"), [("|", ()), ("/", ("--option", "label_separator=/"))])
+def test_several_labels_are_written_as_they_are_read_and_calibrated(pgso, tmp_path, mark, options):
     write_shop(tmp_path / "shops")
-    labels = ["big|nice", "nice", "|", "", "big"]
+    labels = [f"big{mark}nice", "nice", mark, "", "big"]
     rows = "".join(f"s{i};{labels[i % 5]}\n" for i in range(30))
     (tmp_path / "shops" / "labels.csv").write_text("shop_id;is\n" + rows)
-    trained = pgso("train", "shops", "--epochs", 5, "--save", "m.safetensors", "--json")
+    trained = pgso("train", "shops", "--epochs", 5, "--save", "m.safetensors", "--json", *options)
     assert trained.exit_code == 0, trained.output
     evaluation = json.loads(trained.stdout)["evaluation"]
     assert [entry["label"] for entry in evaluation["labels"]] == ["big", "nice"]
     rows = predictions(pgso, "shops")
     assert [rows[f"s{i}"]["label"] for i in range(5)] == labels
-    said = {"|".join(name for name in ("big", "nice") if float(row[f"p({name})"]) > 0.5) or "|"
+    said = {mark.join(name for name in ("big", "nice") if float(row[f"p({name})"]) > 0.5) or mark
             for row in rows.values()}  # fmt: skip
     assert {row["prediction"] for row in rows.values()} == said
     test = [float(row[f"p({n})"]) for row in rows.values() if row["split"] == "test"

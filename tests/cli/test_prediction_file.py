@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from pgso.cli.prediction_file import check_format, ranked, write_table
@@ -53,3 +54,15 @@ def test_a_format_that_is_not_written_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"a.XLSX would not be a .XLSX; write a .csv, .json or"):
         check_format(tmp_path / "a.XLSX")
     check_format(tmp_path / "table-v1.2")
+
+
+def test_numbers_are_written_with_all_their_digits(tmp_path):
+    numbers = [1234567.0, 1234567891.25, 0.1, float(np.float32(0.1)), 1e39]
+    write_table(tmp_path / "a.csv", ["price"], [[number] for number in numbers])
+    assert (tmp_path / "a.csv").read_text().split()[1:] == [
+        "1234567.0",
+        "1234567891.25",
+        "0.1",
+        "0.1",
+        "1e+39",
+    ]

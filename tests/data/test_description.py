@@ -21,6 +21,15 @@ def test_the_columns_of_a_table_come_with_their_kinds_and_gaps():
     assert data.is_weighted
 
 
+def test_gaps_are_counted_where_no_training_row_has_one(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,d\n")
+    (tmp_path / "labels.csv").write_text("node,label\na,x\nb,y\nc,x\nd,y\n")
+    (tmp_path / "splits.csv").write_text("node,split\na,train\nb,train\nc,val\nd,test\n")
+    (tmp_path / "features.csv").write_text("node,age,height\na,1,5\nb,2,6\nc,,7\nd,,8\n")
+    data = describe(load_task(tmp_path), RunSpec(dataset=str(tmp_path)))
+    assert {column.name: column.missing for column in data.columns} == {"age": 2, "height": 0}
+
+
 def test_components_degrees_and_isolated_nodes_are_counted():
     edges = torch.tensor([[0, 1, 2, 3, 3, 4], [1, 0, 3, 2, 4, 3]])
     graph = Graph.from_edge_index(edges, num_nodes=6)

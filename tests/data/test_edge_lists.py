@@ -53,3 +53,11 @@ def test_an_edge_listed_again_adds_up():
 def test_an_undirected_edge_with_two_weights_is_refused():
     with pytest.raises(InputError, match=r"weight 1 in one direction and 2.*undirected=False"):
         merged(as_array([(0, 1), (1, 0)]), np.array([1.0, 2.0]), 2, True, Path("edges.csv"))
+
+
+def test_sums_of_the_same_parts_in_another_order_are_one_weight():
+    edges = np.array([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
+    weight = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    _, total = merged(edges, weight, 2, undirected=True, path=Path("edges.csv"))
+    assert total[0] == total[1]
+    assert total[0] == pytest.approx(0.6)

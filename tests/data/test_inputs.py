@@ -82,3 +82,9 @@ def test_a_square_matrix_is_an_adjacency_matrix_and_two_rows_are_edges():
     assert read_graph([[0, 1], [1, 0]], 5).num_edges == 2
     with pytest.raises(InputError, match="the graph has 3 nodes, but there are 4 rows"):
         read_graph(A, 4)
+
+
+def test_nan_among_words_is_unknown():
+    classes, codes = read_labels(["b", float("nan"), "a"])
+    assert classes.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, -1, 0]

@@ -84,3 +84,13 @@ def test_a_score_needs_one_number_per_node(fitted):
         fitted.score(y=[1.0, 2.0])
     with pytest.raises(InputError, match="not defined"):
         fitted.score(y=np.full(442, 3.0))
+
+
+@pytest.mark.parametrize("options", [{"head": "closed_form"}, {"epochs": 20}], ids=str)
+def test_a_shift_of_the_targets_shifts_the_predictions(options):
+    y = known().astype(np.float64)
+    plain, far = (
+        PGSORegressor(random_state=0, **options).fit(TASK.graph, X, y + z).predict().astype(float)
+        for z in (0.0, 1.7e9)
+    )
+    np.testing.assert_allclose(far - 1.7e9, plain, atol=0.05)

@@ -19,7 +19,7 @@ def test_the_case_that_was_generated_is_named(signal, seed):
         "features": "Labels follow the features: the graph adds nothing",
         "graph": "the signal is in the graph",
         "both": "need weights of their own",
-        "neither": "nothing here is better than the most frequent class",
+        "neither": "no operator is better than the most frequent class",
     }
     assert words[signal] in finding.verdict
 

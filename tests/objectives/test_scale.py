@@ -32,3 +32,10 @@ def test_logarithms_need_positive_targets():
 def test_it_survives_plain_data():
     scale = Scale((1.0,), (2.0,), True)
     assert Scale(**scale.as_dict()) == scale
+
+
+def test_what_is_far_from_0_is_decoded_in_64_bits():
+    y = 1.7e9 + torch.arange(5.0, dtype=torch.float64).unsqueeze(1)
+    scale = Scale.of(y)
+    torch.testing.assert_close(scale.decode(scale.encode(y).float()), y, atol=1e-5, rtol=0)
+    assert Scale.of(y - 1.7e9).decode(torch.zeros(1, 1)).dtype == torch.float32

@@ -3,6 +3,7 @@
 import pytest
 
 from pgso import find
+from pgso.records.data import GRAPH, GUESS, BaselineRecord
 from pgso.report.doubts import doubts, doubts_of_finding
 from tests.report.data import make_data
 from tests.report.records import make_record
@@ -73,3 +74,18 @@ def test_what_find_keeps_is_held_against_the_same():
     features = best.model_copy(update={"family": "features"})
     no_graph = beaten.model_copy(update={"data": known, "rungs": (features,)})
     assert doubts_of_finding(no_graph) == []  # it is such a model itself
+
+
+def test_where_features_say_nothing_the_labels_of_neighbours_may():
+    finding = find("karate").record.model_copy(update={"signal": "neither"})
+    data = make_data(classes=(), metric=finding.metric)
+    spread = BaselineRecord(name=GRAPH, label="neighbours' labels, no features", val=0.9, test=0.95)
+    guess = BaselineRecord(name=GUESS, label="most frequent class", val=0.5, test=0.5)
+
+    def said_of(*baselines):
+        known = data.model_copy(update={"baselines": baselines})
+        return doubts_of_finding(finding.model_copy(update={"data": known}))
+
+    (note,) = said_of(guess, spread)
+    assert note.startswith("neighbours' labels alone score 95.0 on test")
+    assert said_of(guess, spread.model_copy(update={"val": 0.5})) == []

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pgso.errors import InputError
 from pgso.records.files import write_beside
 
@@ -90,7 +92,12 @@ def _is_number(cell: Any) -> bool:
 
 
 def _written(cell: Any) -> Any:
-    return f"{cell:.6g}" if isinstance(cell, float) else "" if cell is None else cell
+    """Numbers with as many digits as they have, in 32 or 64 bits."""
+    if not isinstance(cell, float):
+        return "" if cell is None else cell
+    with np.errstate(over="ignore"):
+        short = np.float32(cell)
+    return float(str(short)) if float(short) == cell else cell
 
 
 def _parquet(columns: Sequence[str], rows: Rows) -> bytes:

@@ -39,6 +39,7 @@ class Arrays:
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
     preparation: "Preparation | None" = None  # how x was made of the user's table
+    gaps: tuple[int, ...] = ()  # missing cells of each column of that table
 
     def replace(self, **changes: Any) -> "Arrays":
         """The same with some fields changed."""

@@ -207,15 +207,8 @@ def _largest(x: Tensor) -> float:
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:
     columns = (task.preparation and task.preparation.columns) or ()
-    position = {name: c for c, name in enumerate(task.columns or ())}
-
-    def missing(name: str) -> int:
-        at = position.get(f"{name}=(missing)")
-        if at is None or task.x.layout != torch.strided:
-            return 0
-        return int(task.x[:, at].sum())
-
+    described = zip(columns[:MOST_COLUMNS], task.gaps, strict=False)
     return tuple(
-        FeatureColumn(name=c.name, kind=c.kind, missing=missing(c.name), became=c.became)
-        for c in columns[:MOST_COLUMNS]
+        FeatureColumn(name=c.name, kind=c.kind, missing=gaps, became=c.became)
+        for c, gaps in described
     )

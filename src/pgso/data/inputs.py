@@ -88,7 +88,8 @@ def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     """The classes in order, and the place of each label among them: -1 where it is unknown.
 
-    Unknown are -1, None, NaN, pandas' NA and, among words, ``"-1"``, which numpy makes of -1.
+    Unknown are -1, None, NaN, pandas' NA and, among words, ``"-1"`` and ``"nan"``, which numpy
+    makes of -1 and NaN.
 
     Example:
         >>> classes, codes = read_labels(["b", None, "a", "b"])
@@ -150,7 +151,7 @@ def _is_missing(label: Any) -> bool:
 
 def _is_unknown(label: Any) -> bool:
     if isinstance(label, str):
-        return label == "-1"
+        return label in ("-1", "nan")
     if type(label).__name__ == "NAType":  # pandas' NA cannot be compared, not even with itself
         return True
     return label is None or label != label or (label == -1 and not isinstance(label, bool))

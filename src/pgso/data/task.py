@@ -14,6 +14,7 @@ from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
+from pgso.objectives.scale import Scale
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -63,6 +64,7 @@ class Task:
     relations: Relations | None = None  # the graph's edges by their kind, where they have kinds
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
     preparation: Preparation | None = None  # how x was made of the user's table
+    gaps: tuple[int, ...] = ()  # missing cells of each column of that table
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -82,7 +84,7 @@ class Task:
             metric=OBJECTIVES[arrays.metric].name,
             graph=graph,
             x=_features(arrays),
-            y=_tensor(arrays.y) if arrays.answer == "class" else _floats(arrays.y),
+            y=_tensor(arrays.y) if arrays.answer == "class" else _numbers(arrays.y),
             train=train,
             val=val,
             test=test,
@@ -93,6 +95,7 @@ class Task:
             columns=arrays.columns,
             targets=arrays.targets,
             preparation=arrays.preparation,
+            gaps=arrays.gaps,
             relations=relations,
         )
 
@@ -231,8 +234,10 @@ def _tensor(values: Array) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
 
 
-def _floats(values: Array) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+def _numbers(values: Array) -> Tensor:  # (items, columns)
+    """Answers in 32 bits, or in 64 where these would cost digits of how they differ."""
+    y = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
+    return y if Scale.of(y).needs_64_bits else y.float()
 
 
 def _features(arrays: Arrays) -> Tensor:

@@ -43,7 +43,7 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
             y: Numbers of shape (n,) or (n, targets); NaN or None where one is unknown.
         """
         values = _numbers(y)
-        columns = values.reshape(len(values), -1).astype(np.float32)
+        columns = values.reshape(len(values), -1)
         names = tuple(f"target {k}" for k in range(columns.shape[1]))
         self._fit(graph, X, columns, targets=names, metric="r2")
         self.is_flat_ = values.ndim == 1

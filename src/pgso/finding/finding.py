@@ -75,7 +75,10 @@ class Finding:
                     raise InputError("another graph comes with its own x; give both or neither")
                 features = as_tensor(read_features(x))
                 out = self.head()(features, read_graph(graph, features.size(0)))
-            return (out.softmax(dim=1) if self._ladder.problem.classes else out).float()
+            scale = self._ladder.problem.scale
+            if scale is not None:
+                return out if scale.needs_64_bits else out.float()
+            return out.softmax(dim=1).float()
 
     def head(self) -> Head:
         """The weights of the kept rung as a module: ``head(x, graph)``; node tasks only."""

@@ -19,8 +19,8 @@ SENTENCES: dict[Signal, str] = {
     "graph": " The features of a node alone are no better than guessing: the signal is in the "
     "graph.",
     "both": "",
-    "neither": "Neither the features nor the graph tell these labels apart: nothing here is better "
-    "than {guess}. Look for other features, or for more labels.",
+    "neither": "Neither the features nor what the graph makes of them tell these labels apart: no "
+    "operator is better than {guess}. Look for other features, or for more labels.",
 }
 FEW = (
     "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "

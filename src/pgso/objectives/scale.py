@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ROUNDING = 1e-12  # of a mean: what differs from it by less is constant
+FAR = 1000  # standard deviations from 0, where 32 bits keep four digits of a deviation
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Scale:
         sd = variance.sqrt().where(varies, variance.new_ones(()))  # a constant stays
         return cls(tuple(mean.tolist()), tuple(sd.tolist()), log)
 
+    @property
+    def needs_64_bits(self) -> bool:
+        """Whether 32 bits would cost digits of the deviations, as they do of a time in seconds."""
+        columns = zip(self.mean, self.sd, strict=True)
+        return any(abs(mean) > FAR * sd or not 1e-30 < sd < 1e30 for mean, sd in columns)
+
     def encode(self, y: "Tensor") -> "Tensor":
         """Targets as they are learned."""
         values = y.log() if self.log else y
@@ -52,6 +59,7 @@ class Scale:
 
     def decode(self, out: "Tensor") -> "Tensor":
         """Outputs in the unit of the targets."""
+        out = out.double() if self.needs_64_bits else out
         values = out * out.new_tensor(self.sd) + out.new_tensor(self.mean)
         return values.exp() if self.log else values
 

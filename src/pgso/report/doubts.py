@@ -33,12 +33,26 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
     if data is None:
         return []
     if best.test is None or finding.signal == "neither":  # the verdict says it then
-        return list(_of_data([data]))
+        return [*_of_neighbours(finding, data), *_of_data([data])]
     objective = OBJECTIVES[finding.metric]
     merit, who = objective.merit(best.test), "what find keeps"
     # A rung without the graph is such a model itself: that another one does as well says nothing.
     rivals = [_without_features(data)] if best.family == "features" else [data]
     return [*_not_better(merit, rivals, objective, who), *_of_data([data])]
+
+
+def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
+    """Where features say nothing, the labels of neighbours may."""
+    objective, spread, guess = OBJECTIVES[finding.metric], *map(data.baseline, (GRAPH, GUESS))
+    if spread is None or guess is None or finding.kind == "graph":
+        return
+    parts = ((spread.val, guess.val), (spread.test, guess.test))
+    if all(None not in p and objective.merit(p[0]) > objective.merit(p[1]) for p in parts):
+        yield (
+            f"{spread.label.removesuffix(', no features')} alone score "
+            f"{objective.written(spread.test)} on test: the graph says what these features do not; "
+            "try find without them"
+        )
 
 
 def _without_features(data: DataRecord) -> DataRecord:

@@ -32,7 +32,7 @@ class Criterion:
 
     def learned(self, task: Task) -> Task:
         """The task with its targets as they are learned."""
-        return task if self.scale is None else replace(task, y=self.scale.encode(task.y))
+        return task if self.scale is None else replace(task, y=self.scale.encode(task.y).float())
 
     def decoded(self, out: Tensor) -> Tensor:
         """Outputs of the network in the unit of the targets."""

@@ -36,14 +36,17 @@ def prediction_table(
     ``red|blue``, and the probability of each, calibrated likewise. Numbers: the
     prediction and an interval that 90 % of the validation targets lie in.
     """
-    columns, rows = _said(header, out, task.ids or range(len(out)))
-    known_columns, answers = _known(task, trained_here)
+    separator = header["spec"].get("data_options", {}).get("label_separator") or SEVERAL
+    columns, rows = _said(header, out, task.ids or range(len(out)), separator)
+    known_columns, answers = _known(task, trained_here, separator)
     return [*columns, *known_columns], (
         [*row, *more] for row, more in zip(rows, answers, strict=True)
     )
 
 
-def _said(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:
+def _said(
+    header: Mapping[str, Any], out: Tensor, ids: Sequence[Any], separator: str
+) -> tuple[list[str], Rows]:
     answer = OBJECTIVES[header.get("objective", "accuracy")].answer
     if answer == "value":
         return _numbers(header, out, ids)
@@ -51,7 +54,8 @@ def _said(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[l
     columns = [f"p({name})" for name in names]
     temperature = calibration_of(header).get("temperature", 1.0)
     if answer == "labels":
-        return ["id", "prediction", *columns], _labels(names, (out / temperature).sigmoid(), ids)
+        probabilities = (out / temperature).sigmoid()
+        return ["id", "prediction", *columns], _labels(names, probabilities, ids, separator)
     probabilities = (out / temperature).softmax(dim=1)
     return ["id", "prediction", "probability", *columns], _classes(names, probabilities, ids)
 
@@ -63,7 +67,7 @@ def calibration_of(header: Mapping[str, Any]) -> dict[str, float]:
     return numbers if math.isfinite(numbers.get("temperature", 0.0)) and numbers else {}
 
 
-def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
+def _known(task: Task, trained_here: bool, separator: str) -> tuple[list[str], list[list[Any]]]:
     items = len(task.y)
     columns: list[str] = []
     cells: list[list[Any]] = []
@@ -77,7 +81,10 @@ def _known(task: Task, trained_here: bool) -> tuple[list[str], list[list[Any]]]:
         columns.append("label")
         has_answer = task.y.isfinite().any(dim=1).tolist()
         cells.append(
-            [_joined(row) if yes else "" for row, yes in zip(names, has_answer, strict=True)]
+            [
+                _joined(row, separator) if yes else ""
+                for row, yes in zip(names, has_answer, strict=True)
+            ]
         )
     elif task.classes:
         columns.append("label")
@@ -98,15 +105,17 @@ def _classes(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) ->
         yield [name, names[chosen], row[chosen], *row]
 
 
-def _labels(names: Sequence[str], probabilities: Tensor, ids: Sequence[Any]) -> Rows:
+def _labels(
+    names: Sequence[str], probabilities: Tensor, ids: Sequence[Any], separator: str
+) -> Rows:
     for name, row in zip(ids, probabilities.tolist(), strict=True):
         chosen = [label for label, p in zip(names, row, strict=True) if p > 0.5]
-        yield [name, _joined(chosen), *row]
+        yield [name, _joined(chosen, separator), *row]
 
 
-def _joined(labels: Sequence[str]) -> str:
-    """As labels.csv has them, where a bar alone says that there are none."""
-    return SEVERAL.join(labels) or SEVERAL
+def _joined(labels: Sequence[str], separator: str) -> str:
+    """As labels.csv has them, where a separator alone says that there are none."""
+    return separator.join(labels) or separator
 
 
 def _numbers(header: Mapping[str, Any], out: Tensor, ids: Sequence[Any]) -> tuple[list[str], Rows]:

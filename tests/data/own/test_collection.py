@@ -91,3 +91,9 @@ def test_a_column_id_beside_node_is_a_feature_and_pandas_index_is_none(write):
     task = load_task(folder)
     assert task.columns == ("id", "size")
     assert task.x[:4].tolist() == [[100, 0], [100, 0], [100, 0], [101, 1]]
+
+
+def test_kinds_of_edges_are_refused_rather_than_forgotten(write):
+    edges = "graph,source,target,relation\ng,a,b,single\nh,a,b,double\n"
+    with pytest.raises(InputError, match="has the columns graph and relation"):
+        load_task(write(edges=edges))

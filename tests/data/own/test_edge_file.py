@@ -111,3 +111,14 @@ def test_an_undirected_edge_with_two_weights_is_named_with_its_lines(tmp_path):
     with pytest.raises(InputError, match=problem):
         load_task(tmp_path)
     assert load_task(tmp_path, undirected=False).num_edges == 3
+
+
+def test_a_kept_copy_is_of_the_column_that_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(edge_file, "LARGE", 0)
+    monkeypatch.setenv("PGSO_CACHE", str(tmp_path / "cache"))
+    long = "total_minutes_of_phone_calls_in_the_year_"
+    path = tmp_path / "edges.csv"
+    path.write_text(f"source,target,{long}2023,{long}2024,n_1,n-1\na,b,1,2,3,4\n")
+    for weight, value in ((f"{long}2023", 1), (f"{long}2024", 2), ("n_1", 3), ("n-1", 4)):
+        for _ in range(2):
+            assert edge_file.read_edges(path, weight).edges.weight.tolist() == [value]

@@ -460,3 +460,94 @@ def test_parquet_without_pyarrow_is_one_sentence(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"needs pyarrow: pip install pyarrow, or write it as"):
         load_task(folder)
+
+
+RING = "source,target\n" + "".join(f"{i},{(i + 1) % 6}\n" for i in range(6))
+
+
+def test_in_a_single_column_a_blank_line_is_a_node_without_an_answer(write):
+    lines = 'train\n""\nval\n\ntest\ntrain\n'
+    task = load_task(write(edges=RING, labels='label\nred\n""\nblue\n\nred\nblue\n', splits=lines))
+    assert task.y.tolist() == [1, -1, 0, -1, 1, 0]
+    assert [part.tolist() for part in (task.train, task.val, task.test)] == [[0, 5], [2], [4]]
+    with pytest.raises(InputError, match=r"line 1 is blank; remove it"):
+        load_task(write(edges=RING, labels="\nlabel\nred\n"))
+
+
+def test_in_a_single_column_of_numbers_a_blank_line_is_a_gap(write):
+    numbers = load_task(write(edges=RING, labels=None, targets="price\n1\n\n3\n4\n5\n6\n"))
+    assert numbers.y.flatten().isnan().tolist() == [False, True] + 4 * [False]
+    assert numbers.y[2:].flatten().tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("header", ["customer,price", "price,customer", "customer_id,price"])
+def test_ids_are_no_targets_though_most_of_them_have_no_edge(write, header):
+    order = [7, 3, 5, 16, 0, 14, 2, 9, 1, 4, 10, 13, 12, 8, 15, 11, 6]
+    rows = (f"{i},{10 * i + 0.5}" if header[0] == "c" else f"{10 * i + 0.5},{i}" for i in order)
+    task = load_task(write(edges=RING, labels=None, targets="\n".join([header, *rows])))
+    assert task.targets == ("price",)
+    assert task.y.flatten().tolist() == [10 * i + 0.5 for i in order]
+    assert task.ids == tuple(map(str, order))
+
+
+@pytest.mark.parametrize("name", ["customer", "customer_id"])
+def test_a_wrong_number_among_ids_is_refused_rather_than_joining_by_order(write, name):
+    edges = "source,target\n" + "".join(f"{i},{(i + 1) % 20}\n" for i in range(20))
+    labels = "customer,state\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(19, -1, -1))
+    features = f"{name},age\n" + "".join(f"{i},{i / 2}\n" for i in [*range(19), 190])
+    with pytest.raises(InputError, match=r"no row for node '19' .* names '190'"):
+        load_task(write(edges=edges, labels=labels, features=features))
+
+
+def test_nodes_that_edges_write_in_two_ways_are_refused_though_all_labels_are_there(write):
+    edges = "source,target\n" + "".join(f"{i},{(i + 1) % 20}.0\n" for i in range(20))
+    labels = "node,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(20))
+    with pytest.raises(InputError, match=r"names '1' and edges.csv '1.0', which look"):
+        load_task(write(edges=edges, labels=labels))
+    both = "".join(f"{i:02d},{'xy'[i % 2]}\n" for i in range(10))  # named in labels.csv: meant
+    edges = "source,target\n" + "".join(f"{i},0{(i + 1) % 10}\n" for i in range(10))
+    labels = "node,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(10)) + both
+    assert load_task(write(edges=edges, labels=labels)).num_nodes == 20
+
+
+def test_decimal_commas_are_for_numbers_and_not_for_names_and_labels(write):
+    names, labels = ["1,5", "bob", "cid", "dan"], ["1,2", "3", "1,2", "3"]
+    edges = "".join(f"{a};{b};0,5\n" for a, b in pairwise(names))
+    rows = "".join(f"{name};{label}\n" for name, label in zip(names, labels, strict=True))
+    files = {"edges": "source;target;weight\n" + edges, "labels": "node;label\n" + rows}
+    task = load_task(write(**files), label_separator=",")
+    assert task.ids[0] == "1,5"
+    assert task.num_nodes == 4
+    assert task.classes == ("1", "2", "3")
+    assert task.y[:2].tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert set(task.graph.edge_weight.tolist()) == {0.5}
+
+
+def test_a_header_is_known_by_the_header_of_edges_where_its_last_word_is_a_class(write):
+    edges = EDGES.replace("source,target", "customer,friend")
+    labels = LABELS.replace("node,label", "customer,red")
+    task = load_task(write(edges=edges, labels=labels))
+    assert task.ids == ("ann", "bob", "cid", "dan", "eve", "fay")
+    assert task.num_edges == 10
+
+
+def test_a_first_line_with_a_weight_is_an_edge(write):
+    edges = "zoe,yan,2\n" + EDGES.partition("\n")[2].replace("\n", ",1\n")
+    task = load_task(write(edges=edges, labels=LABELS.partition("\n")[2]))
+    assert {"zoe", "yan"} <= set(task.ids)
+    assert task.num_edges == 12
+
+
+def test_line_breaks_in_quotes_are_part_of_a_name(write):
+    edges = EDGES + '"new\nyork",ann\nnewyork,bob\n'
+    task = load_task(write(edges=edges, labels=LABELS + '"new\nyork","dark\nred"\n'))
+    assert {"new\nyork", "newyork"} <= set(task.ids)
+    assert task.classes == ("blue", "dark\nred", "red")
+
+
+def test_targets_far_from_0_keep_their_differences(write):
+    values = [float(i * i) for i in range(6)]
+    files = ["\n".join(["price", *(str(v + z) for v in values)]) for z in (0.0, 1.7e9)]
+    plain, far = (load_task(write(edges=RING, labels=None, targets=text)) for text in files)
+    assert plain.y.dtype == torch.float32
+    assert (far.y.flatten() - 1.7e9).tolist() == values

@@ -244,3 +244,21 @@ def test_a_quotation_mark_that_is_not_closed_is_named_by_its_line(write):
     path.write_text(path.read_text().replace('"c7"', '"c7'))
     with pytest.raises(InputError, match=r"features\.csv, line 9: its quotation marks do not fit"):
         load_task(folder)
+
+
+@pytest.mark.parametrize("row", [1, N - 1])  # one trains, one does not
+def test_a_gap_in_a_column_that_stays_as_it_is_is_refused(write, row):
+    numbers = [str(i) for i in range(N)]
+    numbers[row] = ""
+    with pytest.raises(InputError, match=r'got \'\'; write one, or say "number" in columns.json'):
+        load_task(write(table(income=numbers), income="as is"))
+
+
+def test_gaps_in_a_bag_of_words_are_marked(write):
+    words = {f"w{c}": [str(int(i == c)) for i in range(N)] for c in range(70)}
+    words["w3"][:20] = 20 * [""]
+    task = load_task(write({"customer": table()["customer"], **words}))
+    assert task.columns[4] == "w3=(missing)"
+    marked = task.x.to_dense()[:, 4]
+    assert marked[:20].all()
+    assert not marked[20:].any()

@@ -108,7 +108,12 @@ def unlabelled(count: int) -> Learned:
 
 
 def read_answers(
-    folder: Path, ends: Collection[str], target: str | None, needed: bool, to_predict: bool
+    folder: Path,
+    ends: Collection[str],
+    target: str | None,
+    needed: bool,
+    to_predict: bool,
+    words: Collection[str] = (),
 ) -> Answers:
     """Read ``labels.csv`` or ``targets.csv``.
 
@@ -118,6 +123,7 @@ def read_answers(
         target: The one column of ``targets.csv`` or ``labels.csv`` to learn.
         needed: Whether one of the files must be there.
         to_predict: Whether both may be there, since nothing is learned.
+        words: What the first line of edges calls its columns, if it has a header.
     """
     labels, targets = file_of(folder, "labels"), file_of(folder, "targets")
     if labels is None and targets is None and needed:
@@ -133,7 +139,7 @@ def read_answers(
         return Answers(targets, read.nodes, [], read)
     if labels is None:
         return Answers(None, [], [], None)
-    return Answers(labels, *_labels(labels, ends, target), None)
+    return Answers(labels, *_labels(labels, ends, target, words), None)
 
 
 def _several(labels: list[str], separator: str) -> tuple[Array, tuple[str, ...]]:
@@ -149,8 +155,10 @@ def _several(labels: list[str], separator: str) -> tuple[Array, tuple[str, ...]]
     return y, classes
 
 
-def _labels(path: Path, ends: Collection[str], target: str | None) -> tuple[list[str], list[str]]:
-    header, rows = _cut(path, ends)
+def _labels(
+    path: Path, ends: Collection[str], target: str | None, words: Collection[str]
+) -> tuple[list[str], list[str]]:
+    header, rows = _cut(path, ends, words)
     if header is None:
         check_widths(rows, 1, 2)
     else:
@@ -212,10 +220,13 @@ def _check_no_nodes(rows: list[Row], ends: Collection[str]) -> None:
         )
 
 
-def _cut(path: Path, nodes: Collection[str]) -> tuple[Row | None, list[Row]]:
+def _cut(
+    path: Path, nodes: Collection[str], words: Collection[str] = ()
+) -> tuple[Row | None, list[Row]]:
     """The header, if there is one, and the other lines.
 
-    The first cell of a header is a known word, or empty, or names no node where others do.
+    The first cell of a header is a known word, or empty, or one of the ``words`` of another file's
+    header, or names no node where others do.
     """
     rows = read_rows(path)
     first, others = rows[0].cells, rows[1:]
@@ -224,6 +235,8 @@ def _cut(path: Path, nodes: Collection[str]) -> tuple[Row | None, list[Row]]:
     strange = len(first) > 1 and first[0] not in nodes
     if strange and any(row.cells[0] in nodes for row in others):
         answers = {row.cells[-1] for row in others} | (set(PARTS) & {first[-1].lower()})
+        if first[0] in words and not any(row.cells[0] in words for row in others):
+            return rows[0], others
         return (None, rows) if first[-1] in answers else (rows[0], others)
     return None, rows
 

@@ -9,6 +9,7 @@ from pgso.data.own.answers import Answers, read_answers, unlabelled
 from pgso.data.own.edge_file import GRAPH, WITHIN, Edges
 from pgso.data.own.feature_file import FeatureTable
 from pgso.data.own.files import file_of
+from pgso.data.own.kinds import gaps_of
 from pgso.data.own.preparation import Preparation
 from pgso.data.own.table import Row, check_widths, read_rows
 from pgso.data.own.targets import NODE
@@ -34,6 +35,11 @@ def load_collection(
     A node belongs to the graph of its line, so that two graphs may have a node of the same name.
     Without features, the features of a node are its degree, one column a degree.
     """
+    if edges.kinds is not None:
+        raise InputError(
+            f"{edges.path} has the columns graph and relation, but edges of several graphs are of "
+            "one kind; remove the column relation"
+        )
     seen = dict.fromkeys(name.partition(WITHIN)[0] for name in edges.names)
     answers = read_answers(folder, seen, target, needed=not to_predict, to_predict=to_predict)
     features = file_of(folder, "features")
@@ -73,6 +79,7 @@ def load_collection(
         ids=tuple(graphs),
         columns=columns,
         preparation=fitted,
+        gaps=() if table is None else gaps_of(len(names), tuple(table.values())),
     )
 
 
@@ -80,16 +87,16 @@ def _features(path: Path) -> tuple[tuple[str, ...], dict[str, Row]]:
     """The columns' names, and the rows by graph and node, both without these two columns."""
     header, *rows = read_rows(path)
     check_widths(rows, len(header.cells))
-    cells = [cell.lower() for cell in header.cells]
-    key = next((c for c, cell in enumerate(cells) if cell in NODE), None)
-    if GRAPH not in cells or key is None:
+    words = [cell.lower() for cell in header.cells]
+    key = next((c for c, word in enumerate(words) if word in NODE), None)
+    if GRAPH not in words or key is None:
         raise header.error(
             f"the features of several graphs need the columns graph and node, as edges.csv has "
             f"graph; got {','.join(header.cells)[:60]!r}"
         )
-    graph = cells.index(GRAPH)
+    graph = words.index(GRAPH)
     # A first column without a name holds the numbers of rows, as pandas writes them.
-    others = [c for c, cell in enumerate(cells) if c not in (graph, key) and (c or cell)]
+    others = [c for c, word in enumerate(words) if c not in (graph, key) and (c or word)]
     table: dict[str, Row] = {}
     for row in rows:
         name = f"{row.cells[graph]}{WITHIN}{row.cells[key]}"
@@ -98,7 +105,8 @@ def _features(path: Path) -> tuple[tuple[str, ...], dict[str, Row]]:
                 f"column {header.cells[key]!r}: node {row.cells[key]!r} of graph "
                 f"{row.cells[graph]!r} is described twice, first in line {table[name].line}"
             )
-        table[name] = Row(path, row.line, [row.cells[c] for c in others])
+        cells = row.with_points.cells
+        table[name] = Row(path, row.line, [cells[c] for c in others])
     return tuple(header.cells[c] for c in others), table
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from itertools import chain
 from itertools import count as number
 from pathlib import Path
@@ -112,14 +113,19 @@ class EdgeTable(NamedTuple):
         return edges._replace(names=names, ends=ends, weight=weight)
 
     def _looks_like_a_header(self, nodes_elsewhere: Collection[str]) -> bool:
-        first, edges = self.first.cells, self.edges
+        first, edges = self.first.with_points.cells, self.edges
         if not edges.names or len(first) < 2:
             return False
-        if len(first) == 3 and edges.weight is not None and not is_number(first[2]):
-            return True
-        ends = set(edges.names)
-        strange = all(name[:1].isalpha() and name not in ends for name in first[:2])
-        return strange and bool(nodes_elsewhere) and not set(first[:2]) & set(nodes_elsewhere)
+        if len(first) == 3 and edges.weight is not None:
+            return not is_number(first[2])
+        return bool(nodes_elsewhere and self.words) and not self.words & set(nodes_elsewhere)
+
+    @property
+    def words(self) -> set[str]:
+        """What the first line calls its columns; none if it may well be an edge."""
+        first = set(self.first.cells[:2])
+        strange = all(name[:1].isalpha() for name in first) and not first & set(self.edges.names)
+        return first if self.is_header or strange else set()
 
 
 def read_edges(path: Path, weight: str | None = None) -> EdgeTable:
@@ -135,9 +141,8 @@ def read_edges(path: Path, weight: str | None = None) -> EdgeTable:
     """
     if not path.is_file() or path.stat().st_size < LARGE:
         return _parse(path, weight)
-    name = f"own-edges-{weight or 'weight'}"
-    plain = "".join(letter if letter.isalnum() else "-" for letter in name)[:40]
-    return _unpacked(path, cached(plain, [path], lambda: _packed(_parse(path, weight))))
+    name = f"own-edges-{sha256(repr(weight).encode()).hexdigest()[:16]}"
+    return _unpacked(path, cached(name, [path], lambda: _packed(_parse(path, weight))))
 
 
 def _parse(path: Path, weight: str | None) -> EdgeTable:
@@ -164,15 +169,15 @@ def _parse(path: Path, weight: str | None) -> EdgeTable:
     edges = Edges(path, (), np.empty((2, 0), dtype=np.int64))
     if columns:
         try:
-            edges = _fast(path, columns, left, named)
+            edges = _fast(first, columns, left, named)
         except (ValueError, IndexError, KeyError):
             header = first.cells if is_header else ["source", "target", "weight"]
-            edges = _slow(path, header, left, named)
+            edges = _slow(first, header, left, named)
     return EdgeTable(first, is_header, edges)
 
 
 def _fast(
-    path: Path, columns: Sequence[Sequence[str]], left: list[int], named: dict[str, int]
+    first: Row, columns: Sequence[Sequence[str]], left: list[int], named: dict[str, int]
 ) -> Edges:
     """Whole columns at once; anything unusual is a ValueError, for :func:`_slow` to name."""
     source, target = (columns[c] for c in left[:2])
@@ -190,7 +195,8 @@ def _fast(
         raise ValueError("a node without a name")
     weight = None
     if len(left) == 3:
-        weight = np.fromiter(map(float, columns[left[2]]), np.float64, count)
+        given = Row(*first[:2], list(columns[left[2]]), first.decimal_comma).with_points.cells
+        weight = np.fromiter(map(float, given), np.float64, count)
         if not (np.abs(weight) <= LARGEST).all():
             raise ValueError("a weight that is no number, or too large")
     kinds, relations = None, {}
@@ -200,12 +206,12 @@ def _fast(
         if not relations.keys().isdisjoint(("", *RESERVED)):
             raise ValueError("a relation without a name of its own")
         kinds = np.fromiter(map(relations.__getitem__, cells), np.int64, count)
-    return Edges(path, tuple(names), ends, weight, kinds, tuple(relations), GRAPH in named)
+    return Edges(first.path, tuple(names), ends, weight, kinds, tuple(relations), GRAPH in named)
 
 
-def _slow(path: Path, header: list[str], left: list[int], named: dict[str, int]) -> Edges:
+def _slow(first: Row, header: list[str], left: list[int], named: dict[str, int]) -> Edges:
     """Line by line: the first line that is wrong is refused; a table without any is read."""
-    rows = read_rows(path)[1:]
+    rows = read_rows(first.path)[1:]
     for row in rows:
         for column in left[:2]:
             if not row.cells[column]:
@@ -220,7 +226,7 @@ def _slow(path: Path, header: list[str], left: list[int], named: dict[str, int])
         if GRAPH in named and not row.cells[named[GRAPH]]:
             raise row.cell_error(named[GRAPH], GRAPH, "the name of a graph", "or remove the line")
     columns = [list(column) for column in zip(*(row.cells for row in rows), strict=True)]
-    return _fast(path, columns, left, named)
+    return _fast(first, columns, left, named)
 
 
 def _wrong_width(first: Row) -> InputError:
@@ -239,8 +245,8 @@ def _wrong_width(first: Row) -> InputError:
 
 def _packed(table: EdgeTable) -> Named:
     edges = table.edges
-    facts = [table.first.line, table.first.cells, table.is_header, edges.names, edges.relations]
-    text = json.dumps([*facts, edges.has_graphs]).encode()
+    facts = [table.first[1:], table.is_header, edges.names, edges.relations, edges.has_graphs]
+    text = json.dumps(facts).encode()
     arrays = {"facts": np.frombuffer(text, dtype=np.uint8), "ends": edges.ends}
     for name in ("weight", "kinds"):
         if getattr(edges, name) is not None:
@@ -249,7 +255,7 @@ def _packed(table: EdgeTable) -> Named:
 
 
 def _unpacked(path: Path, arrays: Named) -> EdgeTable:
-    line, cells, is_header, names, relations, has_graphs = json.loads(arrays["facts"].tobytes())
+    first, is_header, names, relations, has_graphs = json.loads(arrays["facts"].tobytes())
     edges = Edges(
         path,
         tuple(names),
@@ -259,4 +265,4 @@ def _unpacked(path: Path, arrays: Named) -> EdgeTable:
         tuple(relations),
         has_graphs,
     )
-    return EdgeTable(Row(path, line, cells), is_header, edges)
+    return EdgeTable(Row(path, *first), is_header, edges)

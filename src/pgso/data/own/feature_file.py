@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.data.arrays import Array, check_finite, is_on_disk
-from pgso.data.own.kinds import ID, fit_preparation, read_kinds
+from pgso.data.own.kinds import ID, MOSTLY, fit_preparation, read_kinds
 from pgso.data.own.preparation import Preparation
 from pgso.data.own.table import Row, check_widths, is_number, read_rows
 from pgso.data.own.targets import NODE
@@ -79,7 +79,7 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
     rows = read_rows(path)
     width = len(rows[0].cells)
     check_widths(rows, width)
-    has_header = _has_header(rows)
+    has_header = _has_header([row.with_points for row in rows])
     header, body = (rows[0].cells, rows[1:]) if has_header else (None, rows)
     key = _key(header, body, nodes or dict.fromkeys(ends, 0))
     names = [name or f"column {c + 1}" for c, name in enumerate(header or [""] * width)]
@@ -94,7 +94,7 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 f"{path} has {len(body)} rows, but labels.csv names {len(nodes)} nodes; "
                 "give one row per node, or a first column under the header 'node' that names them"
             )
-        return FeatureTable(path, tuple(names), body, has_header)
+        return FeatureTable(path, tuple(names), [row.with_points for row in body], has_header)
     left_out = {key, 0} if header is not None and not header[0] else {key}
     described: dict[int, Row] = {}
     for row in body:
@@ -104,7 +104,7 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
                 f"column {names[key]!r}: node {row.cells[key]!r} is described twice, first in line "
                 f"{described[node].line}; remove one of them"
             )
-        cells = [cell for c, cell in enumerate(row.cells) if c not in left_out]
+        cells = [cell for c, cell in enumerate(row.with_points.cells) if c not in left_out]
         described[node] = Row(path, row.line, cells)
     for name, node in nodes.items():
         if node not in described:
@@ -153,7 +153,8 @@ def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> i
             named = set(cells) & set(nodes)
             if len(set(cells)) == len(cells) and len(named) == len(nodes):
                 return c
-            # Words that name most nodes are names, some of which are wrong. Numbers may be chance.
-            if is_likely and 2 * len(named) > len(nodes) and not all(map(is_number, named)):
+            # What names most nodes are names, some of which are wrong. Numbers may be chance.
+            by_chance = len(set(cells)) < len(cells) and all(map(is_number, named))
+            if is_likely and len(named) > (MOSTLY if by_chance else 0.5) * len(nodes):
                 return c
     return next((c for c in called if names[c].lower() != "id"), None)

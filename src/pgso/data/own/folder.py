@@ -14,7 +14,7 @@ from pgso.data.own.collection import load_collection
 from pgso.data.own.edge_file import Edges, read_edges
 from pgso.data.own.feature_file import FeatureTable, read_array, read_table
 from pgso.data.own.files import file_of
-from pgso.data.own.kinds import TYPE
+from pgso.data.own.kinds import TYPE, gaps_of
 from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 
@@ -82,7 +82,9 @@ def load_folder(
             preparation=preparation,
         )
     ends = set(listed.edges.names)
-    answers = read_answers(path, ends, target, needed=not unlabelled, to_predict=unlabelled)
+    answers = read_answers(
+        path, ends, target, needed=not unlabelled, to_predict=unlabelled, words=listed.words
+    )
     nodes = {name: i for i, name in enumerate(answers.names)}
     array, table = _features(path, nodes, ends)  # may add nodes without a label
     edges = listed.with_first(nodes)
@@ -131,18 +133,20 @@ def load_folder(
         ids=tuple(nodes),
         columns=columns,
         preparation=fitted,
+        gaps=() if table is None else gaps_of(len(table.names), table.rows),
     )
 
 
 def _check_names(answers: Answers, edges: Edges) -> None:
     """Refuse a node that is written in two ways, such as 07 and 7: it would be two nodes."""
-    lost, unlabelled = set(answers.names) - set(edges.names), set(edges.names) - set(answers.names)
-    written = {_alike(name): name for name in unlabelled} if lost else {}
-    for name in answers.names:
-        if name in lost and _alike(name) in written:
+    labelled, written = set(answers.names), {_alike(name): name for name in answers.names}
+    for name in edges.names if answers.path is not None else ():
+        if name not in labelled and written.setdefault(_alike(name), name) != name:
+            other = written[_alike(name)]
+            where = answers.path if other in labelled else edges.path
             raise InputError(
-                f"{answers.path} names {name!r} and {edges.path.name} {written[_alike(name)]!r}, "
-                "which look like the same node; write names alike in both"
+                f"{where} names {other!r} and {edges.path.name} {name!r}, which look like the same "
+                "node; write names alike everywhere"
             )
 
 

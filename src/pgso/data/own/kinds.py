@@ -39,12 +39,25 @@ def fit_preparation(
         train: The places of the training rows; none: every row is one.
         kinds: What ``columns.json`` says.
     """
-    train = train if len(train) else np.arange(len(rows))
+    columns = _columns(names, rows, train if len(train) else np.arange(len(rows)), kinds)
+    return Preparation(columns=tuple(columns))
+
+
+def _columns(
+    names: Sequence[str], rows: Sequence[Row], train: Array, kinds: Mapping[str, str]
+) -> list[Column]:
     column_kinds = [kinds.get(name) or _kind_of(name, rows, c) for c, name in enumerate(names)]
     wide = len(names) > WIDE and not kinds and set(column_kinds) <= {"number", "boolean"}
     if wide and _share_of_numbers(rows, len(names)) < SPARSE:
-        columns = [Column(name=n, kind="as is", reason="mostly zeros") for n in names]
-        return Preparation(columns=tuple(columns))
+        return [  # a gap is filled with 0, the median of such a column
+            Column(
+                name=name,
+                kind="as is",
+                reason="mostly zeros",
+                has_missing=any(rows[int(i)].is_missing(c) for i in train),
+            )
+            for c, name in enumerate(names)
+        ]
     everyone = np.arange(len(rows))  # types without a label are types, too
     columns = [
         _fitted(name, kind, rows, c, everyone if name == TYPE else train, name in kinds)
@@ -54,7 +67,12 @@ def fit_preparation(
     if not kinds and set(column_kinds) == {"number"} and same:
         # The same number everywhere: networks on degrees alone are given that.
         columns = [Column(name=c.name, kind="as is", reason=c.reason) for c in columns]
-    return Preparation(columns=tuple(columns))
+    return columns
+
+
+def gaps_of(columns: int, rows: Sequence[Row]) -> tuple[int, ...]:
+    """How many cells of each column say nothing, in all rows."""
+    return tuple(sum(row.is_missing(c) for row in rows) for c in range(columns))
 
 
 def read_kinds(path: Path, names: Sequence[str]) -> dict[str, str]:
@@ -138,11 +156,7 @@ def _fitted(
         date_format = named
     plain = Column.model_validate({"name": name, "kind": kind, "date_format": date_format})
     if kind == "as is":
-        if has_missing:
-            raise next(row for row in rows if row.is_missing(c)).cell_error(
-                c, name, "a finite number", 'or say "number" in columns.json to have it filled in'
-            )
-        return plain
+        return plain.model_copy(update={"fill": None})
     raw = plain.values(present, c)[:, 0]
     if kind == "boolean":
         fill = float(raw.mean() > 0.5)

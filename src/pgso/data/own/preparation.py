@@ -41,7 +41,7 @@ class Column(BaseModel):
 
     name: str
     kind: Kind
-    fill: float = 0.0  # in the place of a missing cell
+    fill: float | None = 0.0  # in the place of a missing cell; None: it is refused
     mean: float = 0.0
     sd: float = 1.0
     categories: tuple[str, ...] = ()
@@ -103,14 +103,19 @@ class Column(BaseModel):
         return table if self.has_others else table[:, :width]
 
     def _numbers(self, rows: Sequence[Row], position: int, missing: Array) -> Array:  # (rows,)
+        if self.fill is None and missing.any():
+            raise rows[int(missing.argmax())].cell_error(
+                position, self.name, "a finite number", 'or say "number" in columns.json to fill it'
+            )
+        fill = self.fill or 0.0
         if self.kind in ("number", "as is"):
             cells = [row.cells[position] for row in rows]
-            values = numbers_of(cells, missing, self.fill)
+            values = numbers_of(cells, missing, fill)
             if values is not None:
                 return values
         return np.array(
             [
-                self.fill if absent else self._number(row, position)
+                fill if absent else self._number(row, position)
                 for row, absent in zip(rows, missing, strict=True)
             ],
             dtype=float,

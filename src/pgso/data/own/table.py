@@ -30,6 +30,14 @@ class Row(NamedTuple):
     path: Path
     line: int  # counted from 1
     cells: list[str]
+    decimal_comma: bool = False  # whether 1,5 is 1.5, as where semicolons separate the cells
+
+    @property
+    def with_points(self) -> "Row":
+        """The same with decimal points: for cells that may be numbers, not for names and labels."""
+        if not self.decimal_comma:
+            return self
+        return Row(self.path, self.line, [DECIMAL_COMMA.sub(r"\1.\2", c) for c in self.cells])
 
     def error(self, problem: str) -> InputError:
         """An error that says where it is."""
@@ -51,7 +59,7 @@ class Row(NamedTuple):
     def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
         try:
-            value = float_of(self.cells[column])
+            value = float_of(self.with_points.cells[column])
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
@@ -117,7 +125,7 @@ def read_rows(path: Path) -> list[Row]:
     """The lines of a CSV file that are not blank, their cells stripped.
 
     Cells are separated by commas, tabs or semicolons, whichever cut the first line into most cells.
-    With semicolons, 1,5 is a number: 1.5.
+    In a table of one column, a blank line between others is an empty cell.
     """
     if path.suffix == ".parquet":
         names, columns = read_parquet(path)
@@ -131,22 +139,23 @@ def read_rows(path: Path) -> list[Row]:
     lines = read_lines(path)
     first = next(line for line in lines if line)
     separator = max(",\t;", key=lambda mark: _num_cells(first, mark))
-    reader = csv.reader(lines, strict=True, delimiter=separator)
+    alone = _num_cells(first, separator) == 1
+    if alone and not lines[0]:
+        raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
+    reader = csv.reader((line + "\n" for line in lines), strict=True, delimiter=separator)
     rows, begins = [], 1
     try:
         for cells in reader:
             begins = reader.line_num + 1
-            if any(cell.strip() for cell in cells):
-                stripped = [cell.strip() for cell in cells]
-                if separator == ";":
-                    stripped = [DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in stripped]
-                rows.append(Row(path, reader.line_num, stripped))
+            stripped = [cell.strip() for cell in cells or [""]]
+            if alone or any(stripped):
+                rows.append(Row(path, reader.line_num, stripped, separator == ";"))
     except csv.Error as error:
         raise InputError(
             f"{path}, line {begins}: its quotation marks do not fit ({error}); put whole cells "
             'between two of them, and write "" for one within a cell'
         ) from None
-    if not rows:
+    if not any(cell for row in rows for cell in row.cells):
         raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.data.arrays import Array
+from pgso.data.own.kinds import ID
 from pgso.data.own.table import Row, check_widths, read_rows
 from pgso.errors import InputError
 
@@ -45,9 +46,7 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     body = rows if header is None else rows[1:]
     key = 0 if starts else None  # the column of nodes
     if header is not None:
-        called = [c for c, cell in enumerate(header.cells) if cell.lower() in ITEM]
-        several = len(header.cells) > 1
-        key = called[0] if called else 0 if several and _names_nodes(body, ends) else None
+        key = _key(header, body, ends)
     if header is None and len(rows[0].cells) > 1 + starts:
         raise rows[0].error(
             "several columns need a header: node, and the name of each target, "
@@ -85,9 +84,20 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
     return Targets(nodes, names, y)
 
 
-def _names_nodes(body: list[Row], ends: Collection[str]) -> bool:
-    cells = [row.cells[0] for row in body]
-    return len(set(cells)) == len(cells) < 2 * sum(cell in ends for cell in cells)
+def _key(header: Row, body: list[Row], ends: Collection[str]) -> int | None:
+    """The column of nodes: called so, or the first that names most of them, each once."""
+    places = range(len(header.cells))
+    called = [c for c in places if header.cells[c].lower() in ITEM]
+    if called or len(header.cells) == 1:
+        return called[0] if called else None
+    if ID.search(header.cells[0]):
+        return 0
+    for c in sorted(places, key=lambda c: not header.cells[c]):  # a column without a name is last
+        cells = [row.cells[c] for row in body]
+        named = sum(cell in ends for cell in cells)
+        if len(set(cells)) == len(cells) and 2 * named > min(len(cells), len(ends)):
+            return c
+    return None
 
 
 def _is_answer(row: Row, ends: Collection[str]) -> bool:
@@ -96,7 +106,7 @@ def _is_answer(row: Row, ends: Collection[str]) -> bool:
     if not cells or name not in ends:
         return False
     try:
-        return bool([float(cell) for cell in cells])
+        return bool([float(cell) for cell in row.with_points.cells[1:]])
     except ValueError:
         return False
 

@@ -8,7 +8,7 @@ import numpy as np
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_choice
 from pgso.data.edge_lists import merged
-from pgso.data.own.kinds import fit_preparation
+from pgso.data.own.kinds import fit_preparation, gaps_of
 from pgso.data.own.table import Row
 from pgso.data.splits import split_each_class
 from pgso.errors import InputError
@@ -75,6 +75,7 @@ def load(
         metric="roc_auc",
         columns=preparation.outputs,
         preparation=preparation,
+        gaps=gaps_of(len(rows[0]), table),
     )
 
 
