@@ -157,3 +157,27 @@ def test_numbers_beyond_double_precision_are_one_sentence(tmp_path, content, pre
     result = spectrum(tmp_path / "edges.csv", *arguments)
     assert result.exit_code == 2
     assert "double precision" in result.stderr
+
+
+def test_operators_on_relations_are_not_shown_on_the_whole_graph(pgso, tmp_path):
+    folder = tmp_path / "rel"
+    folder.mkdir()
+    edges = [f"{i},{(i + 1) % 12},ring\n0,{i + 1},star\n" for i in range(11)]
+    (folder / "edges.csv").write_text("source,target,relation\n" + "".join(edges))
+    labels = [f"{i},{'ab'[i % 2]}\n" for i in range(12)]
+    (folder / "labels.csv").write_text("node,label\n" + "".join(labels))
+    terms = "self,adjacency@ring,adjacency@star"
+    trained = pgso("train", folder, "--terms", terms, "--operator", "pgso", "--epochs", 1)
+    assert trained.exit_code == 0, trained.output
+    (path,) = (tmp_path / "runs" / "records").glob("*.json")
+    refused = pgso("spectrum", "--record", path)
+    assert refused.exit_code == 2
+    assert "operators on the relations ring, star" in refused.output
+
+
+def test_an_operator_for_each_channel_is_said_to_be_shown_by_its_mean(pgso, tmp_path):
+    options = ("--epochs", 1, "--operator", "mpgso", "--set", "shape=channel")
+    assert pgso("train", "karate", *options).exit_code == 0
+    (path,) = (tmp_path / "runs" / "records").glob("*.json")
+    shown = pgso("spectrum", "--record", path, "--json")
+    assert "mean S over channels, learned" in shown.stdout

@@ -92,3 +92,22 @@ def test_a_layer_that_may_drop_attention_agrees_when_it_drops_nothing(shape, mon
         strict=True,
     ):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("in_cache", [0, attention.IN_CACHE])
+@pytest.mark.parametrize("fixed", ["gso", "lin", ""])
+def test_gradients_that_may_be_differentiated_again_are_the_same(in_cache, fixed, monkeypatch):
+    monkeypatch.setattr(attention, "IN_CACHE", in_cache)
+    torch.manual_seed(0)
+    layer = GATConv(3, 2, PGSO("gat"), heads=2).double()
+    for name, parameter in layer.named_parameters():
+        parameter.requires_grad_(not fixed or not name.startswith(fixed))
+    learned = [parameter for parameter in layer.parameters() if parameter.requires_grad]
+    x, graph = torch.randn(4, 3, dtype=torch.float64), Graph.from_edge_index(CYCLE)
+
+    def slopes(create_graph):
+        loss = layer(x, graph).square().sum()
+        return torch.autograd.grad(loss, learned, create_graph=create_graph)
+
+    for once, again in zip(slopes(False), slopes(True), strict=True):
+        torch.testing.assert_close(once, again)

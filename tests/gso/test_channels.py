@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from pgso import Graph, apply_pgso, dense_pgso, polynomial, shift
 from pgso.errors import InputError
@@ -253,3 +253,33 @@ def test_the_transpose_has_the_same_diagonal():
     graph = Graph.from_edge_index(torch.tensor([[0, 1, 2, 2, 3, 1], [1, 2, 0, 3, 1, 1]]))
     op = shift(graph, torch.linspace(-0.5, 1, 14).view(7, 1, 2))
     torch.testing.assert_close(op.T.diagonal(), op.to_dense().diagonal().t())
+
+
+@pytest.mark.parametrize("shape", [(7, 4, 1), (7, 1, 2)])
+@pytest.mark.parametrize("learned", [True, False])
+def test_gradients_that_may_be_differentiated_again_are_the_same(shape, learned):
+    torch.manual_seed(0)
+    graph = Graph.from_edge_index(
+        torch.tensor([[0, 1, 1, 2, 2, 0, 2, 3], [1, 0, 2, 1, 0, 2, 3, 2]])
+    )
+    S = torch.rand(shape, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(4, 2, dtype=torch.float64, requires_grad=learned)
+    wanted = (S, x) if learned else (S,)
+
+    def slopes(create_graph):
+        loss = apply_pgso(x, graph, S).square().sum()
+        return torch.autograd.grad(loss, wanted, create_graph=create_graph)
+
+    for once, again in zip(slopes(False), slopes(True), strict=True):
+        torch.testing.assert_close(once, again)
+
+
+def test_derivatives_may_be_taken_forwards():
+    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    S, x = torch.rand(7, 1, 2, dtype=torch.float64), torch.rand(3, 2, dtype=torch.float64)
+    tangent, h = torch.rand_like(S), 1e-6
+    with forward_ad.dual_level():
+        out = apply_pgso(x, graph, forward_ad.make_dual(S, tangent))
+        slope = forward_ad.unpack_dual(out).tangent
+    ends = [apply_pgso(x, graph, S + sign * h * tangent) for sign in (1, -1)]
+    torch.testing.assert_close(slope, (ends[0] - ends[1]) / (2 * h), atol=1e-7, rtol=1e-6)

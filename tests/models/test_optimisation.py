@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pgso import GNN, param_groups
+from pgso import GNN, PGSO, FilterConv, param_groups
 
 
 @pytest.mark.parametrize(("operator", "count"), [("pgso", 1), ("mpgso", 2)])
@@ -28,3 +28,13 @@ def test_an_optimiser_takes_the_groups():
     optimiser = torch.optim.Adam(param_groups(GNN("gin", 4, 8, 3), 0.1, 0.02, 0.0))
     assert [group["lr"] for group in optimiser.param_groups] == [0.1, 0.1, 0.02]
     assert all(group["weight_decay"] == 0 for group in optimiser.param_groups)
+
+
+def test_what_is_tied_is_listed_once():
+    first, second = PGSO("gcn"), PGSO("mean")
+    second.a = first.a
+    filters = [FilterConv(2, 2, K=3), FilterConv(2, 2, K=3)]
+    filters[1].coefficients = filters[0].coefficients
+    model = torch.nn.ModuleList([first, second, *filters])
+    listed = [id(p) for group in param_groups(model) for p in group["params"]]
+    assert sorted(listed) == sorted(id(p) for p in model.parameters())

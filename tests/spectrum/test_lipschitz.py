@@ -84,3 +84,13 @@ def test_branches_that_are_added_or_joined_have_no_product_of_norms(options):
     assert math.isfinite(lipschitz_bound(GNN("gcn", 3, 4, 2), GRAPH, {}))
     model = GNN(in_channels=3, hidden_channels=4, out_channels=2, **options)
     assert lipschitz_bound(model, GRAPH, {}) == math.inf
+
+
+@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+def test_pooling_is_part_of_the_bound(pooling):
+    torch.manual_seed(0)
+    options = {"num_layers": 1, "task": "graph", "pooling": pooling, "dropout": 0}
+    model = GNN("gcn", 3, 4, 2, **options).eval()
+    x = torch.randn(3).expand(GRAPH.num_nodes, 3).contiguous()  # all nodes alike: sums add up
+    slope = torch.autograd.functional.jacobian(lambda x: model(x, GRAPH), x).reshape(2, -1)
+    assert torch.linalg.matrix_norm(slope, 2) <= lipschitz_bound(model, GRAPH, {})

@@ -117,3 +117,16 @@ def test_observing_leaves_no_gradient_and_no_change():
 def test_a_directed_graph_is_refused_with_an_edge():
     with pytest.raises(InputError, match="the edge 0 → 1 has no reverse"):
         SpectralMonitor().observe(PGSO("gcn"), torch.tensor([[0], [1]]))
+
+
+def test_layers_that_are_called_one_by_one_are_counted_by_the_pass():
+    layers = nn.ModuleList([Layer(PGSO((0, 3, 0, 0, 0, 0, 1))) for _ in range(2)])
+    monitor = SpectralMonitor()
+    with monitor.watch(layers):
+        for _ in range(3):
+            x = torch.randn(20, 4)
+            for layer in layers:
+                x = layer(x)
+            seen = monitor.observe(layers, GRAPH)
+    assert seen.lipschitz == monitor.history[0].lipschitz
+    assert monitor.observe(layers, GRAPH).lipschitz == pytest.approx(seen.lipschitz)

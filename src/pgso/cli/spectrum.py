@@ -112,12 +112,19 @@ def _folder(
 def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
     """The spec of a record, and each of its operators twice: where it began, what it learned."""
     record = read_record(path)
+    kinds = {term.partition("@")[2] for term in record.spec.terms or ()} - {"", "in", "out"}
+    if kinds:
+        raise InputError(
+            f"the run of {path} has operators on the relations {', '.join(sorted(kinds))}, and "
+            "operators of one graph are shown here; write one's edges to a file, and name that"
+        )
     if len(record.start) != len(record.parameters):
         raise InputError(f"{path} has operators that only began or only ended; run it again")
     pairs = list(zip(record.start, record.parameters, strict=True))
     operators: dict[str, Any] = {}
     for layer, (before, after) in enumerate(pairs, start=1):
         name = "operator" if len(pairs) == 1 else f"operator {layer}"
+        name += "" if record.spec.shape == "scalar" else f", mean S over {record.spec.shape}s"
         operators[f"{name}, start"] = before
         operators[f"{name}, learned"] = after
     if not operators:

@@ -11,7 +11,17 @@ from pgso.convs.attention_at_once import attend_at_once
 from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
 from pgso.convs.sparse_features import dense_dropout
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Pattern, learns, product, row_dots, turn
+from pgso.graph import (
+    EdgeList,
+    Graph,
+    Pattern,
+    gradients_again,
+    is_transformed,
+    learns,
+    product,
+    row_dots,
+    turn,
+)
 from pgso.graph.heads import IN_CACHE
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import EntryShift, OnPattern
@@ -80,7 +90,7 @@ class AttendedShift(OnPattern):
             if graph.pattern.row.numel() * x.size(1) > IN_CACHE:
                 if self.dropout == 0:
                     return attend(*inputs)
-            elif x.numel() > 0 and not torch._C._are_functorch_transforms_active():
+            elif x.numel() > 0:
                 return attend_at_once(*inputs, self._kept(x.dtype))
         return modulated(x, self._attended(scales.a), scales, graph)
 
@@ -150,7 +160,9 @@ def attend(
 
 def _is_constant(graph: Graph | EdgeList, x: Tensor) -> TypeGuard[Graph]:
     """Whether the gradients are written by hand: those of a whole graph with constant edges."""
-    if torch.compiler.is_compiling() or x.dtype not in (torch.float32, torch.float64):
+    if torch.compiler.is_compiling() or is_transformed():
+        return False
+    if x.dtype not in (torch.float32, torch.float64):
         return False
     constant = graph.weight is None or not learns(graph.weight)
     return isinstance(graph, Graph) and graph.sample is None and constant
@@ -184,8 +196,12 @@ class _Attend(torch.autograd.Function):
         x, *saved = ctx.saved_tensors
         by_head, statistics = saved[:6], saved[6:]
         if torch.is_grad_enabled():
-            out = _differentiable(x, by_head, graph, slope)
-            return *torch.autograd.grad(out, (x, *by_head), grad, create_graph=True), None, None
+
+            def compute(x: Tensor, *by_head: Tensor) -> Tensor:
+                return _differentiable(x, by_head, graph, slope)
+
+            needed = ctx.needs_input_grad[:7]
+            return *gradients_again(compute, (x, *by_head), needed, grad), None, None
 
         to_x = torch.empty_like(x)
         to_heads = tuple(torch.empty_like(part) for part in by_head)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
-from pgso.graph import Graph, edge_dots, products
+from pgso.graph import Graph, edge_dots, gradients_again, products
 from pgso.graph.edge_values import collected, row_softmax
 
 
@@ -91,12 +91,12 @@ def _column(by_head: Tensor) -> Tensor:  # (H, n) -> (n, H, 1)
 
 def _differentiable(ctx: Any, g: Tensor) -> list[Tensor | None]:
     """The gradients by operations whose derivatives have derivatives."""
-    inputs = ctx.saved_tensors[:7]
-    x, target, source, *scales = inputs
-    coefficients, kept = attention(target, source, ctx.graph, ctx.slope), ctx.saved_tensors[9]
-    dropped = coefficients if kept is None else coefficients * kept
-    entries = dropped * with_diagonal(ctx.graph, scales[3])
-    out = modulated(x, entries, Scales(*scales), ctx.graph)
-    learned = [part for part, needed in zip(inputs, ctx.needs_input_grad, strict=False) if needed]
-    found = iter(torch.autograd.grad(out, learned, g, create_graph=True))
-    return [next(found) if needed else None for needed in ctx.needs_input_grad[:7]]
+    kept = ctx.saved_tensors[9]
+
+    def compute(x: Tensor, target: Tensor, source: Tensor, *scales: Tensor) -> Tensor:
+        coefficients = attention(target, source, ctx.graph, ctx.slope)
+        dropped = coefficients if kept is None else coefficients * kept
+        entries = dropped * with_diagonal(ctx.graph, scales[3])
+        return modulated(x, entries, Scales(*scales), ctx.graph)
+
+    return gradients_again(compute, ctx.saved_tensors[:7], ctx.needs_input_grad[:7], g)

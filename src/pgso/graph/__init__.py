@@ -1,6 +1,6 @@
 """The graph, prepared once: sorted, merged, with degrees and transpose."""
 
-from pgso.graph.derivatives import is_transformed, learns
+from pgso.graph.derivatives import gradients_again, is_transformed, learns
 from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
 from pgso.graph.memo import Memo, for_any_mode
@@ -21,6 +21,7 @@ __all__ = [
     "as_graph",
     "edge_dots",
     "for_any_mode",
+    "gradients_again",
     "is_transformed",
     "learns",
     "product",

@@ -9,7 +9,17 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Pattern, learns, product, turn, weighted_product
+from pgso.graph import (
+    EdgeList,
+    Graph,
+    Pattern,
+    gradients_again,
+    is_transformed,
+    learns,
+    product,
+    turn,
+    weighted_product,
+)
 from pgso.gso.entries import OnPattern
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of
@@ -164,7 +174,7 @@ class ChannelShift(OnPattern):
 
 def _traced() -> bool:
     """A traced or transformed program cannot look at numbers."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return torch.compiler.is_compiling() or is_transformed()
 
 
 def _tell_apart(tables: tuple[Tensor, Tensor, Tensor]) -> bool:
@@ -209,12 +219,14 @@ class _PerChannel(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,), graph, classes = grads, ctx.graph, ctx.classes
         x, y, own, left, right = ctx.saved_tensors
-        if torch.is_grad_enabled():  # in a form that can be differentiated again
-            o, outer, inner = (_spread(table, classes) for table in (own, left, right))
-            A = graph.entries.to(x.dtype)
-            out = o * x + outer * weighted_product(graph, A, inner * x)
-            inputs = (x, own, left, right)
-            return *torch.autograd.grad(out, inputs, g, create_graph=True), None, None
+        if torch.is_grad_enabled():
+
+            def compute(x: Tensor, *tables: Tensor) -> Tensor:
+                o, outer, inner = (_spread(table, classes) for table in tables)
+                return o * x + outer * weighted_product(graph, A, inner * x)
+
+            A, inputs = graph.entries.to(x.dtype), (x, own, left, right)
+            return *gradients_again(compute, inputs, ctx.needs_input_grad[:4], g), None, None
         A = graph.entries if graph.is_undirected else turn(graph.entries, graph)
         z = _around(A, graph.transposed, g, own, right, left, classes)
         to_y, to_z, to_own = (torch.zeros_like(table) for table in (left, right, own))

@@ -164,6 +164,7 @@ class GNN(nn.Module):
         if jk not in (None, "last"):
             self.jump = JumpingKnowledge(jk, hidden_channels, len(widths))
         self.is_chain = self.jump is None
+        self.sums_nodes = task == "graph" and pooling == "sum"  # see pgso.spectrum.lipschitz
         read = hidden_channels * len(widths) if jk == "cat" else hidden_channels
         self.head = Linear(read, out_channels) if reads_out else None
 

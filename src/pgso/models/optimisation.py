@@ -37,11 +37,12 @@ def param_groups(
         [('weights', 0.01), ('scalars', 0.01), ('exponents', 0.005)]
     """
     operators = [module for module in model.modules() if isinstance(module, PGSO)]
-    named = [(name, p) for gso in operators for name, p in gso.named_parameters()]
-    exponents = [p for name, p in named if name in EXPONENTS]
-    scalars = [p for name, p in named if name not in EXPONENTS]
-    coefficients = [m.coefficients for m in model.modules() if isinstance(m, FilterConv)]
-    apart = {id(p) for p in [*coefficients, *(p for _, p in named)]}
+    filters = [module for module in model.modules() if isinstance(module, FilterConv)]
+    named = {p: name for gso in operators for name, p in gso.named_parameters()}  # a tied one once
+    exponents = [p for p, name in named.items() if name in EXPONENTS]
+    scalars = [p for p, name in named.items() if name not in EXPONENTS]
+    coefficients = list(dict.fromkeys(module.coefficients for module in filters))
+    apart = {id(p) for p in [*coefficients, *named]}
     weights = [p for p in model.parameters() if id(p) not in apart]
     slow = exponent_lr if coefficient_lr is None else coefficient_lr
     decay = weight_decay if coefficient_decay is None else coefficient_decay

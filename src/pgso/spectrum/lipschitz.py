@@ -46,7 +46,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
     It bounds the amplification from input to output if the layers follow one another, without
     skip connections, and activations do not amplify (ReLU, tanh, dropout in evaluation).
     Infinite if the model has parameters it cannot vouch for, such as attention or layer norm, and
-    if a module says that it adds or joins branches (``is_chain`` is False), such as a bank.
+    if a module says that it adds or joins branches (``is_chain`` is False), such as a bank. A
+    module that sums over n nodes (``sums_nodes``) amplifies by √n.
 
     Args:
         model: The network.
@@ -58,6 +59,8 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
     for name, module in model.named_modules():
         if not getattr(module, "is_chain", True):
             return math.inf
+        if getattr(module, "sums_nodes", False):
+            bound *= math.sqrt(graph.num_nodes)
         if isinstance(module, PGSO) and module.kind != "scalar":
             return math.inf
         if isinstance(module, PGSO):

@@ -86,6 +86,7 @@ class SpectralMonitor:
         self.history: list[Observation] = []
         self._outputs: dict[str, Tensor] = {}
         self._calls: dict[str, int] = {}
+        self._is_read = False  # whether the calls were observed: the next one begins a pass
         self._warned: set[str] = set()
 
     @contextmanager
@@ -93,7 +94,8 @@ class SpectralMonitor:
         """Look at layers' outputs and count operators' uses as the model runs; costs nothing.
 
         Only references to the last outputs are kept; :meth:`observe` does the work. A layer is a
-        module that holds an operator as its own attribute.
+        module that holds an operator as its own attribute. A pass begins where the model is called
+        or, if it is a list of layers, with the first of them after :meth:`observe`.
         """
         layers = {id(parent): name for name, parent, _ in _uses(model)}
         by_name = dict(model.named_modules())
@@ -125,6 +127,7 @@ class SpectralMonitor:
         operators = {}
         for name, operator in _operators(model).items():
             operators[name] = _reading(operator, graph)
+        self._is_read = True
         observation = Observation(
             step=len(self.history) if step is None else step,
             operators=operators,
@@ -190,6 +193,9 @@ class SpectralMonitor:
 
     def _count(self, name: str) -> Any:
         def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+            if self._is_read:
+                self._calls.clear()
+                self._is_read = False
             self._calls[name] = self._calls.get(name, 0) + 1
 
         return hook
