@@ -1,5 +1,6 @@
 """How we measure: what is compared takes turns, so that a busy machine slows both alike."""
 
+import ctypes
 import gc
 import time
 from collections.abc import Callable
@@ -79,6 +80,7 @@ def peak_memory(call: Callable[[], object]) -> float:
     """Mebibytes by which the resident memory of this process rose at most during the call."""
     call()  # what stays allocated after a first call is not the call's own
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed before would be used again, and not be seen
     reset_peak()
     before = _status("VmRSS")
     call()

@@ -262,3 +262,9 @@ def test_gaps_in_a_bag_of_words_are_marked(write):
     marked = task.x.to_dense()[:, 4]
     assert marked[:20].all()
     assert not marked[20:].any()
+
+
+def test_a_column_that_is_called_paid_is_no_id(write):
+    paid = [str(7 * i) for i in range(N)]
+    task = load_task(write({"customer": table()["customer"], "paid": paid, "shopId": paid}))
+    assert kinds_of(task) == {"paid": "number", "shopId": "leave out"}

@@ -124,7 +124,7 @@ class EdgeTable(NamedTuple):
     def words(self) -> set[str]:
         """What the first line calls its columns; none if it may well be an edge."""
         first = set(self.first.cells[:2])
-        strange = all(name[:1].isalpha() for name in first) and not first & set(self.edges.names)
+        strange = all(name[:1].isalpha() for name in first) and first.isdisjoint(self.edges.names)
         return first if self.is_header or strange else set()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.own.preparation import DATES, KINDS, NO, YES, Column, Preparation, days_of
-from pgso.data.own.table import Row, is_number, numbers_of
+from pgso.data.own.table import Row, is_missing, is_number, numbers_of
 from pgso.errors import InputError
 
 _FORM = 'write it as {"column": "kind"}'
@@ -22,7 +22,9 @@ WIDE, SPARSE = 64, 0.1  # more columns, and fewer cells that are not 0: a bag of
 AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
     r"[€$£¥]?\s?[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(%|€|\$|£|¥|[A-Z]{3})?"
 )
-ID = re.compile(r"(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$)|[a-z](Id|ID)$", re.IGNORECASE)
+ID = re.compile(  # customer_id, UUID, customerId; not paid
+    r"(?i:(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$))|[a-z](Id|ID)$"
+)
 
 
 def fit_preparation(
@@ -49,14 +51,10 @@ def _columns(
     column_kinds = [kinds.get(name) or _kind_of(name, rows, c) for c, name in enumerate(names)]
     wide = len(names) > WIDE and not kinds and set(column_kinds) <= {"number", "boolean"}
     if wide and _share_of_numbers(rows, len(names)) < SPARSE:
+        gaps = gaps_of(len(names), [rows[i] for i in train])
         return [  # a gap is filled with 0, the median of such a column
-            Column(
-                name=name,
-                kind="as is",
-                reason="mostly zeros",
-                has_missing=any(rows[int(i)].is_missing(c) for i in train),
-            )
-            for c, name in enumerate(names)
+            Column(name=name, kind="as is", reason="mostly zeros", has_missing=missing > 0)
+            for name, missing in zip(names, gaps, strict=True)
         ]
     everyone = np.arange(len(rows))  # types without a label are types, too
     columns = [
@@ -72,7 +70,8 @@ def _columns(
 
 def gaps_of(columns: int, rows: Sequence[Row]) -> tuple[int, ...]:
     """How many cells of each column say nothing, in all rows."""
-    return tuple(sum(row.is_missing(c) for row in rows) for c in range(columns))
+    counts = (Counter(row.cells[c] for row in rows) for c in range(columns))
+    return tuple(sum(n for cell, n in count.items() if is_missing(cell)) for count in counts)
 
 
 def read_kinds(path: Path, names: Sequence[str]) -> dict[str, str]:

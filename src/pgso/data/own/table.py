@@ -53,8 +53,7 @@ class Row(NamedTuple):
 
     def is_missing(self, column: int) -> bool:
         """Whether a cell says nothing."""
-        cell = self.cells[column]
-        return len(cell) <= LONGEST_MISSING and cell.lower() in MISSING
+        return is_missing(self.cells[column])
 
     def number(self, column: int, name: str | None = None) -> float:
         """A cell as a finite number."""
@@ -158,6 +157,11 @@ def read_rows(path: Path) -> list[Row]:
     if not any(cell for row in rows for cell in row.cells):
         raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says nothing."""
+    return len(cell) <= LONGEST_MISSING and cell.lower() in MISSING
 
 
 def float_of(cell: str) -> float:
