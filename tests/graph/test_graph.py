@@ -66,6 +66,18 @@ def test_every_constructor_makes_the_same_matrix(edges):
         assert torch.equal(received_weight(graph).double(), (A - A.diag().diag()).abs().sum(1))
 
 
+def test_weights_that_cancel_are_symmetric_up_to_their_rounding():
+    edges = torch.tensor([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
+    graph = Graph.from_edge_index(edges, torch.tensor([0.1, 0.2, -0.3, -0.3, 0.2, 0.1]))
+    one, other = graph.edge_weight.tolist()
+    assert one != other
+    assert graph.is_undirected
+    small = torch.tensor([1e-7, 1.0, 2e-7, 1.0])  # another weight is no rounding
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 2, 0, 1]])
+    assert not Graph.from_edge_index(pairs, small).is_undirected
+    assert not Graph.from_edge_index(pairs, -small).is_undirected
+
+
 @given(edges=edge_lists())
 def test_a_graph_is_undirected_if_its_matrix_is_symmetric(edges):
     A = edges.adjacency

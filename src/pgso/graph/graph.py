@@ -128,7 +128,7 @@ class Graph:
         weight = None if unweighted else entries
 
         undirected = structure.is_symmetric and (
-            weight is None or _nearly_equal(weight, weight.index_select(0, structure.transposition))
+            weight is None or _is_symmetric(weight.detach(), structure, edge_weight)
         )
         may_be_symmetric = diagonal is not None and not structure.is_symmetric
         if may_be_symmetric and weight is not None and not learns(weight):
@@ -378,7 +378,18 @@ def _row_sums(pattern: Pattern, entries: Tensor) -> Tensor:  # (n,)
     return sums.index_add(0, pattern.row, entries.double())
 
 
-def _nearly_equal(left: Tensor, right: Tensor) -> bool:
-    """Equal up to the rounding of sums taken in another order."""
-    tolerance = 8 * torch.finfo(left.dtype).eps
-    return torch.allclose(left.detach(), right.detach(), rtol=tolerance, atol=0.0)
+def _is_symmetric(
+    weight: Tensor,  # (nnz,)
+    structure: Structure,
+    edge_weight: Tensor | None,  # (E,) of which the weights are sums
+) -> bool:
+    """Whether A is its transpose, up to the rounding of sums taken in another order."""
+    turned = weight.index_select(0, structure.transposition)
+    tolerance = 8 * torch.finfo(weight.dtype).eps
+    if torch.allclose(weight, turned, rtol=tolerance, atol=0.0):
+        return True
+    if edge_weight is None or not bool((edge_weight < 0).any()):
+        return False
+    # Where weights cancel, sums are smaller than their rounding.
+    sizes = torch.zeros_like(weight).index_add(0, structure.position, edge_weight.detach().abs())
+    return bool(((weight - turned).abs() <= tolerance * sizes).all())
