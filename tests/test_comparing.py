@@ -1,5 +1,7 @@
 """The paired comparison in Python, of our networks and of the user's own."""
 
+import os
+
 import pytest
 import torch
 from torch import nn
@@ -240,3 +242,22 @@ class SeesAnswers(GCN):
 
 def test_a_model_is_not_shown_the_answers():
     assert isinstance(pgso.compare(DATA, SeesAnswers(4, 8, 1, 2), seeds=1, epochs=2), Comparison)
+
+
+@pytest.mark.skipif("PGSO_DATA" not in os.environ, reason="Texas is not here")
+def test_python_compares_on_the_graph_that_the_record_says():
+    told = []
+    pgso.compare("Texas", seeds=1, epochs=3, tell=told.append)
+    fixed = told[0]
+    assert fixed.spec.data_options == {"undirected": True}
+    again = pgso.fit(fixed.spec)
+    assert (again.val, again.test, again.epoch) == (fixed.val, fixed.test, fixed.epoch)
+
+
+def test_among_equal_epochs_of_a_model_the_smaller_validation_loss_is_kept():
+    told = []
+    model = pyg.GCN(34, 16, num_layers=2, out_channels=2)
+    pgso.compare("karate", model, seeds=1, epochs=40, tell=told.append)
+    fixed = next(record for record in told if record.spec.operator == "fixed")
+    assert fixed.val == 1.0
+    assert fixed.epoch > 20  # the score is 1 after a few epochs, and the loss falls on

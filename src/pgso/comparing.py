@@ -13,8 +13,9 @@ from torch import nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data.data import BaseData
 
-from pgso.data import Task, load_task
+from pgso.data import Task
 from pgso.data.links import link_task
+from pgso.data.load import task_of
 from pgso.data.pyg import unanswered_arrays
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
@@ -110,8 +111,12 @@ def _records(
     """The runs of all seeds. Runs of our networks are trained in lockstep where they can be."""
     memory, waiting = memory_limit(), []
     for seed in range(seeds):
-        task, named = _task(data, seed, root, choices)
-        spec = RunSpec(**{**choices, "dataset": named, "seed": seed})
+        if isinstance(data, str | os.PathLike):
+            spec = RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed})
+            task = task_of(spec, root)  # with the options that a dataset suggests
+        else:
+            task = _task(data, seed, choices)
+            spec = RunSpec(**{**choices, "dataset": task.name, "seed": seed})
         if task.test.numel() == 0:
             raise InputError(f"{task.name} has no test set to compare on; give one")
         if model is not None:
@@ -124,22 +129,19 @@ def _records(
     yield from trained(waiting, memory)
 
 
-def _task(data: Any, seed: int, root: Any, choices: dict[str, Any]) -> tuple[Task, str]:
+def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
+    """The task of data in memory."""
     kind, objective = choices.get("task"), choices.get("objective")
-    options: dict[str, Any] = dict(choices.get("data_options", {}))
-    if isinstance(data, str | os.PathLike):
-        named = load_task(data, root, seed, task=kind, objective=objective, **options)
-        return named, os.fspath(data)
     if isinstance(data, Task):
         task = data
     elif kind == "link":
-        arrays = unanswered_arrays(data)
-        return link_task(IN_MEMORY, arrays, seed, **options).scored_by(objective), IN_MEMORY
+        options: dict[str, Any] = dict(choices.get("data_options", {}))
+        return link_task(IN_MEMORY, unanswered_arrays(data), seed, **options).scored_by(objective)
     else:
         task = Task.from_data(data, seed, objective=objective)
     if kind not in (None, task.kind):
         raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
-    return task.scored_by(objective), task.name
+    return task.scored_by(objective)
 
 
 def _runs_of_model(task: Task, data: Any, model: nn.Module, spec: RunSpec) -> Iterator[RunRecord]:
@@ -189,7 +191,8 @@ def _reset(model: nn.Module) -> nn.Module:
 def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
     """A run of a user's model; the epoch is chosen on validation."""
     criterion, scoring = Criterion.of(spec, task), Scoring(task)
-    run = Run(spec, criterion.learned(task), criterion, scoring.scored, place_of("cpu"))
+    learned = criterion.learned(task)
+    run = Run(spec, learned, criterion, scoring.scored, place_of("cpu"))
     loop, merit = loop_of(run, network), task.objective.merit
     if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
         loop.outputs(network)  # lazy layers find their widths
@@ -200,6 +203,8 @@ def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
     )
     halving = torch.optim.lr_scheduler.StepLR(optimiser, spec.lr_step, spec.lr_decay)
     best: dict[str, Any] = {"epoch": None, "val": None, "test": None}
+    best_merit = (-math.inf, -math.inf)
+    val_y = scoring.by_part(learned.y[scoring.scored])["val"]
     losses: list[float] = []
     error = None
     for epoch in range(spec.epochs):
@@ -215,8 +220,11 @@ def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
         if not math.isfinite(losses[-1]):
             error = f"the loss became {losses[-1]} in epoch {epoch}"
             break
-        scores = scoring.scores(criterion.decoded(loop.outputs(network)))
-        if best["epoch"] is None or merit(scores["val"]) > merit(best["val"]):
+        out = loop.outputs(network)
+        scores = scoring.scores(criterion.decoded(out))
+        val_loss = float(criterion(scoring.by_part(out)["val"], val_y))
+        if best["epoch"] is None or (merit(scores["val"]), -val_loss) > best_merit:
+            best_merit = merit(scores["val"]), -val_loss  # among equals, the smaller loss
             best = {"epoch": epoch, "val": scores["val"], "test": scores["test"]}
             best["parameters"] = _values(gsos)
     return RunRecord(

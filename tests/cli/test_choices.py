@@ -1,7 +1,10 @@
 """What was asked for comes before what suits the dataset, which comes before the defaults."""
 
+import pytest
+
 from pgso.cli.choices import make_spec, pairs
 from pgso.cli.folders import folder_of
+from pgso.errors import InputError
 from pgso.records import RunSpec
 
 
@@ -43,3 +46,12 @@ def test_settings_that_differ_have_folders_of_their_own():
     assert len(names) == len(others)
     assert all(len(name) <= 80 for name in names)
     assert "customers-gcn-signal-graph" in names
+
+
+def test_how_records_are_read_is_no_choice():
+    with pytest.raises(InputError, match="'complete'"):
+        make_spec("karate", ["complete=true"])
+
+
+def test_the_stronger_network_has_the_architecture_s_own_operator():
+    assert make_spec("karate", ["preset=laplacian"]).stronger.preset is None

@@ -39,6 +39,8 @@ def test_what_is_set_is_not_searched_over(pgso, tmp_path):
         (["--space", 'preset=["gcn","gnc"]'], "Did you mean 'gcn'?"),
         (["--space", "seed=[1,2]"], "--space cannot change seed here: --seeds says how many"),
         (["--space", 'operator=["pgso"]'], "--space cannot change operator"),
+        (["--space", 'objective=["accuracy","macro_f1"]'], "scores of several cannot be compared"),
+        (["--space", 'task=["link","node"]'], "scores of several cannot be compared"),
         (["--set", "operator=pgso"], "--set cannot change operator here: --operator says which"),
         (["--set", "epochs=2", "--space", "epochs=[1]"], "epochs here: it is searched over"),
     ],

@@ -228,3 +228,9 @@ def test_a_reference_is_paired_by_seed_and_of_one_setting():
     mixed = [*reference([0.9]), make_record("fixed", 1, 0.9, choices={"num_layers": 5})]
     with pytest.raises(InputError, match="different settings"):
         compare(make_runs(THREE), mixed)
+
+
+def test_a_stronger_network_of_another_revision_is_refused():
+    old = [run.model_copy(update={"numerics": 1}) for run in make_runs({"fixed": [0.9] * 4})]
+    with pytest.raises(InputError, match="revision"):
+        compare(make_runs(THREE), old)

@@ -243,6 +243,8 @@ def make_spec(
     for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
         if name in given:
             raise InputError(f"--set cannot change {name}; give it by {instead}")
+    if "complete" in given:  # how records are read, and no choice
+        raise UnknownNameError("choice", "complete", RunSpec.model_fields)
     return RunSpec(dataset=dataset, **given, data_options=pairs(data_options))
 
 

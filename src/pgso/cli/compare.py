@@ -14,7 +14,11 @@ from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 
-NOT_SET = {"seed": "--seeds says how many", "operator": "all of them are compared"}
+NOT_SET = {
+    "seed": "--seeds says how many",
+    "operator": "all of them are compared",
+    "evidence": "a comparison decides with the recipe's",
+}
 
 
 @command(

@@ -40,13 +40,14 @@ def spectrum(
         ),
     ] = None,
     preset: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME | m1,m2,m3,e1,e2,e3,a",
             help="The operator: pgso list presets, or seven numbers.",
             autocompletion=completion.completing(PRESETS),
+            show_default="gcn",
         ),
-    ] = "gcn",
+    ] = None,
     record: Annotated[
         Path | None, typer.Option(help="A run's record: its operators, at start and learned.")
     ] = None,
@@ -66,8 +67,11 @@ def spectrum(
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
     spec: RunSpec | None = None
-    if record is not None and compare_presets:
-        raise InputError("--record and --compare-presets exclude each other; give one of them")
+    if sum((record is not None, compare_presets, preset is not None)) > 1:
+        raise InputError(
+            "--record, --compare-presets and --preset exclude each other; give one of them"
+        )
+    preset = preset or "gcn"
     if record is not None:
         spec, operators = _operators_of(record)
         source = source or spec.dataset

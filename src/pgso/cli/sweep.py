@@ -78,8 +78,13 @@ def sweep(
             raise InputError(f"--space {name} takes a list, such as {name}=[1,2], got {values!r}")
     searched = dict.fromkeys(chosen_space, "it is searched over")
     choices.refuse_settings(settings, {**NOT_SET, **searched})
-    data_is_given = {"dataset": "the argument says which", "data_options": "--option says which"}
-    choices.refuse_settings(space, {**NOT_SET, **data_is_given}, "--space")
+    not_searched = {
+        "dataset": "the argument says which",
+        "data_options": "--option says which",
+        "objective": "scores of several cannot be compared",
+        "task": "scores of several cannot be compared",
+    }
+    choices.refuse_settings(space, {**NOT_SET, **not_searched}, "--space")
     folders.check_destination("--out", out, folder=True)
     store, console = Store(out), Console(stderr=as_json, markup=False)
     template = choices.make_spec(dataset, settings, options, conv=conv)
@@ -149,7 +154,8 @@ def sweep(
             space=chosen_space,
             best=tuple(SweepChoice.model_validate(entry) for entry in entries),
         )
-        mark = sha256(swept.model_dump_json(exclude={"best", "command"}).encode()).hexdigest()[:6]
+        settings_of = swept.model_dump_json(exclude={"best", "command"}) + " ".join(sorted(best))
+        mark = sha256(settings_of.encode()).hexdigest()[:6]
         file = swept.write(out / f"sweep-{folders.folder_of(template)}-{mark}")
         console.print(f"record: {file}", soft_wrap=True)
     if as_json:

@@ -1,7 +1,7 @@
 """What a source reads, as numpy arrays, and what is refused before it becomes a task."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Arrays:
     ids: tuple[str, ...] | None = None  # what the user calls each node or graph
     columns: tuple[str, ...] | None = None  # and each column of x
     preparation: "Preparation | None" = None  # how x was made of the user's table
-    gaps: tuple[int, ...] = ()  # missing cells of each column of that table
+    gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
 
     def replace(self, **changes: Any) -> "Arrays":
         """The same with some fields changed."""

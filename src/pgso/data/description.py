@@ -207,8 +207,7 @@ def _largest(x: Tensor) -> float:
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:
     columns = (task.preparation and task.preparation.columns) or ()
-    described = zip(columns[:MOST_COLUMNS], task.gaps, strict=False)
     return tuple(
-        FeatureColumn(name=c.name, kind=c.kind, missing=gaps, became=c.became)
-        for c, gaps in described
+        FeatureColumn(name=c.name, kind=c.kind, missing=task.gaps.get(c.name, 0), became=c.became)
+        for c in columns[:MOST_COLUMNS]
     )

@@ -1,6 +1,7 @@
 """A task: graphs, features, answers, splits and objective; all that training needs to know."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,7 +65,7 @@ class Task:
     relations: Relations | None = None  # the graph's edges by their kind, where they have kinds
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
     preparation: Preparation | None = None  # how x was made of the user's table
-    gaps: tuple[int, ...] = ()  # missing cells of each column of that table
+    gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -84,7 +85,7 @@ class Task:
             metric=OBJECTIVES[arrays.metric].name,
             graph=graph,
             x=_features(arrays),
-            y=_tensor(arrays.y) if arrays.answer == "class" else _numbers(arrays.y),
+            y=_tensor(arrays.y) if arrays.answer == "class" else _numbers(arrays.y, train),
             train=train,
             val=val,
             test=test,
@@ -201,10 +202,10 @@ class Task:
     def to(self, device: torch.device | str | None) -> "Task":
         """The same task on another device."""
         moved: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for part in fields(self):
+            value = getattr(self, part.name)
             if isinstance(value, Tensor | Graph | Relations):
-                moved[field.name] = value.to(device)
+                moved[part.name] = value.to(device)
         return replace(self, **moved)
 
     @cached_property
@@ -234,10 +235,10 @@ def _tensor(values: Array) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
 
 
-def _numbers(values: Array) -> Tensor:  # (items, columns)
-    """Answers in 32 bits, or in 64 where these would cost digits of how they differ."""
+def _numbers(values: Array, train: Tensor) -> Tensor:  # (items, columns)
+    """Answers in 32 bits, or in 64 where these would cost digits of how training ones differ."""
     y = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-    return y if Scale.of(y).needs_64_bits else y.float()
+    return y if Scale.of(y[train]).needs_64_bits else y.float()
 
 
 def _features(arrays: Arrays) -> Tensor:

@@ -50,7 +50,7 @@ class Scale:
     def needs_64_bits(self) -> bool:
         """Whether 32 bits would cost digits of the deviations, as they do of a time in seconds."""
         columns = zip(self.mean, self.sd, strict=True)
-        return any(abs(mean) > FAR * sd or not 1e-30 < sd < 1e30 for mean, sd in columns)
+        return any(abs(mean) > FAR * sd or sd < 1e-30 or sd > 1e30 for mean, sd in columns)
 
     def encode(self, y: "Tensor") -> "Tensor":
         """Targets as they are learned."""

@@ -210,8 +210,9 @@ class RunSpec(BaseModel):
     def stronger(self) -> "RunSpec | None":
         """A fixed network with more structure, within as many epochs: what a gain is held against.
 
-        It is twice as deep, with residual maps and a norm, and drops out as the dataset's strong
-        network does where one is published. None if this network has residual maps already.
+        It is twice as deep, with residual maps, a norm and the architecture's own operator, and
+        drops out as the dataset's strong network does where one is published. None if this network
+        has residual maps already.
 
         Example:
             >>> spec = RunSpec(dataset="karate").stronger
@@ -227,7 +228,7 @@ class RunSpec(BaseModel):
             changes["residual"] = False  # the term is the residual map
         if self.conv == "sgc":
             changes["conv"] = "gcn"  # hops without layers between them have nothing to add to
-        return self.but(operator="fixed", recipe="paper", **changes)
+        return self.but(operator="fixed", recipe="paper", preset=None, **changes)
 
     def but(self, **changes: Any) -> "RunSpec":
         """The same spec with some choices changed, checked again.

@@ -118,8 +118,8 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     Returns:
         The comparison, in points (100 x the score) or in the unit of the targets.
     """
-    runs = list(records)
-    check_one_revision(runs, "run pgso compare again: it makes the old ones anew")
+    runs, reference = list(records), list(reference)
+    check_one_revision([*runs, *reference], "run pgso compare again: it makes the old ones anew")
     settings = groups(runs)
     if not settings:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")

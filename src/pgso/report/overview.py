@@ -157,8 +157,8 @@ def _sweeps(root: Path) -> Iterator[Grid]:
 def _runs(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     store = Store(root)
-    newest_first = sorted(store, key=lambda record: -store.path(record.spec).stat().st_mtime)
-    for record in newest_first:
+    kept = [record for record in store if store.path(record.spec).is_file()]  # not a renamed file
+    for record in sorted(kept, key=lambda record: -store.path(record.spec).stat().st_mtime):
         spec, objective = record.spec, record.objective
         page = run_page_path(record, store)
         path = page if page.is_file() else store.path(spec)

@@ -135,10 +135,12 @@ def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Arra
     for column in range(outputs):
         rows = train[np.isfinite(y[train, column])]
         if len(rows):
-            large = max(float(np.abs(y[rows, column]).max()), 1.0)
+            given = y[rows, column].astype(np.float64)
+            mean = given.mean()  # in 32 bits, as x is, it would cost digits of what differs
+            large = max(float(np.abs(given - mean).max()), 1.0)
             unit = 1.0 if large < LARGE else large  # sums of larger ones leave 32 bits
-            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], y[rows, column] / unit)
-            out[:, column] = unit * model.predict(x).astype(np.float64)
+            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], (given - mean) / unit)
+            out[:, column] = mean + unit * model.predict(x).astype(np.float64)
     return out
 
 

@@ -225,8 +225,8 @@ def _cut(
 ) -> tuple[Row | None, list[Row]]:
     """The header, if there is one, and the other lines.
 
-    The first cell of a header is a known word, or empty, or one of the ``words`` of another file's
-    header, or names no node where others do.
+    The first cell of a header is a known word, or empty, or names no node where others do. It may
+    be both where it is one of the ``words`` of another file's first line.
     """
     rows = read_rows(path)
     first, others = rows[0].cells, rows[1:]
@@ -235,8 +235,11 @@ def _cut(
     strange = len(first) > 1 and first[0] not in nodes
     if strange and any(row.cells[0] in nodes for row in others):
         answers = {row.cells[-1] for row in others} | (set(PARTS) & {first[-1].lower()})
-        if first[0] in words and not any(row.cells[0] in words for row in others):
-            return rows[0], others
+        if first[-1] in answers and first[0] in words:
+            raise rows[0].error(
+                f"is {first[0]!r} a node or the name of the column? write a header node,label (and "
+                "source,target in edges.csv)"
+            )
         return (None, rows) if first[-1] in answers else (rows[0], others)
     return None, rows
 

@@ -79,7 +79,7 @@ def load_collection(
         ids=tuple(graphs),
         columns=columns,
         preparation=fitted,
-        gaps=() if table is None else gaps_of(len(names), tuple(table.values())),
+        gaps={} if table is None else gaps_of(names, tuple(table.values())),
     )
 
 

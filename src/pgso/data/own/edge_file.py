@@ -117,7 +117,8 @@ class EdgeTable(NamedTuple):
         if not edges.names or len(first) < 2:
             return False
         if len(first) == 3 and edges.weight is not None:
-            return not is_number(first[2])
+            known = {*edges.names, *nodes_elsewhere}
+            return not is_number(first[2]) and not known.issuperset(first[:2])
         return bool(nodes_elsewhere and self.words) and not self.words & set(nodes_elsewhere)
 
     @property
@@ -125,7 +126,8 @@ class EdgeTable(NamedTuple):
         """What the first line calls its columns; none if it may well be an edge."""
         first = set(self.first.cells[:2])
         strange = all(name[:1].isalpha() for name in first) and first.isdisjoint(self.edges.names)
-        return first if self.is_header or strange else set()
+        weighs = is_number(self.first.with_points.cells[-1])
+        return first if self.is_header or (strange and not weighs) else set()
 
 
 def read_edges(path: Path, weight: str | None = None) -> EdgeTable:

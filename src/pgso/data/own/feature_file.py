@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgso.data.arrays import Array, check_finite, is_on_disk
-from pgso.data.own.kinds import ID, MOSTLY, fit_preparation, read_kinds
+from pgso.data.own.kinds import ID, fit_preparation, read_kinds
 from pgso.data.own.preparation import Preparation
-from pgso.data.own.table import Row, check_widths, is_number, read_rows
+from pgso.data.own.table import Row, alike, check_widths, is_number, read_rows
 from pgso.data.own.targets import NODE
 from pgso.errors import InputError
 
@@ -79,7 +79,7 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
     rows = read_rows(path)
     width = len(rows[0].cells)
     check_widths(rows, width)
-    has_header = _has_header([row.with_points for row in rows])
+    has_header = _has_header(rows)
     header, body = (rows[0].cells, rows[1:]) if has_header else (None, rows)
     key = _key(header, body, nodes or dict.fromkeys(ends, 0))
     names = [name or f"column {c + 1}" for c, name in enumerate(header or [""] * width)]
@@ -122,13 +122,13 @@ def read_table(path: Path, nodes: dict[str, int], ends: Collection[str]) -> Feat
 
 
 def _has_header(rows: list[Row]) -> bool:
-    first = rows[0]
+    first = rows[0].with_points
     if first.cells[0].lower() in NODE:
         return True
     if any(is_number(cell) for cell in first.cells) or not any(first.cells[1:] or first.cells):
         return False
     body = rows[1:]
-    if any(is_number(row.cells[c]) for row in body[:20] for c in range(len(first.cells))):
+    if any(is_number(cell) for row in body[:20] for cell in row.with_points.cells):
         return True
     return not any(row.cells[c] == first.cells[c] for row in body for c in range(len(first.cells)))
 
@@ -145,16 +145,20 @@ def _key(header: list[str] | None, body: list[Row], nodes: Collection[str]) -> i
     # Without a header, a first column of numbers may be a feature like any other.
     if header is None and all(is_number(name) for name in nodes):
         return None
+    in_order = list(nodes) == [str(i) for i in range(len(nodes))]  # as labels alone number them
     for c, name in enumerate(names):
         is_likely = c == 0 or c in called or ID.search(name)
         first = body[0].cells[c]
         if is_likely or (first in nodes and not is_number(first)):
             cells = [row.cells[c] for row in body]
-            named = set(cells) & set(nodes)
-            if len(set(cells)) == len(cells) and len(named) == len(nodes):
+            twice = len(set(cells)) < len(cells)
+            if not twice and set(nodes) <= set(cells):
                 return c
             # What names most nodes are names, some of which are wrong. Numbers may be chance.
-            by_chance = len(set(cells)) < len(cells) and all(map(is_number, named))
-            if is_likely and len(named) > (MOSTLY if by_chance else 0.5) * len(nodes):
+            similar = {alike(cell) for cell in cells} & {alike(node) for node in nodes}
+            by_chance = all(map(is_number, similar)) and (
+                in_order or len(names) == 1 or (twice and not ID.search(name))
+            )
+            if is_likely and 2 * len(similar) > len(nodes) and not by_chance:
                 return c
     return next((c for c in called if names[c].lower() != "id"), None)

@@ -1,6 +1,5 @@
 """A user's folder: edges, labels or targets, and maybe features and splits."""
 
-import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pgso.data.own.feature_file import FeatureTable, read_array, read_table
 from pgso.data.own.files import file_of
 from pgso.data.own.kinds import TYPE, gaps_of
 from pgso.data.own.preparation import Preparation
+from pgso.data.own.table import alike
 from pgso.errors import InputError
 
 MOST_TYPES = 10  # above which the column is a feature like any other
@@ -133,27 +133,21 @@ def load_folder(
         ids=tuple(nodes),
         columns=columns,
         preparation=fitted,
-        gaps=() if table is None else gaps_of(len(table.names), table.rows),
+        gaps={} if table is None else gaps_of(table.names, table.rows),
     )
 
 
 def _check_names(answers: Answers, edges: Edges) -> None:
     """Refuse a node that is written in two ways, such as 07 and 7: it would be two nodes."""
-    labelled, written = set(answers.names), {_alike(name): name for name in answers.names}
+    labelled, written = set(answers.names), {alike(name): name for name in answers.names}
     for name in edges.names if answers.path is not None else ():
-        if name not in labelled and written.setdefault(_alike(name), name) != name:
-            other = written[_alike(name)]
+        if name not in labelled and written.setdefault(alike(name), name) != name:
+            other = written[alike(name)]
             where = answers.path if other in labelled else edges.path
             raise InputError(
                 f"{where} names {other!r} and {edges.path.name} {name!r}, which look like the same "
                 "node; write names alike everywhere"
             )
-
-
-def _alike(name: str) -> str:
-    """The same for 7, 07 and 7.0, which spreadsheets make of each other."""
-    number = re.fullmatch(r"0*(\d+)(\.0)?", name)
-    return name if number is None else number[1]
 
 
 def _between_types(edges: Edges, pairs: Array, table: FeatureTable, undirected: bool) -> Edges:

@@ -51,10 +51,10 @@ def _columns(
     column_kinds = [kinds.get(name) or _kind_of(name, rows, c) for c, name in enumerate(names)]
     wide = len(names) > WIDE and not kinds and set(column_kinds) <= {"number", "boolean"}
     if wide and _share_of_numbers(rows, len(names)) < SPARSE:
-        gaps = gaps_of(len(names), [rows[i] for i in train])
+        gaps = gaps_of(names, [rows[i] for i in train])
         return [  # a gap is filled with 0, the median of such a column
-            Column(name=name, kind="as is", reason="mostly zeros", has_missing=missing > 0)
-            for name, missing in zip(names, gaps, strict=True)
+            Column(name=name, kind="as is", reason="mostly zeros", has_missing=gaps[name] > 0)
+            for name in names
         ]
     everyone = np.arange(len(rows))  # types without a label are types, too
     columns = [
@@ -68,10 +68,13 @@ def _columns(
     return columns
 
 
-def gaps_of(columns: int, rows: Sequence[Row]) -> tuple[int, ...]:
-    """How many cells of each column say nothing, in all rows."""
-    counts = (Counter(row.cells[c] for row in rows) for c in range(columns))
-    return tuple(sum(n for cell, n in count.items() if is_missing(cell)) for count in counts)
+def gaps_of(names: Sequence[str], rows: Sequence[Row]) -> dict[str, int]:
+    """How many cells of each column say nothing."""
+    counts = {name: Counter(row.cells[c] for row in rows) for c, name in enumerate(names)}
+    return {
+        name: sum(n for cell, n in count.items() if is_missing(cell))
+        for name, count in counts.items()
+    }
 
 
 def read_kinds(path: Path, names: Sequence[str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
 PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
+SOME_LINES = 20  # that show what separates cells
 SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all lines"
 
 
@@ -101,7 +102,7 @@ def _plain_cells(path: Path) -> tuple[list[str], int] | None:
     except (OSError, UnicodeDecodeError):
         return None
     first = text.partition("\n")[0]
-    separator = max(",\t;", key=lambda mark: _num_cells(first, mark))
+    separator = _separator(text.split("\n", SOME_LINES)[:SOME_LINES])
     if not text or '"' in text or "\r" in text or (separator == ";" and "," in text):
         return None
     width = first.count(separator) + 1
@@ -136,16 +137,19 @@ def read_rows(path: Path) -> list[Row]:
         starts = range(0, len(cells), width)
         return [Row(path, k // width + 1, cells[k : k + width]) for k in starts]
     lines = read_lines(path)
-    first = next(line for line in lines if line)
-    separator = max(",\t;", key=lambda mark: _num_cells(first, mark))
-    alone = _num_cells(first, separator) == 1
-    if alone and not lines[0]:
-        raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
+    separator = _separator([line for line in lines[: 2 * SOME_LINES] if line][:SOME_LINES])
     reader = csv.reader((line + "\n" for line in lines), strict=True, delimiter=separator)
-    rows, begins = [], 1
+    rows: list[Row] = []
+    begins, alone = 1, False
     try:
         for cells in reader:
             begins = reader.line_num + 1
+            if cells and not rows:
+                alone = len(cells) == 1
+                if alone and not lines[0]:
+                    raise InputError(
+                        f'{path}, line 1 is blank; remove it, or write "" for an empty cell'
+                    )
             stripped = [cell.strip() for cell in cells or [""]]
             if alone or any(stripped):
                 rows.append(Row(path, reader.line_num, stripped, separator == ";"))
@@ -157,6 +161,12 @@ def read_rows(path: Path) -> list[Row]:
     if not any(cell for row in rows for cell in row.cells):
         raise InputError(f"{path} has only empty cells; write at least one line")
     return rows
+
+
+def alike(name: str) -> str:
+    """The same for 7, 07 and 7.0, which spreadsheets make of each other."""
+    number = re.fullmatch(r"0*(\d+)(\.0)?", name)
+    return name if number is None else number[1]
 
 
 def is_missing(cell: str) -> bool:
@@ -196,6 +206,15 @@ def numbers_of(cells: Sequence[str], missing: Array, fill: float) -> Array | Non
     except ValueError:
         return None
     return values if (np.abs(values) <= LARGEST).all() else None
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """What cuts the first line into most cells; a semicolon if all commas are decimal ones."""
+    body = lines[1:] or lines
+    commas = [cell.strip(' "') for line in body for cell in line.split(";") if "," in cell]
+    if ";" in lines[0] and commas and all(map(DECIMAL_COMMA.match, commas)):
+        return ";"
+    return max(",\t;", key=lambda mark: _num_cells(lines[0], mark))
 
 
 def _num_cells(line: str, separator: str) -> int:

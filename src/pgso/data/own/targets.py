@@ -8,7 +8,7 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.own.kinds import ID
-from pgso.data.own.table import Row, check_widths, read_rows
+from pgso.data.own.table import Row, alike, check_widths, is_number, read_rows
 from pgso.errors import InputError
 
 NODE = ("node", "id", "node_id")  # how the column of names is recognised
@@ -85,17 +85,19 @@ def read_targets(path: Path, target: str | None = None, ends: Collection[str] = 
 
 
 def _key(header: Row, body: list[Row], ends: Collection[str]) -> int | None:
-    """The column of nodes: called so, or the first that names most of them, each once."""
+    """The column of nodes: called so, or the first, or one of words, that names most of them."""
     places = range(len(header.cells))
     called = [c for c in places if header.cells[c].lower() in ITEM]
     if called or len(header.cells) == 1:
         return called[0] if called else None
-    if ID.search(header.cells[0]):
-        return 0
-    for c in sorted(places, key=lambda c: not header.cells[c]):  # a column without a name is last
+    known = {alike(name) for name in ends}
+    for c in places:
         cells = [row.cells[c] for row in body]
-        named = sum(cell in ends for cell in cells)
-        if len(set(cells)) == len(cells) and 2 * named > min(len(cells), len(ends)):
+        named = len(known & {alike(cell) for cell in cells})
+        if len(set(cells)) < len(cells) or (c and all(map(is_number, cells))):
+            continue  # numbers beside others are rather a target
+        is_id = ID.search(header.cells[c]) and not any("." in cell for cell in cells)
+        if 2 * named > len(cells) or (c == 0 and (is_id or 0 < named == len(known))):
             return c
     return None
 

@@ -75,7 +75,7 @@ def load(
         metric="roc_auc",
         columns=preparation.outputs,
         preparation=preparation,
-        gaps=gaps_of(len(rows[0]), table),
+        gaps=gaps_of(list(rows[0]), table),
     )
 
 
