@@ -35,6 +35,7 @@ def test_settings_that_differ_have_folders_of_their_own():
     others = [
         make_spec("karate", ["norm=batch"]),
         make_spec("karate", epochs=7),
+        *(make_spec(path) for path in ("d/g", "d-g", "../g", "./g")),
         make_spec("karate", preset="mean"),
         make_spec("karate", recipe="robust"),
         make_spec("customers", None, ["signal=graph"]),

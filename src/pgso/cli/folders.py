@@ -29,9 +29,18 @@ def check_destination(option: str, path: Path | None, folder: bool = False) -> N
 
 
 def slug(name: str) -> str:
-    """A dataset's name or path as the name of a folder."""
-    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in name]
-    return "".join(letters).strip("-").lower() or "dataset"
+    """A dataset's name or path as the name of a folder.
+
+    A path of several parts ends in a mark, for another path may have the same letters.
+
+    Example:
+        >>> slug("./my_graph"), slug("data/my_graph")
+        ('my_graph', 'data-my_graph-a3f7')
+    """
+    path = name.removeprefix("./").rstrip("/")
+    letters = [letter if letter.isalnum() or letter in "-_" else "-" for letter in path]
+    plain = "".join(letters).strip("-").lower() or "dataset"
+    return f"{plain}-{_mark(path)[:4]}" if "/" in path else plain
 
 
 LONGEST = 80  # letters of the name of a folder
@@ -60,5 +69,8 @@ def shortened(text: str, whole: str = "") -> str:
     """A name for a folder: what is too long is cut, and ends in a mark of the whole."""
     if len(text) <= LONGEST:
         return text
-    mark = sha256((whole or text).encode(errors="surrogateescape")).hexdigest()[:8]
-    return f"{text[: LONGEST - 9].rstrip('-')}-{mark}"
+    return f"{text[: LONGEST - 9].rstrip('-')}-{_mark(whole or text)}"
+
+
+def _mark(text: str) -> str:
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:8]
