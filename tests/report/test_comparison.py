@@ -234,3 +234,9 @@ def test_a_stronger_network_of_another_revision_is_refused():
     old = [run.model_copy(update={"numerics": 1}) for run in make_runs({"fixed": [0.9] * 4})]
     with pytest.raises(InputError, match="revision"):
         compare(make_runs(THREE), old)
+
+
+def test_runs_on_other_states_of_the_files_are_refused():
+    runs = [run.model_copy(update={"data": str(run.spec.seed > 1)}) for run in make_runs(THREE)]
+    with pytest.raises(InputError, match="2 states of the files"):
+        compare(runs)

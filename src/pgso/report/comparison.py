@@ -128,6 +128,12 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
             f"the records come from {len(settings)} different settings "
             f"({_settings_that_differ(runs)}); compare the runs of one setting at a time"
         )
+    states = {record.data for record in runs if record.data is not None}
+    if len(states) > 1:
+        raise InputError(
+            f"the records come from {len(states)} states of the files of {runs[0].spec.dataset}; "
+            "run pgso compare again: it makes the old ones anew"
+        )
     seen: set[tuple[str, int]] = set()
     for record in runs:
         name = (record.spec.operator, record.spec.seed)
