@@ -157,3 +157,9 @@ def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):
         assert done.returncode == 0, done.stderr
     assert page.read_text() == first
     assert (tmp_path / "runs" / "index.html").is_file()
+
+
+def test_evidence_is_the_recipe_s(pgso):
+    refused = pgso("compare", "karate", "--recipe", "robust", "--set", "evidence=0.999")
+    assert refused.exit_code == 2
+    assert "--set cannot change evidence here" in refused.output

@@ -68,3 +68,10 @@ def test_a_name_is_never_taken_for_markup(pgso, tmp_path):
     shown = pgso("sweep", "[red]", *options)
     assert shown.exit_code == 0, shown.output
     assert "[red], gcn: best of 1" in shown.stdout
+
+
+def test_sweeps_of_other_operators_have_files_of_their_own(pgso, tmp_path):
+    for operator in ("fixed", "pgso"):
+        options = ("--space", "epochs=[1]", "--seeds", 1, "--operator", operator, "--workers", 1)
+        assert pgso("sweep", "karate", *options).exit_code == 0
+    assert len(list((tmp_path / "runs").glob("sweep-*/sweep.json"))) == 2

@@ -114,3 +114,13 @@ def test_a_comparison_without_scores_and_a_sweep_of_another_operator_are_listed(
     page = write_overview(tmp_path).read_text()
     assert "Comparisons" in page
     assert "Sweeps" in page
+
+
+def test_a_renamed_record_does_not_stop_the_others(tmp_path):
+    store = Store(tmp_path)
+    for seed in range(2):
+        store.put(make_record("pgso", seed, 0.9))
+    path = store.path(make_record("pgso", 0, 0.9).spec)
+    path.rename(path.with_name("renamed.json"))
+    text = write_overview(tmp_path).read_text()
+    assert store.path(make_record("pgso", 1, 0.9).spec).stem in text

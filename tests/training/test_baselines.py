@@ -107,3 +107,9 @@ def test_huge_targets_have_the_baselines_of_smaller_ones():
     for name, score in small.items():
         assert score is not None
         assert huge[name] == pytest.approx(score * 2.0**39, rel=1e-4)
+
+
+def test_a_shift_of_the_targets_changes_no_baseline():
+    task = load_task("diabetes")
+    far = replace(task, y=task.y.double() + 1.7e9)
+    assert scores(far) == pytest.approx(scores(task), rel=1e-4)
