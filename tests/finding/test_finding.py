@@ -331,3 +331,10 @@ def test_numbers_with_one_that_is_none_are_numbers(problem):
     assert find(problem.graph, problem.x, classes).record.metric == "accuracy"
     with pytest.raises(InputError, match="complex"):
         find(problem.graph, problem.x, np.ones(200) * 1j)
+
+
+def test_a_shift_of_the_targets_shifts_the_predictions():
+    task = pgso.load_task("diabetes")
+    x, y = task.x.numpy(), task.y.double().numpy()[:, 0]
+    plain, far = (find(task.graph, x, y + z).predict() for z in (0.0, 1.7e9))
+    torch.testing.assert_close(far - 1.7e9, plain.double(), atol=1e-3, rtol=0)

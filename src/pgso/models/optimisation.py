@@ -42,8 +42,8 @@ def param_groups(
     exponents = [p for p, name in named.items() if name in EXPONENTS]
     scalars = [p for p, name in named.items() if name not in EXPONENTS]
     coefficients = list(dict.fromkeys(module.coefficients for module in filters))
-    apart = {id(p) for p in [*coefficients, *named]}
-    weights = [p for p in model.parameters() if id(p) not in apart]
+    apart = {*coefficients, *named}
+    weights = [p for p in model.parameters() if p not in apart]
     slow = exponent_lr if coefficient_lr is None else coefficient_lr
     decay = weight_decay if coefficient_decay is None else coefficient_decay
     groups: list[dict[str, Any]] = [

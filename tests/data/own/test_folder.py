@@ -563,13 +563,21 @@ def test_whole_numbers_are_features_where_labels_number_the_nodes(write):
 
 
 def test_semicolons_separate_where_all_commas_are_decimal(write):
-    features = 'node;"income, yearly";age\n' + "".join(
-        f"{name};{i},5;{i},25\n"
-        for i, name in enumerate(("ann", "bob", "cid", "dan", "eve", "fay"))
-    )
-    task = load_task(write(features=features))
-    assert task.columns == ("income, yearly", "age")
-    assert task.preparation.columns[0].mean in (pytest.approx(1 + i / 10) for i in range(50))
+    names = ("ann", "bob", "cid", "dan", "eve", "fay")
+    rows = "".join(f"{name};{i},25\n" for i, name in enumerate(names))
+    folder = write(features='node;"income, yearly"\n' + rows)  # a comma would cut it in two, too
+    (folder / "columns.json").write_text('{"income, yearly": "as is"}')
+    task = load_task(folder)
+    assert task.columns == ("income, yearly",)
+    assert task.x.flatten().tolist() == [0.25, 1.25, 2.25, 3.25, 4.25, 5.25]
+
+
+def test_ids_of_features_that_are_written_otherwise_are_refused(write):
+    edges = "source,target\n" + "".join(f"{i},{(i + 1) % 20}\n" for i in range(20))
+    labels = "node,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(19, -1, -1))
+    features = "customer,age\n" + "".join(f"{i}.0,{i / 2}\n" for i in range(20))
+    with pytest.raises(InputError, match=r"no row for node '19' .* names '0.0'"):
+        load_task(write(edges=edges, labels=labels, features=features))
 
 
 def test_a_first_line_with_a_weight_is_an_edge(write):
@@ -592,3 +600,7 @@ def test_targets_far_from_0_keep_their_differences(write):
     plain, far = (load_task(write(edges=RING, labels=None, targets=text)) for text in files)
     assert plain.y.dtype == torch.float32
     assert (far.y.flatten() - 1.7e9).tolist() == values
+    splits = "split\ntrain\ntrain\ntrain\nval\nval\ntest\n"  # where one number is far away
+    outlier = "\n".join(["price", *(str(1.7e9 + v) for v in values[:-1]), "0"])
+    task = load_task(write(edges=RING, labels=None, targets=outlier, splits=splits))
+    assert (task.y.flatten() - 1.7e9).tolist()[:-1] == values[:-1]

@@ -13,7 +13,15 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.edge_lists import TwoWeightsError, merged
-from pgso.data.own.table import LARGEST, SEPARATED, Row, is_number, read_columns, read_rows
+from pgso.data.own.table import (
+    LARGEST,
+    SEPARATED,
+    Row,
+    decimal_points,
+    is_number,
+    read_columns,
+    read_rows,
+)
 from pgso.data.processed import Named, cached
 from pgso.errors import InputError
 
@@ -197,8 +205,9 @@ def _fast(
         raise ValueError("a node without a name")
     weight = None
     if len(left) == 3:
-        given = Row(*first[:2], list(columns[left[2]]), first.decimal_comma).with_points.cells
-        weight = np.fromiter(map(float, given), np.float64, count)
+        numbers = columns[left[2]]
+        numbers = decimal_points(numbers) if first.decimal_comma else numbers
+        weight = np.fromiter(map(float, numbers), np.float64, count)
         if not (np.abs(weight) <= LARGEST).all():
             raise ValueError("a weight that is no number, or too large")
     kinds, relations = None, {}

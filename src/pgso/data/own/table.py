@@ -38,7 +38,7 @@ class Row(NamedTuple):
         """The same with decimal points: for cells that may be numbers, not for names and labels."""
         if not self.decimal_comma:
             return self
-        return Row(self.path, self.line, [DECIMAL_COMMA.sub(r"\1.\2", c) for c in self.cells])
+        return Row(self.path, self.line, decimal_points(self.cells))
 
     def error(self, problem: str) -> InputError:
         """An error that says where it is."""
@@ -167,6 +167,11 @@ def alike(name: str) -> str:
     """The same for 7, 07 and 7.0, which spreadsheets make of each other."""
     number = re.fullmatch(r"0*(\d+)(\.0)?", name)
     return name if number is None else number[1]
+
+
+def decimal_points(cells: Sequence[str]) -> list[str]:
+    """Numbers such as 1,5 as 1.5; other cells as they are."""
+    return [DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in cells]
 
 
 def is_missing(cell: str) -> bool:
