@@ -3,7 +3,6 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-CPU_BUILDS := https://download.pytorch.org/whl/cpu
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
 .PHONY: help demo test lint fuzz bench bench-scale docs readme clean
@@ -19,11 +18,6 @@ help:
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	@if $(BIN)/python -c "from urllib.request import urlopen; urlopen('$(CPU_BUILDS)/', timeout=5)" 2>/dev/null; \
-	then echo "installing the CPU build of torch from $(CPU_BUILDS)"; \
-		$(PIP) install -c constraints.txt --extra-index-url $(CPU_BUILDS) torch; \
-	else echo "$(CPU_BUILDS) cannot be reached: installing your index's build of torch (PyPI's has CUDA on Linux)"; \
-		$(PIP) install -c constraints.txt torch; fi
 	@echo "installing pgso with all its extras into .venv, in the versions of constraints.txt (a few minutes)"
 	@$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
 	@touch $@
