@@ -14,7 +14,7 @@ FILES = {  # where a recipe goes -> how its file begins
     "convs/skip.py": '"""A layer that keeps its input',
     "data/sources/ring.py": '"""A ring whose nodes alternate',
     "experiments/ring.py": '"""Does the operator learn to turn signs',
-    "objectives/shipped/largest_error.py": '"""The largest error',
+    "objectives/largest_error.py": '"""The largest error',
     "finding/rungs/thrice.py": '"""Three hops with D^-1/4',
 }
 

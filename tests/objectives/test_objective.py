@@ -5,7 +5,7 @@ import pytest
 
 from pgso.errors import UnknownNameError
 from pgso.objectives import OBJECTIVES
-from pgso.objectives.shipped.accuracy import Accuracy
+from pgso.objectives.classes import Accuracy
 
 
 def test_an_unknown_objective_is_refused_by_name():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.errors import InputError
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())

@@ -11,7 +11,7 @@ from sklearn import metrics
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.objectives.ranking import roc_auc
+from pgso.objectives.objective import roc_auc
 
 EXAMPLES = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=30)
 SEEDS = st.integers(0, 2**32 - 1)

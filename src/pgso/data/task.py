@@ -15,7 +15,7 @@ from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -13,7 +13,7 @@ from pgso.errors import InputError
 from pgso.finding.scaling import Preparation
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Objective
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 
 MANY_LABELS = 2000  # from here on wide features are reduced to ...
 COMPONENTS = 384  # ... this many principal components: a decomposition costs columns³

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import ROWS, sample
 from pgso.objectives import Objective
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 
 TEMPERATURES = tuple(2 ** (k / 2) for k in range(-4, 15))
 

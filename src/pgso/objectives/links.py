@@ -2,10 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from pgso.objectives.objective import Objective
+import numpy as np
+
+from pgso.objectives.objective import OBJECTIVES, Array, Objective, average_precision, roc_auc
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+HITS = (10, 20, 50, 100)  # the K of Hits@K
 
 
 class Link(Objective):
@@ -24,6 +28,65 @@ class Link(Objective):
         reduction: str = "mean",
     ) -> "Tensor":
         """Binary cross-entropy of the link and of those that are none, half and half."""
-        from pgso.objectives import losses
+        from torch.nn.functional import softplus
 
-        return losses.one_of_two(out, reduction)
+        loss = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
+        return loss.mean() if reduction == "mean" else loss.sum()
+
+
+class LinkAuc(Link):
+    """The probability that a link scores above a pair that is none, one such pair a link."""
+
+    name, label = "link_auc", "link AUC"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """The area under the curve over links and their first pairs that are none."""
+        pairs = out[:, :2].ravel()
+        return roc_auc(pairs, np.arange(pairs.size) % 2 == 0)
+
+
+class LinkAveragePrecision(Link):
+    """The mean precision over the ranks of the links, among as many pairs that are none."""
+
+    name, label = "link_average_precision", "link average precision"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """scikit-learn's, over links and their first pairs that are none."""
+        pairs = out[:, :2].ravel()
+        if not pairs.size:
+            return None
+        return average_precision(pairs, np.arange(pairs.size) % 2 == 0)
+
+
+class LinkHits(Link):
+    """The share of links that score above all but K - 1 of the pairs that are none, as OGB's."""
+
+    def __init__(self, k: int) -> None:
+        self.k, self.name, self.label = k, f"link_hits@{k}", f"Hits@{k}"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """The share above the K-th best pair that is none; all, if there are fewer of them."""
+        if not len(out):
+            return None
+        none = np.sort(out[:, 1:], axis=None)
+        if none.size < self.k:
+            return 1.0
+        return int(np.count_nonzero(out[:, 0] > none[-self.k])) / len(out)
+
+
+class LinkMrr(Link):
+    """The mean of 1 / rank of a link among its own pairs that are none, ties in the middle."""
+
+    name, label = "link_mrr", "MRR"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """Ranks are counted from 1; as OGB's, the mean of the best and the worst rank."""
+        if not len(out):
+            return None
+        link, none = out[:, :1], out[:, 1:]
+        rank = 1 + ((none > link).sum(axis=1) + (none >= link).sum(axis=1)) / 2
+        return float(np.mean(1 / rank))
+
+
+for _objective in (LinkAuc(), LinkAveragePrecision(), *map(LinkHits, HITS), LinkMrr()):
+    OBJECTIVES.add(_objective)

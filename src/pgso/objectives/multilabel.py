@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgso.objectives.objective import Array, Objective
+from pgso.objectives.objective import (
+    OBJECTIVES,
+    Array,
+    Objective,
+    average_precision,
+    reduced,
+    roc_auc,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,9 +48,13 @@ class MultiLabel(Objective):
         reduction: str = "mean",
     ) -> "Tensor":
         """Binary cross-entropy of the known labels; the weight multiplies every yes."""
-        from pgso.objectives import losses
+        import torch
+        from torch.nn.functional import binary_cross_entropy_with_logits
 
-        return losses.binary(out, y, weight, reduction)
+        is_known = y.isfinite()
+        known = y.where(is_known, torch.zeros_like(y))
+        loss = binary_cross_entropy_with_logits(out, known, reduction="none", pos_weight=weight)
+        return reduced(loss, is_known, reduction)
 
     def count(self, y: "Tensor") -> int:
         """How many labels are known."""
@@ -53,3 +64,27 @@ class MultiLabel(Objective):
         """How many times rarer a yes is than a no, label by label."""
         yes, no = (y == 1).sum(0).double(), (y == 0).sum(0).double()
         return (no.clamp(min=1) / yes.clamp(min=1)).float()
+
+
+class MultiLabelAveragePrecision(MultiLabel):
+    """The mean over the labels of average precision, missing labels left out."""
+
+    name, label = "multilabel_average_precision", "mean average precision"
+
+    def of_label(self, out: Array, positive: Array) -> float | None:
+        """Average precision of one label."""
+        return average_precision(out, positive)
+
+
+class MultiLabelRocAuc(MultiLabel):
+    """The mean over the labels of ROC-AUC, missing labels left out."""
+
+    name, label = "multilabel_roc_auc", "mean ROC-AUC"
+
+    def of_label(self, out: Array, positive: Array) -> float | None:
+        """ROC-AUC of one label."""
+        return roc_auc(out, positive)
+
+
+OBJECTIVES.add(MultiLabelAveragePrecision())
+OBJECTIVES.add(MultiLabelRocAuc())

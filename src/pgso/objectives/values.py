@@ -1,14 +1,74 @@
-"""Objectives of examples that have numbers: regression."""
+"""Objectives of examples that have numbers: regression, and the scale that targets have."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgso.objectives.objective import Array, Objective
-from pgso.objectives.scale import ROUNDING, Scale
+from pgso.errors import InputError
+from pgso.objectives.objective import OBJECTIVES, Array, Objective, reduced
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+ROUNDING = 1e-12  # of a mean: what differs from it by less is constant
+FAR = 1000  # standard deviations from 0, where 32 bits keep four digits of a deviation
+
+
+@dataclass(frozen=True)
+class Scale:
+    r"""Standardised targets: zero mean and unit variance over the training set, by column.
+
+    .. math::
+        z = (t - \mu) / \sigma, \qquad t = y \text{ or } \log y
+
+    Example:
+        >>> import torch
+        >>> y = torch.tensor([[1.0], [3.0]])
+        >>> scale = Scale.of(y)
+        >>> scale.encode(y).flatten().tolist(), scale.decode(torch.zeros(1, 1)).item()
+        ([-1.0, 1.0], 2.0)
+    """
+
+    mean: tuple[float, ...]  # of each column
+    sd: tuple[float, ...]
+    log: bool = False
+
+    @classmethod
+    def of(cls, y: "Tensor", log: bool = False) -> "Scale":
+        """The scale of these targets, of shape (n, T); NaN, a missing one, is left out."""
+        if log and bool((y <= 0).any()):
+            smallest = float(y[y <= 0][0])
+            raise InputError(
+                f"log_targets needs targets above 0, got {smallest:g}; leave it out, or shift them"
+            )
+        values = (y.log() if log else y).double()
+        mean = values.nanmean(0)
+        variance = (values - mean).square().nanmean(0)
+        varies = variance.sqrt() > ROUNDING * mean.abs()
+        sd = variance.sqrt().where(varies, variance.new_ones(()))  # a constant stays
+        return cls(tuple(mean.tolist()), tuple(sd.tolist()), log)
+
+    @property
+    def needs_64_bits(self) -> bool:
+        """Whether 32 bits would cost digits of the deviations, as they do of a time in seconds."""
+        columns = zip(self.mean, self.sd, strict=True)
+        return any(abs(mean) > FAR * sd or sd < 1e-30 or sd > 1e30 for mean, sd in columns)
+
+    def encode(self, y: "Tensor") -> "Tensor":
+        """Targets as they are learned."""
+        values = y.log() if self.log else y
+        return (values - y.new_tensor(self.mean)) / y.new_tensor(self.sd)
+
+    def decode(self, out: "Tensor") -> "Tensor":
+        """Outputs in the unit of the targets."""
+        out = out.double() if self.needs_64_bits else out
+        values = out * out.new_tensor(self.sd) + out.new_tensor(self.mean)
+        return values.exp() if self.log else values
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        return asdict(self)
 
 
 class Regression(Objective):
@@ -30,10 +90,9 @@ class Regression(Objective):
         weight: "Tensor | None" = None,
         reduction: str = "mean",
     ) -> "Tensor":
-        """Squared errors."""
-        from pgso.objectives import losses
-
-        return losses.squared(out, y, reduction)
+        """Squared errors; missing targets (NaN) are left out."""
+        is_known = y.isfinite()
+        return reduced((out - y.where(is_known, out.detach())).square(), is_known, reduction)
 
     def count(self, y: "Tensor") -> int:
         """How many targets are known."""
@@ -49,6 +108,65 @@ class Regression(Objective):
         varies = spread > ROUNDING * np.abs(np.nanmean(y, axis=0))
         error = ((out - y) / np.where(varies, spread, 1)) ** 2
         return _row_means(error)
+
+
+class MeanAbsoluteError(Regression):
+    """The mean of |prediction - target|, in the unit of the target; learned by the same."""
+
+    name, label = "mae", "MAE"
+
+    def loss(
+        self,
+        out: "Tensor",
+        y: "Tensor",
+        weight: "Tensor | None" = None,
+        reduction: str = "mean",
+    ) -> "Tensor":
+        """Absolute errors; missing targets (NaN) are left out."""
+        is_known = y.isfinite()
+        return reduced((out - y.where(is_known, out.detach())).abs(), is_known, reduction)
+
+    def errors(self, out: Array, y: Array) -> Array:  # (n,)
+        """The roots of squared errors: absolute ones, where there is one target."""
+        errors: Array = np.sqrt(super().errors(out, y))
+        return errors
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """The mean over examples, then over targets."""
+        columns = known_columns(out, y)
+        return mean_over_columns(
+            [float(np.abs(a - b).mean()) if len(b) else None for a, b in columns]
+        )
+
+
+class RootMeanSquaredError(Regression):
+    """The root of the mean squared error, in the unit of the target."""
+
+    name, label = "rmse", "RMSE"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """The root of the mean over examples, then the mean over targets."""
+        columns = known_columns(out, y)
+        return mean_over_columns(
+            [float(np.sqrt(((a - b) ** 2).mean())) if len(b) else None for a, b in columns]
+        )
+
+
+class RSquared(Regression):
+    """One minus squared errors over squared distances from the mean; 1 is perfect, 0 the mean."""
+
+    name, label = "r2", "R²"
+    larger_is_better = True
+    bounds = (-np.inf, 1.0)
+
+    def digits(self, shown: float) -> int:
+        """Three, however small it is."""
+        del shown
+        return 3
+
+    def score(self, out: Array, y: Array) -> float | None:
+        """The mean over the targets that vary."""
+        return mean_over_columns([_explained(a, b) for a, b in known_columns(out, y)])
 
 
 def mean_over_columns(values: list[float | None]) -> float | None:
@@ -71,3 +189,13 @@ def _row_means(error: Array) -> Array:
     total = np.where(has_value, error, 0).sum(axis=1)
     means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
     return means
+
+
+def _explained(out: Array, y: Array) -> float | None:
+    if not len(y) or np.std(y) <= ROUNDING * abs(np.mean(y)):
+        return None
+    return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
+
+
+for _objective in (MeanAbsoluteError(), RootMeanSquaredError(), RSquared()):
+    OBJECTIVES.add(_objective)

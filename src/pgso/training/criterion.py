@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.objectives import Objective
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 from pgso.records import RunSpec
 
 

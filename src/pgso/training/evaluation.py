@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.objectives.ranking import average_precision, roc_auc
+from pgso.objectives.objective import average_precision, roc_auc
 from pgso.records.evaluation import (
     Bin,
     Calibration,

@@ -13,7 +13,7 @@ from pgso.data import Task
 from pgso.errors import InputError
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 from pgso.records.explanation import FeatureImportance
 from pgso.training.prediction import graph_batches, predict_batches, predict_outputs
 

@@ -13,7 +13,7 @@ from pgso.data.own.answers import SEVERAL
 from pgso.errors import InputError
 from pgso.models.links import LinkModel
 from pgso.objectives import OBJECTIVES
-from pgso.objectives.scale import Scale
+from pgso.objectives.values import Scale
 from pgso.training.residuals import LEVEL
 
 Rows = Iterator[list[Any]]
