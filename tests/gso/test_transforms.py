@@ -1,13 +1,14 @@
 """The operator inside torch's own machinery: grad modes, torch.func, torch.compile, autocast."""
 
 import copy
+import pickle
 
 import pytest
 import torch
 from torch import nn
 from torch.autograd import forward_ad
 
-from pgso import GNN, PGSO, Graph, apply_pgso, dense_pgso
+from pgso import GNN, PGSO, Graph, apply_pgso, dense_pgso, shift
 
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 3], [1, 0, 2, 1, 3, 0]])
 WEIGHT = torch.tensor([1.0, 2.0, 0.5, 1.5, 3.0, 0.25])
@@ -222,3 +223,33 @@ def test_a_compiled_operator_takes_the_weights_that_an_eager_one_takes(dtype, sh
     gso, x = PGSO("gcn"), torch.randn(3, 2)
     compiled = torch.compile(gso, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(x, edges, weight), gso(x, edges, weight))
+
+
+@pytest.mark.parametrize("degrees", ["row", "both"])
+def test_a_graph_is_usable_after_it_was_used_in_nested_transforms(x, degrees):
+    graph = Graph.from_edge_index(EDGES)
+
+    def loss(S):
+        operator = shift(graph, S, degrees=degrees)
+        return (operator @ x + operator.T @ x).square().sum()
+
+    vector = torch.tensor(S)
+    second = torch.func.grad(lambda S: torch.func.grad(loss)(S).sum())(vector)
+    assert bool(second.isfinite().all())
+    leaf = vector.clone().requires_grad_()
+    (wanted,) = torch.autograd.grad(loss(leaf), leaf)
+    torch.testing.assert_close(torch.func.grad(loss)(vector), wanted)
+    transpose = pickle.loads(pickle.dumps(shift(graph, vector, degrees=degrees).T))
+    torch.testing.assert_close(transpose @ x, shift(graph, vector, degrees=degrees).T @ x)
+
+
+def test_a_graph_that_is_made_inside_a_transform_is_usable_outside(x):
+    made = []
+
+    def loss(S):
+        made.append(Graph.from_edge_index(EDGES, WEIGHT))
+        return apply_pgso(x, made[-1], S, degrees="both").square().sum()
+
+    torch.func.grad(lambda S: torch.func.grad(loss)(S).sum())(torch.tensor(S))
+    wanted = apply_pgso(x, Graph.from_edge_index(EDGES, WEIGHT), S, degrees="both")
+    torch.testing.assert_close(apply_pgso(x, made[-1], S, degrees="both"), wanted)

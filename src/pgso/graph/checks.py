@@ -52,6 +52,7 @@ def check_edge_index(
         _check_num_nodes(max(highest))
         return max(highest), max(highest)
     shape = num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
+    check_sparse_size(edge_index, shape[1], shape[0])
     whats = ("source", "target") if isinstance(num_nodes, tuple) else ("node", "node")
     for what, needed, there in zip(whats, highest, reversed(shape), strict=True):
         if needed > there:
@@ -60,6 +61,35 @@ def check_edge_index(
                 f"(ids 0 to {there - 1}); check num_nodes, or the number of rows of x"
             )
     return shape
+
+
+def sparse_size(edge_index: Any) -> tuple[int | None, int | None]:  # sources, targets
+    """How many nodes PyG's ``EdgeIndex`` is made for; None where it does not say."""
+    declared = getattr(edge_index, "sparse_size", None)
+    if declared is None:
+        return None, None
+    sources, targets = declared()
+    return sources, targets
+
+
+def declared_nodes(edge_index: Any) -> int | tuple[int, int] | None:  # n, or (targets, sources)
+    """``num_nodes`` as PyG's ``EdgeIndex`` has it; None unless it knows both numbers."""
+    sources, targets = sparse_size(edge_index)
+    if sources is None or targets is None:
+        return None
+    return sources if sources == targets else (targets, sources)
+
+
+def check_sparse_size(edge_index: Any, sources: int, targets: int) -> None:
+    """Refuse another number of nodes than PyG's ``EdgeIndex`` is made for."""
+    size = sparse_size(edge_index)
+    for name, count, declared in zip(("source", "target"), (sources, targets), size, strict=True):
+        if declared is not None and declared != count:
+            raise InputError(
+                f"there are {count} {name} nodes, but this EdgeIndex has sparse_size {size}, that "
+                "is (sources, targets); pass one row of x for each of its nodes, or make an "
+                "EdgeIndex of another sparse_size"
+            )
 
 
 def _check_num_nodes(num_nodes: int | tuple[int, int] | None) -> None:

@@ -9,9 +9,15 @@ import torch
 from torch import Tensor
 
 from pgso.graph import readers
-from pgso.graph.checks import check_edge_index, check_edge_weight, check_weight_type, weight_type
+from pgso.graph.checks import (
+    check_edge_index,
+    check_edge_weight,
+    check_weight_type,
+    declared_nodes,
+    weight_type,
+)
 from pgso.graph.derivatives import learns
-from pgso.graph.memo import for_any_mode
+from pgso.graph.memo import for_any_mode, outside_transforms
 from pgso.graph.pattern import Pattern, Structure, inverse, side_by_side
 from pgso.graph.sample import Sample
 
@@ -67,13 +73,16 @@ class Graph:
         Args:
             edge_index: Integer node ids; duplicates are summed.
             edge_weight: A weight for each edge; gradients flow through it if it asks for them.
-            num_nodes: n; by default one more than the largest id. A pair (targets, sources) makes
+            num_nodes: n; by default what PyG's ``EdgeIndex`` has as ``sparse_size``, and otherwise
+                one more than the largest id. A pair (targets, sources) makes
                 a bipartite graph: its targets and sources are different nodes.
         """
-        shape = check_edge_index(edge_index, num_nodes)
-        source, target = edge_index.long()
-        square = not isinstance(num_nodes, tuple)
-        return cls.from_structure(Structure.of(source, target, shape, square), edge_weight)
+        num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
+        with outside_transforms(edge_index, edge_weight):
+            shape = check_edge_index(edge_index, num_nodes)
+            source, target = edge_index.long()
+            square = not isinstance(num_nodes, tuple)
+            return cls.from_structure(Structure.of(source, target, shape, square), edge_weight)
 
     @classmethod
     def from_data(cls, data: "Data") -> "Graph":
@@ -203,7 +212,8 @@ class Graph:
 
     def _reversed(self) -> "Graph":
         weight = self.weight
-        with for_any_mode() if weight is None or not learns(weight) else torch.enable_grad():
+        learned = weight is not None and learns(weight)
+        with torch.enable_grad() if learned else for_any_mode(weight, self.row_sums):
             weight = None if weight is None else weight.index_select(0, self.transposition)
             return Graph(
                 pattern=self.transposed,
@@ -344,7 +354,7 @@ class Graph:
         if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
             return self._memo[name] if name in self._memo else make()
         if name not in self._memo:
-            with for_any_mode():
+            with for_any_mode(self.weight, self.row_sums):
                 self._memo[name] = make()
         value: V = self._memo[name]
         return value

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph.checks import check_edge_index
+from pgso.graph.checks import check_edge_index, declared_nodes
 from pgso.graph.derivatives import learns
 from pgso.graph.graph import Graph, NumNodes
-from pgso.graph.memo import Memo, for_any_mode, state_of
+from pgso.graph.memo import Memo, for_any_mode, is_wrapped, state_of
 from pgso.graph.pattern import Structure
 from pgso.graph.readers import edges_of_data
 
@@ -48,10 +48,11 @@ class _Sizes:
     def graph(
         self, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: NumNodes | None
     ) -> Graph:
+        num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
         entry = self.entries.get(num_nodes)
         if entry is None:
-            shape = check_edge_index(edge_index, num_nodes)
-            with for_any_mode():
+            with for_any_mode(edge_index):
+                shape = check_edge_index(edge_index, num_nodes)
                 source, target = edge_index.long()
                 square = not isinstance(num_nodes, tuple)
                 entry = _Weighted(Structure.of(source, target, shape, square))
@@ -59,11 +60,12 @@ class _Sizes:
             not isinstance(edge_weight, Tensor)  # refused there
             or learns(edge_weight)
             or edge_weight.is_inference()
+            or is_wrapped(edge_weight)
         ):
             # The graph then holds an autograd history that one backward pass uses up.
             self.entries[num_nodes] = entry
             return Graph.from_structure(entry.structure, edge_weight)
-        with for_any_mode():
+        with for_any_mode(edge_index):
             entry = entry.with_weight(edge_weight)
         self.entries[num_nodes] = entry
         assert entry.graph is not None

@@ -59,7 +59,7 @@ class Relations:
         if any(graph.weight is not None and learns(graph.weight) for graph in graphs):
             return self._joined()
         if self._union is None:
-            with for_any_mode():
+            with for_any_mode(*(graph.row_sums for graph in graphs)):
                 self._union = self._joined()
         return self._union
 

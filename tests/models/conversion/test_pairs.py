@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch_geometric.nn as pyg
 from torch import nn
+from torch_geometric import EdgeIndex
 from torch_geometric.data import HeteroData
 from torch_geometric.explain.algorithm.utils import set_masks
 
@@ -274,3 +275,29 @@ def test_heterogeneous_models_answer_as_before(make, operator):
     actual = convert(model, operator=operator)(data.x_dict, data.edge_index_dict)
     for kind, values in wanted.items():
         torch.testing.assert_close(actual[kind], values)
+
+
+WITHOUT_TARGETS = [
+    pyg.SAGEConv(WIDTH, 2),
+    pyg.GraphConv(WIDTH, 2),
+    pyg.GATConv(WIDTH, 2, add_self_loops=False),
+    pyg.GINConv(nn.Linear(WIDTH, 2)),
+]
+
+
+@pytest.mark.parametrize("layer", WITHOUT_TARGETS, ids=lambda layer: type(layer).__name__)
+def test_an_edge_index_of_known_size_says_how_many_targets_there_are(layer):
+    edges = EdgeIndex([[0, 1, 3, 2], [1, 0, 2, 1]], sparse_size=(5, 4))
+    x = torch.randn(5, WIDTH)
+    wanted, actual = layer((x, None), edges), convert(layer)((x, None), edges)
+    assert len(wanted) == 4
+    torch.testing.assert_close(actual, wanted)
+
+
+@pytest.mark.parametrize("layer", [pyg.GCNConv(WIDTH, 2), pyg.SAGEConv(WIDTH, 2)])
+def test_features_of_another_number_of_nodes_than_the_edge_index_are_refused(layer):
+    edges = EdgeIndex([[0, 1], [1, 0]], sparse_size=(5, 5))
+    with pytest.raises(ValueError, match="Encountered tensor with size 4"):  # PyG's own
+        layer(torch.randn(4, WIDTH), edges)
+    with pytest.raises(InputError, match=r"there are 4 source nodes, .* sparse_size \(5, 5\)"):
+        convert(layer)(torch.randn(4, WIDTH), edges)

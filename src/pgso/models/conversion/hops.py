@@ -33,7 +33,7 @@ class SGPGSO(Normalised, pyg.SGConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``SGConv``; with ``cached`` the graph is remembered, not the features."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         for gso in self.hops:
             x = self.shift(x, edge_index, edge_weight, gso)
         out: Tensor = self.lin(x)
@@ -46,7 +46,7 @@ class TAGPGSO(Normalised, pyg.TAGConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``TAGConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         out: Tensor = self.lins[0](x)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         for linear in self.lins[1:]:
@@ -68,7 +68,7 @@ class MixHopPGSO(Normalised, pyg.MixHopConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``MixHopConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         mapped = [self.lins[0](x)]
         for linear in self.lins[1:]:
@@ -84,7 +84,7 @@ class APPNPPGSO(Normalised, pyg.APPNP):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``APPNP``; its dropout acts on γ's entries, again at every hop."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         first = x = x.to(self.type_of(x, x, edge_weight))
         if not self.training or self.dropout == 0:
             operator = self.on(edge_index, edge_weight, x.size(-2))
@@ -124,7 +124,7 @@ class ARMAPGSO(Normalised, pyg.ARMAConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``ARMAConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         first = out = x.unsqueeze(-3)
         operator = self.on(edge_index, edge_weight, x.size(-2))
         for t in range(self.num_layers):

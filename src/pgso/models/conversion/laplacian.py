@@ -68,7 +68,7 @@ class ChebPGSO(Converted, pyg.ChebConv):
         lambda_max: Any = None,
     ) -> Tensor:
         """As PyG's ``ChebConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         scale = self.scale(x, edge_index, edge_weight, batch, lambda_max)
 
         operator = self.on(edge_index, edge_weight, x.size(-2))

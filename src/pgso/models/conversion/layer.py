@@ -9,7 +9,7 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.graph.checks import check_reversible
+from pgso.graph.checks import check_reversible, check_sparse_size, sparse_size
 from pgso.gso.edge_mask import STEPS, WithoutMessages
 from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
@@ -205,7 +205,7 @@ def _is_pygs(layer: Any, name: str) -> bool:
     return getattr(vars(layer)[name], "__func__", layer) in of_class
 
 
-def one_set(x: Any) -> Tensor:
+def one_set(x: Any, edge_index: Any = None) -> Tensor:
     """Refuse features of two sets of nodes; the pair (x, x) is one."""
     if isinstance(x, (tuple, list)):
         if len(x) != 2 or x[0] is not x[1]:
@@ -214,6 +214,7 @@ def one_set(x: Any) -> Tensor:
                 "(n, F), got a pair; among others SAGEConv, GraphConv and GATConv take pairs"
             )
         x = x[0]
+    check_sparse_size(edge_index, x.size(-2), x.size(-2))
     out: Tensor = x
     return out
 
@@ -222,17 +223,20 @@ def two_sets(
     x: Any, size: Any, flow: str, edge_index: Any = None
 ) -> tuple[Tensor, Tensor | None, int | tuple[int, int]]:  # sources, targets, num_nodes
     """Source and target features, which may be the same, and how many nodes there are."""
-    if not isinstance(x, (tuple, list)):
-        return x, x, x.size(-2)
-    source, target = x
+    source, target = x if isinstance(x, (tuple, list)) else (x, x)
     if target is source:
+        check_sparse_size(edge_index, source.size(-2), source.size(-2))
         return source, source, source.size(-2)
     if flow != "source_to_target":
         raise InputError(
             "with the flow 'target_to_source' a converted layer takes one set of nodes"
         )
     count = source.size(-2) if target is None else target.size(-2)
-    if size is not None and size[1] is not None:
+    declared = sparse_size(edge_index)[1]
+    if declared is not None:  # in PyG it comes before ``size``
+        count = declared if target is None else count
+        check_sparse_size(edge_index, source.size(-2), count)
+    elif size is not None and size[1] is not None:
         count = int(size[1])
     elif target is None and is_sparse(edge_index):  # its rows are the targets
         count = edge_index.size(0)

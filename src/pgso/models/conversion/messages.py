@@ -189,7 +189,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
         """As PyG's ``PNAConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         n, pairs = x.size(0), self.pairs(edge_index)
         x = x.view(n, self.towers if self.divide_input else 1, self.F_in)
         if not self.divide_input:

@@ -123,7 +123,7 @@ class LEPGSO(SumOrMean, pyg.LEConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``LEConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         sent = self.shift(self.lin1(x), edge_index, edge_weight)
         pairs, weight, _ = as_edges(*self.directed(edge_index, edge_weight))
         weights = torch.ones_like(pairs[1], dtype=x.dtype) if weight is None else weight.to(x.dtype)

@@ -61,7 +61,7 @@ class GCNPGSO(Normalised, pyg.GCNConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``GCNConv``."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         out = self.shift(self.lin(x), edge_index, edge_weight)
         out = out.to(self.type_of(out, x, edge_weight))
         return out if self.bias is None else out + self.bias
@@ -73,7 +73,7 @@ class LGPGSO(Normalised, pyg.LGConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``LGConv``."""
-        return self.shift(one_set(x), edge_index, edge_weight)
+        return self.shift(one_set(x, edge_index), edge_index, edge_weight)
 
 
 @converts(pyg.GCN2Conv)
@@ -84,7 +84,7 @@ class GCN2PGSO(Normalised, pyg.GCN2Conv):
         self, x: Tensor, x_0: Tensor, edge_index: Any, edge_weight: Tensor | None = None
     ) -> Tensor:
         """As PyG's ``GCN2Conv``, where X_0 may have weights of its own."""
-        x = (1 - self.alpha) * self.shift(one_set(x), edge_index, edge_weight)
+        x = (1 - self.alpha) * self.shift(one_set(x, edge_index), edge_index, edge_weight)
         x_0 = self.alpha * x_0[: x.size(0)]
         if self.weight2 is None:
             return self.mapped(x + x_0, self.weight1)
@@ -127,7 +127,7 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
         """As PyG's ``ClusterGCNConv``; the values of a sparse A are no weights."""
-        x = one_set(x)
+        x = one_set(x, edge_index)
         if is_sparse(edge_index):
             edge_index = as_edges(edge_index, None)[0]
         out: Tensor = self.lin_out(self.shift(x, edge_index)) + self.lin_root(x)

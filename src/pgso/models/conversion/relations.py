@@ -37,7 +37,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         """As PyG's ``RGCNConv``: x may be a pair, indices of embeddings, or None for all."""
         if edge_type is None:
             raise InputError("RGCNConv needs edge_type, the number of each edge's relation")
-        source, target, nodes = self.inputs(x)
+        source, target, nodes = self.inputs(x, edge_index)
         pairs, _, _ = as_edges(edge_index, None)
         out = torch.zeros(target.size(0), self.out_channels, device=target.device)  # PyG's type
         for kind, (gso, weight) in enumerate(zip(self.hops, self.weights(), strict=True)):
@@ -48,7 +48,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             out = out + (target @ self.root if target.is_floating_point() else self.root[target])
         return out if self.bias is None else out + self.bias
 
-    def inputs(self, x: Any) -> tuple[Tensor, Tensor, int | tuple[int, int]]:
+    def inputs(self, x: Any, edge_index: Any) -> tuple[Tensor, Tensor, int | tuple[int, int]]:
         """Features or indices of sources and targets, and how many nodes there are."""
         every = torch.arange(self.in_channels_l, device=self.weight.device)
         if x is None:
@@ -58,7 +58,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         parts = x if isinstance(x, tuple) else (x, x)
         columns = tuple(part if part.dim() > 1 else part.unsqueeze(-1) for part in parts)
         same = parts[0] is parts[1]
-        _, _, nodes = two_sets(columns[0] if same else columns, None, self.flow)
+        _, _, nodes = two_sets(columns[0] if same else columns, None, self.flow, edge_index)
         return *parts, nodes
 
     def weights(self) -> Tensor:  # (R, in, out), or (R, blocks, in / blocks, out / blocks)
@@ -75,7 +75,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             return pairs[:, edge_type == kind]
         by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
         if kind not in by_kind:  # another layer may have fewer relations
-            with for_any_mode():
+            with for_any_mode(pairs, edge_type):
                 by_kind[kind] = pairs[:, edge_type == kind]
         return by_kind[kind]
 
