@@ -51,6 +51,7 @@ def compare(
     seeds: int = 10,
     *,
     root: str | os.PathLike[str] | None = None,
+    positive: object = None,
     tell: Callable[[RunRecord], None] | None = None,
     **choices: Any,
 ) -> Comparison:
@@ -68,6 +69,7 @@ def compare(
             Without one, :class:`pgso.GNN` is trained.
         seeds: Runs per operator.
         root: Where datasets are; by default ``$PGSO_DATA``.
+        positive: Of two classes, the one that scores are about; by default the rarer one.
         tell: Is called with the record of every run.
         choices: Of the :class:`RunSpec`, such as ``epochs=100``, ``task="link"`` or
             ``conv="gin"``; with a model of yours only choices of the training.
@@ -87,6 +89,8 @@ def compare(
         raise InputError(f"seeds must be a whole number from 1 to 10000, got {seeds!r}")
     for name in {"seed", "operator", "dataset"} & choices.keys():
         raise InputError(f"compare chooses {name} itself; leave it out")
+    if positive is not None:
+        choices["data_options"] = {**choices.get("data_options", {}), "positive": positive}
     if model is not None:
         for name in choices:
             if name in RunSpec.model_fields and name not in OF_A_MODEL:
@@ -141,7 +145,8 @@ def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
         task = Task.from_data(data, seed, objective=objective)
     if kind not in (None, task.kind):
         raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
-    return task.scored_by(objective)
+    named = choices.get("data_options", {}).get("positive")
+    return task.scored_by(objective).with_positive(named)
 
 
 def _runs_of_model(task: Task, data: Any, model: nn.Module, spec: RunSpec) -> Iterator[RunRecord]:
@@ -232,6 +237,7 @@ def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
         status="done" if error is None else "diverged",
         error=error,
         metric=task.metric,
+        positive=task.objective.positive_name,
         curves={"loss": losses},
         start=start,
         **best,

@@ -6,7 +6,7 @@ from pgso import find
 from pgso.records.data import GRAPH, GUESS, BaselineRecord
 from pgso.report.doubts import doubts, doubts_of_finding
 from tests.report.data import make_data
-from tests.report.records import make_record
+from tests.report.records import make_record, make_runs
 
 
 def said(test, epoch=3, data=None, **choices):
@@ -89,3 +89,13 @@ def test_where_features_say_nothing_the_labels_of_neighbours_may():
     (note,) = said_of(guess, spread)
     assert note.startswith("neighbours' labels alone score 95.0 on test")
     assert said_of(guess, spread.model_copy(update={"val": 0.5})) == []
+
+
+def test_seeds_that_score_different_classes_are_said():
+    runs = [
+        run.model_copy(update={"metric": "average_precision", "positive": name})
+        for run, name in zip(make_runs({"fixed": (0.5, 0.6)}), "ab", strict=True)
+    ]
+    assert any("seeds score different classes (a and b)" in doubt for doubt in doubts(runs, []))
+    same = [run.model_copy(update={"positive": "a"}) for run in runs]
+    assert not any("different classes" in doubt for doubt in doubts(same, []))

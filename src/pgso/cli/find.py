@@ -9,7 +9,6 @@ from rich.console import Console
 from pgso.cli import choices, folders
 from pgso.cli.main import as_typed, command
 from pgso.errors import InputError
-from pgso.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from pgso.records.finding import FindingRecord
@@ -76,7 +75,7 @@ def find(
             console.print(f"... and {len(columns.rows) - MOST_COLUMNS} more columns", style="dim")
     console.print(rungs_grid(record, None if show_all else SHOWN).to_rich())
     if record.data is not None and record.data.baselines:
-        console.print(baselines_grid([record.data], OBJECTIVES[record.metric]).to_rich())
+        console.print(baselines_grid([record.data], record.objective).to_rich())
     console.print(f"\n{record.verdict}", style="bold", soft_wrap=True)
     for doubt in doubts_of_finding(record):
         console.print(f"Note: {doubt}.", style="bold", soft_wrap=True)

@@ -74,6 +74,7 @@ def predict(
     calibration = calibration_of(header)
     if as_json:
         said = {"file": str(to), "old_file": old and str(old), "calibration": calibration or None}
+        said["positive"] = header.get("positive")
         typer.echo(json.dumps(said | {"predictions": as_dicts(columns, table)}))
         return
     console = Console(markup=False)

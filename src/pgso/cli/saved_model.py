@@ -55,14 +55,14 @@ def open_model(
         if not unlabelled:
             raise
         # Its labels may be missing, or too few to learn from; which were learned does not matter.
-        given = {k: v for k, v in given.items() if k not in ("target", "metric")}
+        given = {k: v for k, v in given.items() if k not in ("target", "metric", "positive")}
         task = load(**given, unlabelled=True)
     task = on_base(task, spec.base)
     unnamed = header.get("columns") is None or task.columns is None
     task = fitted(header, task)
     objective = header.get("objective", task.metric)
     if tuple(header["classes"]) == task.classes and OBJECTIVES[objective].answer == task.answer:
-        task = task.scored_by(objective)
+        task = task.scored_by(objective).with_positive(header.get("positive"))
     if unnamed and asked.dataset != spec.dataset:
         Console(stderr=True, markup=False).print(
             "note: columns have no names, so they are read as the columns of "

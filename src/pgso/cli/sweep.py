@@ -147,6 +147,7 @@ def sweep(
             dataset=template.dataset,
             conv=template.conv,
             metric=best[winner].records[0].metric,
+            positive=best[winner].records[0].positive,
             command=context.obj,
             search=search,
             tried=count,

@@ -151,9 +151,10 @@ def train(
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
     shown = {"validation": record.val, "test": record.test}
+    of = "" if record.positive is None else f" of {record.positive}"
     for name, value in shown.items():
         if value is not None:
-            console.print(f"{name} {record.metric}: {record.objective.written(value, 1)}")
+            console.print(f"{name} {record.metric}{of}: {record.objective.written(value, 1)}")
     from pgso.report.tables import operator_table
 
     console.print(operator_table([record]))

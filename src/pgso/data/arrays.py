@@ -123,6 +123,36 @@ def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> 
         raise InputError(f"{where}: {problem}")
 
 
+def rarer_class(y: Array, classes: tuple[str, ...]) -> str | None:
+    """Of two classes the one with fewer training labels; of equally many the second.
+
+    Example:
+        >>> rarer_class(np.array([0, 1, 1, 1]), ("fraud", "ok"))
+        'fraud'
+    """
+    if len(classes) != 2 or y.ndim != 1:
+        return None
+    first, second = np.bincount(y[y >= 0], minlength=2)
+    return classes[0] if first < second else classes[1]
+
+
+def named_class(name: object, classes: tuple[str, ...], where: str) -> str:
+    """One of two classes by its name, with or without capitals."""
+    if len(classes) != 2:
+        raise InputError(
+            f"{where}: positive names one of two classes, and the data have {len(classes)}; "
+            "leave it out"
+        )
+    same = [each for each in classes if each == str(name)]
+    alike = same or [each for each in classes if each.casefold() == str(name).casefold()]
+    if len(alike) != 1:
+        raise InputError(
+            f"{where}: positive must be one of the classes {' and '.join(map(repr, classes))}, "
+            f"got {name!r:.80}"
+        )
+    return alike[0]
+
+
 def is_unknown(y: Array) -> Array:  # (items,) of booleans
     """Of which items nothing is known."""
     return np.asarray(np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0)

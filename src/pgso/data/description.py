@@ -31,6 +31,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         spec=data_spec(spec),
         data=state,
         metric=task.metric,
+        positive=task.objective.positive_name,
         kind=task.kind,
         answer=task.answer,
         num_graphs=task.num_graphs,

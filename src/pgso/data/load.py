@@ -36,6 +36,7 @@ def load_task(
     *,
     task: str | None = None,
     objective: str | None = None,
+    positive: object = None,
     preparation: Preparation | None = None,
     **options: Any,
 ) -> Task:
@@ -52,6 +53,8 @@ def load_task(
         task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
             for.
         objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
+        positive: Of two classes, the one that scores are about; by default the one with fewer
+            training labels.
         preparation: How a saved model prepares the table of a user's folder; other data have none.
         options: The dataset's own, see its loader; for links also the options of
             :func:`pgso.data.links.link_task`.
@@ -79,11 +82,12 @@ def load_task(
         options["preparation"] = preparation
     arrays = dataset.load(folder, int(seed), **options)
     if task == "link":
-        return link_task(dataset.name, arrays, int(seed), **links).scored_by(objective)
+        linked = link_task(dataset.name, arrays, int(seed), **links)
+        return linked.scored_by(objective).with_positive(positive)
     loaded = Task.of(dataset.name, arrays)
     if task is not None and task != loaded.kind:
         raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
-    return loaded.scored_by(objective)
+    return loaded.scored_by(objective).with_positive(positive)
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:

@@ -9,7 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, Arrays, check_arrays, check_objective, is_on_disk
+from pgso.data.arrays import (
+    Array,
+    Arrays,
+    check_arrays,
+    check_objective,
+    is_on_disk,
+    named_class,
+    rarer_class,
+)
 from pgso.data.batch import Batch, Slices
 from pgso.data.own.preparation import Preparation
 from pgso.errors import InputError
@@ -66,6 +74,7 @@ class Task:
     pairs: Tensor | None = None  # (rows, 1 + m, 2) of a link task: sources and targets
     preparation: Preparation | None = None  # how x was made of the user's table
     gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
+    positive: str | None = None  # of two classes the rarer one, or the one that was named
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -98,6 +107,7 @@ class Task:
             preparation=arrays.preparation,
             gaps=arrays.gaps,
             relations=relations,
+            positive=rarer_class(arrays.y[arrays.split[0]], arrays.classes),
         )
 
     @classmethod
@@ -108,6 +118,7 @@ class Task:
         name: str = IN_MEMORY,
         target: str | None = None,
         objective: str | None = None,
+        positive: object = None,
     ) -> "Task":
         """A task of PyG's data.
 
@@ -122,6 +133,7 @@ class Task:
             target: Of ``HeteroData``: the type of nodes to learn about, if several have a ``y``.
             objective: What is scored, as in ``pgso.OBJECTIVES``; by default accuracy, RMSE, or
                 ROC-AUC of several labels.
+            positive: Of two classes, the one that scores are about; by default the rarer one.
 
         Example:
             >>> from torch_geometric.data import Data
@@ -133,12 +145,15 @@ class Task:
 
         numbers = objective is not None and OBJECTIVES[objective].answer == "value"
         arrays = arrays_from_data(data, seed, target, numbers)
-        return cls.of(name, arrays).scored_by(objective)
+        return cls.of(name, arrays).scored_by(objective).with_positive(positive)
 
     @property
     def objective(self) -> Objective:
         """What is learned and how it is scored."""
-        return OBJECTIVES[self.metric]
+        objective = OBJECTIVES[self.metric]
+        if self.positive is None:
+            return objective
+        return objective.of_class(self.positive, self.classes.index(self.positive))
 
     @property
     def answer(self) -> Answer:
@@ -153,6 +168,12 @@ class Task:
             return self
         check_objective(objective, self.answer, self.num_classes, self.name)
         return replace(self, metric=OBJECTIVES[objective].name)
+
+    def with_positive(self, name: object) -> "Task":
+        """The same task, whose scores are about this one of its two classes; None: the rarer."""
+        if name is None:
+            return self
+        return replace(self, positive=named_class(name, self.classes, self.name))
 
     @property
     def edges(self) -> Graph | Relations:

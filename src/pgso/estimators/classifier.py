@@ -38,6 +38,10 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         head: ``"trained"``, a network; or ``"closed_form"``, the rung that :func:`pgso.find` keeps:
             seconds, every labelled node fits and judges, and the other options do not count.
         terms: Of ``conv="bank"``, such as ``("self", "gcn")``.
+        objective: The score that chooses the epoch, a name of ``pgso list objectives``; by default
+            accuracy (of a regressor R²).
+        class_weights: ``"balanced"``: every class counts the same in the loss; None: every label.
+        positive: Of two classes, the one that average precision is about; by default the rarer.
 
     Attributes:
         classes_: The labels, sorted.

@@ -27,7 +27,7 @@ from pgso.training.fit import fit_task
 from pgso.training.session import take_best
 
 HEADS = ("trained", "closed_form")
-OWN = ("head", "validation_fraction", "random_state")  # options that no spec has
+OWN = ("head", "validation_fraction", "random_state", "positive")  # options that no spec has
 
 
 class NodeEstimator(BaseEstimator):
@@ -51,6 +51,9 @@ class NodeEstimator(BaseEstimator):
         random_state: Any = 0,
         head: str = "trained",
         terms: Any = None,
+        objective: str | None = None,
+        class_weights: str | None = None,
+        positive: Any = None,
     ) -> None:
         self.conv = conv
         self.operator = operator
@@ -68,6 +71,9 @@ class NodeEstimator(BaseEstimator):
         self.random_state = random_state
         self.head = head
         self.terms = terms
+        self.objective = objective
+        self.class_weights = class_weights
+        self.positive = positive
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         raise NotImplementedError
@@ -80,7 +86,7 @@ class NodeEstimator(BaseEstimator):
         if self.head == "closed_form":
             labelled = np.flatnonzero(np.isfinite(y).all(axis=1) if y.ndim == 2 else y >= 0)
             nobody = np.zeros(0, dtype=np.int64)
-            task = _task(graph, X, y, (labelled, nobody, nobody), answers)
+            task = self._scored(_task(graph, X, y, (labelled, nobody, nobody), answers))
             finding = find(task)
             self.record_: Any = finding.record
             S = finding.best.S
@@ -89,7 +95,7 @@ class NodeEstimator(BaseEstimator):
             self.scale_, base = None, None  # the head gives numbers in their unit
         else:
             spec = self._spec(int(random.randint(2**31)))
-            task = _task(graph, X, y, self._split(y, random), answers)
+            task = self._scored(_task(graph, X, y, self._split(y, random), answers))
             session, record = fit_task(spec, task)
             if record.epoch is None:
                 raise InputError(f"training failed: {record.error}; try a smaller lr")
@@ -122,6 +128,9 @@ class NodeEstimator(BaseEstimator):
                 prepared = BASES[self.base_](prepared)
             out: Tensor = self.model_(x, prepared)
         return out if self.scale_ is None else self.scale_.decode(out)
+
+    def _scored(self, task: Task) -> Task:
+        return task.scored_by(self.objective).with_positive(self.positive)
 
     def _spec(self, seed: int) -> RunSpec:
         choices = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}

@@ -26,7 +26,6 @@ from pgso.finding.rungs.no_graph import NO_GRAPH
 from pgso.finding.rungs.own import GCN
 from pgso.finding.signal import score_of_guessing, signal_of, with_signal
 from pgso.finding.verdict import verdict_of
-from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
 
@@ -95,7 +94,7 @@ class Finding:
 
     def __repr__(self) -> str:
         best = self.best
-        objective = OBJECTIVES[self.record.metric]
+        objective = self.record.objective
         test = "" if best.test is None else f", test {objective.label} {best.test:.3f}"
         return f"Finding({self.record.dataset}: {best.name}{test}; {self.record.seconds:.1f} s)"
 
@@ -111,6 +110,7 @@ def find(
     root: str | os.PathLike[str] | None = None,
     seed: int = 0,
     objective: str | None = None,
+    positive: object = None,
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Finding:
@@ -134,6 +134,7 @@ def find(
         root: Where datasets are; else ``$PGSO_DATA``.
         seed: Of the dataset's split.
         objective: What is scored, a name of ``pgso list objectives``; by default the task's own.
+        positive: Of two classes, the one that scores are about; by default the rarer one.
         tell: Is called with the name of every rung that is about to be fitted.
         options: The dataset's own.
 
@@ -152,13 +153,13 @@ def find(
     if options and not is_path:
         raise InputError(f"find has no option {next(iter(options))!r} for data in memory")
     if isinstance(data, Task):
-        task = data.scored_by(objective)
+        task = data.scored_by(objective).with_positive(positive)
     elif is_path:
-        task = load_task(data, root, seed, objective=objective, **options)
+        task = load_task(data, root, seed, objective=objective, positive=positive, **options)
     if task is not None:
         problem = Problem.of(task)
     else:
-        problem = problem_from(data, x, y, train, val, test, objective)
+        problem = problem_from(data, x, y, train, val, test, objective, positive)
     check_problem(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
@@ -167,7 +168,7 @@ def find(
         "dataset": name,
         "seed": seed,
         "objective": None if objective is None else problem.metric,
-        "data_options": options,
+        "data_options": options if positive is None else {**options, "positive": positive},
     }
     record = _record(ladder, best, wanted, start)
     return Finding(record, task, ladder, best)
@@ -220,6 +221,7 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         seed=wanted["seed"],
         kind=problem.kind,
         metric=problem.metric,
+        positive=problem.objective.positive_name,
         graph=statistics,
         rungs=rungs,
         same_as=ladder.same_as,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pgso.data.arrays import Array, check_objective, identity
+from pgso.data.arrays import Array, check_objective, identity, named_class, rarer_class
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.task import IN_MEMORY, stored
 from pgso.errors import InputError
@@ -15,7 +15,14 @@ from pgso.objectives import OBJECTIVES
 
 
 def problem_from(
-    data: Any, x: Any, y: Any, train: Any, val: Any, test: Any, objective: str | None = None
+    data: Any,
+    x: Any,
+    y: Any,
+    train: Any,
+    val: Any,
+    test: Any,
+    objective: str | None = None,
+    positive: object = None,
 ) -> Problem:
     """The problem of one graph whose nodes have classes or numbers.
 
@@ -28,6 +35,7 @@ def problem_from(
         val: Likewise; None: none.
         test: Likewise; None: none.
         objective: What is scored; by default accuracy, or R² of numbers.
+        positive: Of two classes, the one that scores are about; by default the rarer one.
     """
     x = getattr(data, "x", None) if x is None else x
     y = getattr(data, "y", None) if y is None else y
@@ -60,6 +68,10 @@ def problem_from(
         raise InputError("train, val and test must not overlap; a label can have one use only")
     if objective is not None:
         check_objective(objective, "class" if classes else "value", len(classes), IN_MEMORY)
+    if positive is None:
+        positive = rarer_class(values[chosen["train"]], classes)
+    else:
+        positive = named_class(positive, classes, IN_MEMORY)
     relations = data if isinstance(data, Relations) else None
     return Problem.prepared(
         name=IN_MEMORY,
@@ -70,6 +82,7 @@ def problem_from(
         x=prepared,
         y=torch.from_numpy(values),
         classes=classes,
+        positive=positive,
         nodes_per_graph=torch.tensor([n]),
         **{name: torch.from_numpy(part) for name, part in chosen.items()},
     )

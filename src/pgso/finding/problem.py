@@ -52,6 +52,7 @@ class Problem:
     columns: tuple[str, ...] = ()  # the names of the numbers
     categories: tuple[int, ...] | None = None  # of integer features, which are one-hot here
     relations: Relations | None = None  # the edges by their kind, where they have kinds
+    positive: str | None = None  # of two classes, the one that scores are about
 
     @classmethod
     def of(cls, task: Task) -> "Problem":
@@ -70,6 +71,7 @@ class Problem:
             name=task.name,
             kind=task.kind,
             metric=task.metric,
+            positive=task.positive,
             graph=task.graph,
             x=x,
             y=task.y,
@@ -108,7 +110,10 @@ class Problem:
     @property
     def objective(self) -> Objective:
         """What is scored, and which way is better."""
-        return OBJECTIVES[self.metric]
+        objective = OBJECTIVES[self.metric]
+        if self.positive is None:
+            return objective
+        return objective.of_class(self.positive, self.classes.index(self.positive))
 
     @property
     def num_outputs(self) -> int:

@@ -43,6 +43,7 @@ class Objective(ABC):
     evidence: Evidence = "bootstrap"  # the test that says whether one model beats another
     has_positive = False  # whether the score is about one of two classes
     positive = 1  # the number of that class
+    positive_name: str | None = None  # and its name, where it is known
 
     @abstractmethod
     def score(
@@ -98,7 +99,8 @@ class Objective(ABC):
         if name is None or not self.has_positive:
             return self
         objective = copy(self)
-        objective.positive, objective.label = number, f"{self.label} of {name}"
+        objective.positive, objective.positive_name = number, name
+        objective.label = f"{type(self).label} of {name}"
         return objective
 
     def is_right(self, out: Array, y: Array) -> Array:  # (n,) of booleans

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import BaselineRecord
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import Revised
@@ -20,6 +21,7 @@ class ComparisonRecord(Revised, BaseModel):
     dataset: str
     conv: str
     metric: str
+    positive: str | None = None  # the class that scores are about, where they are about one of two
     command: str | None = None  # what the user typed
     runs: tuple[str, ...]  # keys of records
     reference: tuple[str, ...] = ()  # of the stronger fixed network
@@ -27,6 +29,11 @@ class ComparisonRecord(Revised, BaseModel):
     doubts: tuple[str, ...] = ()  # what speaks against the result
     baselines: tuple[BaselineRecord, ...] = ()  # what a network must beat: means over the seeds
     scores: dict[str, Any] = {}  # test and val: scores by operator, and paired differences
+
+    @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric].of_class(self.positive)
 
     def write(self, folder: Path) -> None:
         """Save it, whole or not at all; a file that says the same keeps its time."""

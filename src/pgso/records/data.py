@@ -65,6 +65,7 @@ class DataRecord(Revised, BaseModel):
     spec: StoredSpec  # only what chooses the data differs from defaults, see :func:`data_spec`
     data: str | None = None  # the state of a user's own files
     metric: str
+    positive: str | None = None  # of two classes, the one that scores are about
     kind: str  # node, graph or link
     answer: str  # class, labels, value or link
     num_graphs: int

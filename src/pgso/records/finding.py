@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
+from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import DataRecord
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import LADDER, UNSAID, Revised
@@ -89,6 +90,7 @@ class FindingRecord(Revised, BaseModel):
     seed: int
     kind: str
     metric: str
+    positive: str | None = None  # the class that scores are about, where they are about one of two
     graph: GraphStatistics
     rungs: tuple[RungRecord, ...]  # in the order in which they were fitted
     same_as: dict[str, str]  # rungs whose blocks turned out to be equal to another rung's
@@ -129,6 +131,11 @@ class FindingRecord(Revised, BaseModel):
     def ladder_revision(self) -> int:
         """The revision of the ladder that was climbed."""
         return self.ladder
+
+    @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric].of_class(self.positive)
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

@@ -40,6 +40,8 @@ class Judged(BaseModel):
     def of(cls, objective: Objective, items: Array, out: Array, y: Array) -> "Judged":
         """What outputs (n, C) say about items (n,) whose truth is y."""
         names = tuple(int(item) for item in items)
+        if objective.has_positive and objective.positive == 0:  # written as the second class
+            out, y = out[:, ::-1], 1 - y
         if objective.evidence == "bootstrap":
             rounded = np.asarray(out, dtype=np.float64).round(DIGITS)
             return cls(items=names, outputs=_rows(rounded), answers=tuple(np.asarray(y).tolist()))

@@ -24,6 +24,7 @@ class RunRecord(Revised, BaseModel):
     status: Literal["done", "diverged", "failed"] = "done"
     error: str | None = None  # why it failed or where it diverged
     metric: str = "accuracy"  # the objective's name, which says how a score is read
+    positive: str | None = None  # the class that the score is about, where it is about one of two
     val: float | None = None  # at the chosen epoch; a fraction, or in the unit of the targets
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
@@ -73,7 +74,7 @@ class RunRecord(Revised, BaseModel):
     @property
     def objective(self) -> Objective:
         """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric]
+        return OBJECTIVES[self.metric].of_class(self.positive)
 
     @property
     def merit(self) -> float:

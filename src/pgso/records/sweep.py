@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import Revised
 
@@ -30,12 +31,18 @@ class SweepRecord(Revised, BaseModel):
     dataset: str
     conv: str
     metric: str
+    positive: str | None = None  # the class that scores are about, where they are about one of two
     command: str | None = None  # what the user typed
     search: str  # grid or tpe
     tried: int  # combinations per operator
     seeds: int
     space: dict[str, list[Any]]
     best: tuple[SweepChoice, ...]
+
+    @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric].of_class(self.positive)
 
     def write(self, folder: Path) -> Path:
         """Save it, whole or not at all, and return its path."""

@@ -32,6 +32,7 @@ class Comparison:
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
     reference: Reference | None = None  # a stronger fixed network beside
     decision: Decision | None = None  # of the validation labels of all seeds, where they judge
+    positive: str | None = None  # the class that scores are about, where they are about one of two
 
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed one ...)``: all scores would fill pages."""
@@ -40,7 +41,7 @@ class Comparison:
     @property
     def objective(self) -> Objective:
         """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric]
+        return OBJECTIVES[self.metric].of_class(self.positive)
 
     @property
     def digits(self) -> int:
@@ -152,6 +153,7 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         notes=(*notes_on(runs), *([] if decision is None else [decision.sentence])),
         reference=_reference(runs, list(reference)),
         decision=decision,
+        positive=next((run.positive for run in runs if run.positive), None),
     )
 
 

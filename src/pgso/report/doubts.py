@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from pgso.data.own.table import MISSING
-from pgso.objectives import OBJECTIVES, Objective
+from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.data import FEATURES, GRAPH, GUESS, DataRecord
 from pgso.records.finding import FindingRecord
@@ -24,7 +24,8 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
     """
     done = [record for record in records if record.status == "done" and record.test is not None]
     diverged = _of_divergence(records, data)
-    return [*_of_scores(done, data), *diverged, *_of_training(done), *_of_data(data)]
+    about = [*_of_classes(done), *_of_scores(done, data)]
+    return [*about, *diverged, *_of_training(done), *_of_data(data)]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
@@ -34,7 +35,7 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
         return []
     if best.test is None or finding.signal == "neither":  # the verdict says it then
         return [*_of_neighbours(finding, data), *_of_data([data])]
-    objective = OBJECTIVES[finding.metric]
+    objective = finding.objective
     merit, who = objective.merit(best.test), "what find keeps"
     # A rung without the graph is such a model itself: that another one does as well says nothing.
     rivals = [_without_features(data)] if best.family == "features" else [data]
@@ -43,7 +44,7 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
 
 def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
     """Where features say nothing, the labels of neighbours may."""
-    objective, spread, guess = OBJECTIVES[finding.metric], *map(data.baseline, (GRAPH, GUESS))
+    objective, spread, guess = finding.objective, *map(data.baseline, (GRAPH, GUESS))
     if spread is None or guess is None or finding.kind == "graph":
         return
     parts = ((spread.val, guess.val), (spread.test, guess.test))
@@ -59,6 +60,15 @@ def _without_features(data: DataRecord) -> DataRecord:
     """The same data without the baseline that sees the features alone."""
     others = tuple(entry for entry in data.baselines if entry.name != FEATURES)
     return data.model_copy(update={"baselines": others})
+
+
+def _of_classes(records: Sequence[RunRecord]) -> Iterator[str]:
+    positives = sorted({record.positive for record in records if record.positive is not None})
+    if len(positives) > 1:
+        yield (
+            f"seeds score different classes ({' and '.join(positives)}), because another one is "
+            f"rarer in their training labels; name one with --option positive={positives[0]}"
+        )
 
 
 def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgso.objectives import OBJECTIVES
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.report.baselines import baselines_grid
@@ -46,7 +45,7 @@ def render_finding(record: FindingRecord) -> str:
         best=record.rung(record.best),
         data=data_grids(data) or [graph_grid(record)],
         doubts=doubts_of_finding(record),
-        baselines=baselines_grid(data, OBJECTIVES[record.metric]),
+        baselines=baselines_grid(data, record.objective),
         marks=marks,
         ticks=ticks,
         height=ROW * len(marks) + 48,
@@ -71,7 +70,7 @@ def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, s
     The interval belongs to the difference to the rung that was challenged, so it is drawn around
     the rung's own loss.
     """
-    objective = OBJECTIVES[record.metric]
+    objective = record.objective
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     reaches = [_reach(rung) for rung in rungs]
     low = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
@@ -105,7 +104,7 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
         record: The finding.
         most: How many to show: the kept one, those it was climbed by, and the best of the others.
     """
-    rows, objective = [], OBJECTIVES[record.metric]
+    rows, objective = [], record.objective
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     if most is not None:
         wanted = {record.best, record.reference, *record.steps}

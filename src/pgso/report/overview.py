@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pgso.errors import InputError
-from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, Store
 from pgso.records.comparison import FILE as COMPARISON
 from pgso.records.comparison import ComparisonRecord, read_comparison
@@ -60,7 +59,7 @@ def _findings(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     for path, record in _read_all(root, FINDING, read_finding):
         write_finding(record, path.parent)
-        objective, best = OBJECTIVES[record.metric], record.rung(record.best)
+        objective, best = record.objective, record.rung(record.best)
         links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
         where = (path.parent.name, record.dataset, str(record.seed), record.best)
@@ -79,7 +78,7 @@ def _comparisons(root: Path) -> Iterator[Grid]:
     for path, record in records:
         _draw_again(record, path.parent, store)
         links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
-        objective = OBJECTIVES[record.metric]
+        objective = record.objective
         means = _means(record)
         cells = [
             f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
@@ -136,7 +135,7 @@ def _sweeps(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     for path, record in _read_all(root, SWEEP, read_sweep):
         links[path.parent.name] = f"{quote(path.parent.name)}/{SWEEP}"
-        objective = OBJECTIVES[record.metric]
+        objective = record.objective
         for best in record.best:
             chosen = ", ".join(f"{name}={value}" for name, value in best.choice.items())
             scores = [objective.written(score) for score in (best.val, best.test)]

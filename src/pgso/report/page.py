@@ -115,6 +115,7 @@ def comparison_record(
         dataset=comparison.dataset,
         conv=comparison.conv,
         metric=comparison.metric,
+        positive=comparison.positive,
         command=command,
         numerics=records[0].numerics,
         runs=tuple(record.spec.key for record in records),

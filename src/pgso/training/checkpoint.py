@@ -97,6 +97,7 @@ def save_model(path: Path, session: Session) -> None:
         else task.preparation.model_dump(mode="json"),
         "targets": task.targets,
         "objective": task.metric,
+        "positive": task.positive,
         "scale": None if scale is None else scale.as_dict(),
         "residuals": residual_quantiles(session),
         "calibration": _calibration(session),

@@ -21,6 +21,7 @@ def find_operator(spec: RunSpec, root: str | Path | None, versions: dict[str, st
     return RunRecord(
         spec=spec,
         metric=finding.record.metric,
+        positive=finding.record.positive,
         val=best.val,
         test=best.test,
         chosen=best.name,

@@ -44,7 +44,8 @@ def evaluate(session: Session) -> Evaluation | None:
     part = "test" if len(answers["test"]) else "val"
     task = session.task
     if task.answer == "class":
-        return evaluation_of_classes(outputs, answers, part, task.classes)
+        positive = None if task.positive is None else task.classes.index(task.positive)
+        return evaluation_of_classes(outputs, answers, part, task.classes, positive)
     if task.answer == "value":
         scatter = _scatter(outputs[part], answers[part], task.targets)
         return Evaluation(part=part, examples=len(answers[part]), scatter=scatter)
@@ -120,15 +121,20 @@ def _averaged(curves: list[Detection], noun: str) -> Detection | None:
 
 
 def evaluation_of_classes(
-    outputs: dict[str, Array], answers: dict[str, Array], part: str, classes: tuple[str, ...]
+    outputs: dict[str, Array],
+    answers: dict[str, Array],
+    part: str,
+    classes: tuple[str, ...],
+    positive: int | None = None,
 ) -> Evaluation:
-    """Confusion, calibration, and detection: of two classes the second, of more their mean.
+    """Confusion, calibration, and detection: of two classes the positive, of more their mean.
 
     Args:
         outputs: Logits (n, classes) of ``val`` and of the part.
         answers: Classes (n,) likewise.
         part: Which part is counted; the temperature comes from ``val`` in any case.
         classes: Their names.
+        positive: The number of the positive one of two; by default the second.
     """
     logits, y = outputs[part], answers[part]
     confusion = None
@@ -143,14 +149,17 @@ def evaluation_of_classes(
         examples=len(y),
         confusion=confusion,
         calibration=_calibration(temperature, before, after),
-        detection=_detection_of_classes(logits, y, classes),
+        detection=_detection_of_classes(logits, y, classes, 1 if positive is None else positive),
     )
 
 
-def _detection_of_classes(logits: Array, y: Array, classes: tuple[str, ...]) -> Detection | None:
-    """Of two classes the second; of more the mean over each against all others."""
+def _detection_of_classes(
+    logits: Array, y: Array, classes: tuple[str, ...], positive: int
+) -> Detection | None:
+    """Of two classes the positive one; of more the mean over each against all others."""
     if len(classes) == 2:
-        return detection(logits[:, 1] - logits[:, 0], y == 1, classes[1])
+        margin = logits[:, positive] - logits[:, 1 - positive]
+        return detection(margin, y == positive, classes[positive])
     if len(classes) > MOST_CLASSES:
         return None
     p = probabilities(logits)

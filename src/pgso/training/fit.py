@@ -49,6 +49,7 @@ def fit(
     root: str | Path | None = None,
     *,
     task: Task | None = None,
+    positive: object = None,
     watch: Watcher | None = None,
     save: str | Path | None = None,
     checkpoint: str | Path | None = None,
@@ -67,6 +68,8 @@ def fit(
         root: Where datasets are; by default ``$PGSO_DATA`` or, without it, ``~/.cache/pgso``.
         task: Data in memory to train on, such as :meth:`Task.from_data` makes, in place of the
             dataset that the spec names.
+        positive: Of two classes, the one that scores are about; by default the rarer one. As
+            ``data_options={"positive": ...}`` in the spec.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the best weights, as safetensors.
         checkpoint: A checkpoint file. The run resumes from it if it is there, and writes it every
@@ -87,8 +90,11 @@ def fit(
     """
     if not isinstance(spec, RunSpec):
         raise InputError(f"fit takes a RunSpec, got {spec!r:.80}; see pgso.RunSpec(dataset=...)")
+    if positive is not None:
+        spec = spec.but(data_options={**spec.data_options, "positive": positive})
     if task is not None:
         _check_in_memory(spec, task, checkpoint)
+        task = task.with_positive(spec.data_options.get("positive"))
     elif spec.dataset == IN_MEMORY:
         raise InputError(
             "this spec is of data in memory: give them as pgso.fit(spec, task=task), where task is "
@@ -256,6 +262,7 @@ def record_of(
         status=status,  # type: ignore[arg-type]
         error=error,
         metric=task.metric,
+        positive=task.objective.positive_name,
         val=None if at is None else curves["val"][at],
         test=None if at is None else curves["test"][at],
         epoch=at,
