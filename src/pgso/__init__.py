@@ -44,6 +44,15 @@ if TYPE_CHECKING:
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
     from pgso.scale import NeighborLoader as NeighborLoader
+    from pgso.spectrum.filters import divergence as divergence
+    from pgso.spectrum.filters import filter as filter  # noqa: A004
+    from pgso.spectrum.filters import gft as gft
+    from pgso.spectrum.filters import gradient as gradient
+    from pgso.spectrum.filters import heat as heat
+    from pgso.spectrum.filters import igft as igft
+    from pgso.spectrum.filters import ppr as ppr
+    from pgso.spectrum.filters import smoothness as smoothness
+    from pgso.spectrum.filters import wavelets as wavelets
     from pgso.training.fit import fit as fit
 
 _HOMES = {
@@ -82,6 +91,15 @@ _HOMES = {
     "param_groups": "pgso.models.optimisation",
     "polynomial": "pgso.gso.polynomials",
     "shift": "pgso.gso.shift",
+    "divergence": "pgso.spectrum.filters",
+    "filter": "pgso.spectrum.filters",
+    "gft": "pgso.spectrum.filters",
+    "gradient": "pgso.spectrum.filters",
+    "heat": "pgso.spectrum.filters",
+    "igft": "pgso.spectrum.filters",
+    "ppr": "pgso.spectrum.filters",
+    "smoothness": "pgso.spectrum.filters",
+    "wavelets": "pgso.spectrum.filters",
     "spectrum": "pgso.spectrum",
 }
 

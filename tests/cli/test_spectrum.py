@@ -109,7 +109,7 @@ def test_names_of_users_are_escaped_in_the_page(edges, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("0,1\n", "the edge 0 → 1 has no reverse"),
+        ("0,1\n", "the edge 0 → 1 has no reverse; --undirected gives"),
         ("0,1,2,3\n", "4 columns"),
         ("a,b\nc,d\n", "is not an edge list"),
         ("0,1.5\n", "not whole numbers"),

@@ -83,11 +83,13 @@ def spectrum(
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
     out = out or choices.RUNS / _folder(source, preset, record, compare_presets, undirected)
     folders.check_destination("--out", out, folder=True)
+    from pgso.spectrum.assumption import undirected as check_undirected
     from pgso.spectrum.figure import draw
     from pgso.spectrum.spectrum_page import render
     from pgso.spectrum.summary import summarise
 
     graph = _graph_of(source, data, undirected, spec)
+    check_undirected(graph, remedy="--undirected gives every edge its reverse")
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]
 

@@ -6,8 +6,10 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import Graph, as_graph
 
+REMEDY = "pgso.bases.undirected(graph) gives every edge its reverse"
 
-def undirected(graph: Graph | Tensor) -> Graph:
+
+def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
     """The prepared graph, refused in one sentence if A is not symmetric or has no rows."""
     graph = as_graph(graph)
     if graph.num_nodes == 0:
@@ -20,8 +22,7 @@ def undirected(graph: Graph | Tensor) -> Graph:
         )
     if not graph.is_undirected:
         raise InputError(
-            f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; "
-            "make it undirected with torch_geometric.utils.to_undirected, or --undirected"
+            f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; {remedy}"
         )
     return graph
 

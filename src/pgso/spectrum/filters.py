@@ -1,0 +1,465 @@
+"""Signal processing on graphs: filters, heat, PageRank, wavelets, Fourier transform, gradient.
+
+A function f of an operator acts on eigenvalues: f(γ) = V f(Λ) V^-1. A filter here is a polynomial p
+of γ with p ≈ f on the interval that certainly contains the spectrum, so it costs ``degree`` sparse
+products, needs no eigenvectors, and knows how far p is from f.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.graph import Graph, as_graph
+from pgso.gso.operator import ShiftOperator
+from pgso.gso.polynomials import Polynomial
+from pgso.spectrum.certified import certified
+from pgso.spectrum.lanczos import eigenpairs
+from pgso.spectrum.optimal_interval import interval
+from pgso.spectrum.similarity import roots
+
+Array = NDArray[np.float64]
+Function = Callable[[Tensor], Any]
+
+POOR = 0.01  # errors above this share of the largest value are warned about
+MOST_EXACT = 5_000  # nodes up to which all eigenvectors are computed: 200 MB, a minute
+
+
+class FilterWarning(UserWarning):
+    """A polynomial is far from the function that it stands for."""
+
+
+class Filter(Polynomial):
+    """A polynomial of an operator that stands for a function of it.
+
+    Attributes:
+        error: The largest distance between polynomial and function, on the interval (measured at
+            20 points per degree) or, without one, bounded in norm. For a symmetric operator,
+            ‖p(γ) x - f(γ) x‖ ≤ error ‖x‖; otherwise the condition of the eigenvectors is a factor.
+        interval: The certified interval of the eigenvalues, or None for a directed graph.
+    """
+
+    error: float
+    interval: tuple[float, float] | None
+
+    @property
+    def T(self) -> "Filter":
+        """The same polynomial of the transpose."""
+        return _filter(self.of.T, self.coefficients, self.basis, self.error, self.interval)
+
+    def __repr__(self) -> str:
+        degree = len(self.coefficients) - 1
+        ends = [f"{round(end, 12) + 0.0:.4g}" for end in self.interval or ()]
+        where = f" on [{', '.join(ends)}]" if ends else ""
+        return f"Filter(shape={self.shape}, degree={degree}{where}, error={self.error:.2g})"
+
+
+def filter(op: ShiftOperator, function: Function, degree: int = 40) -> Filter:  # noqa: A001
+    r"""A function of an operator, as a Chebyshev polynomial fitted on its certified interval.
+
+    .. math::
+        f(\gamma) \approx \sum_{k=0}^K c_k\, T_k\Big(\frac{2 \gamma - (h + l) I}{h - l}\Big),
+        \qquad [l, h] \supseteq \text{ the spectrum of } \gamma
+
+    The polynomial is fixed when the filter is made. Gradients of ``filter @ x`` flow into x and
+    into S.
+
+    Args:
+        op: An operator with a certified interval: γ on an undirected graph, a multiple, a
+            polynomial, or a sum of symmetric ones. Another is refused with the reason.
+        function: Of the eigenvalues, a tensor in double precision; it must be finite on the
+            interval.
+        degree: K, the number of products with γ.
+
+    Returns:
+        An operator with the attributes ``error`` and ``interval``. A large error is also a
+        :class:`FilterWarning`.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> from pgso import shift
+        >>> low_pass = filter(shift(path, "laplacian"), lambda s: 1 / (1 + s))
+        >>> low_pass @ torch.tensor([1., 0., 0.])  # solves (I + L) y = x
+        tensor([0.6250, 0.2500, 0.1250])
+        >>> low_pass.error < 1e-12
+        True
+    """
+    degree = _checked_degree(degree)
+    low, high = certified_ends(op)
+    centre, half = (low + high) / 2, (high - low) / 2
+    half = half if half > 1e-12 * max(1.0, abs(centre)) else max(1.0, abs(centre))
+
+    def values(t: Array) -> Any:
+        # The ends stay the ends: 1 - 1e-16 may lie outside the domain of a function such as √.
+        return _values(function, np.clip(centre + half * t, low, high))
+
+    coefficients: Array = chebyshev.chebinterpolate(values, degree)
+    between = np.cos(np.linspace(0, np.pi, 20 * (degree + 1)))
+    exact = values(between)
+    error = float(np.abs(chebyshev.chebval(between, coefficients) - exact).max())
+    scaled = (1 / half) * op - (centre / half) * op**0
+    return _warned(
+        _filter(scaled, torch.from_numpy(coefficients), "chebyshev", error, (low, high)),
+        float(np.abs(exact).max()),
+    )
+
+
+def heat(op: ShiftOperator, t: float = 1.0, degree: int = 40) -> Filter:
+    r"""The heat kernel :math:`e^{-t \gamma}` of a Laplacian: diffusion for a time t.
+
+    On a directed graph it is the series around the middle c of the diagonal, whose remainder is
+    bounded by the norm of γ - cI: there ``error`` is a bound.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> from pgso import shift
+        >>> heat(shift(path, "laplacian"), t=15.0) @ torch.tensor([3., 0., 0.])
+        tensor([1.0000, 1.0000, 1.0000])
+    """
+    if not (isinstance(t, (int, float)) and math.isfinite(t) and t >= 0):
+        raise InputError(f"the time t must be a number that is not negative, got {t!r}")
+    if _square(op).is_certifiable:
+        return filter(op, lambda s: torch.exp(-t * s), degree)
+    diagonal = _one_matrix(op).diagonal()
+    centre = float(diagonal.min() + diagonal.max()) / 2
+    shifted = op - centre * op**0
+    reach = t * norm_bound(shifted)
+    count = _checked_degree(degree) + 1
+    k = torch.arange(count, dtype=torch.float64)
+    # e^-tc (-t)^k / k!, from logarithms: no factor overflows before the others shrink it.
+    sizes = torch.exp(torch.xlogy(k, torch.tensor(t)) - torch.lgamma(k + 1) - t * centre)
+    series = sizes * (-1.0) ** k
+    left_out = _exp(count * math.log(max(reach, 1e-300)) - math.lgamma(count + 1) - t * centre)
+    shrinks_by = reach / (count + 1)  # each further term against the one before it, at most
+    error = left_out / (1 - shrinks_by) if shrinks_by < 1 else math.inf
+    made = _filter(shifted, series, "monomial", error, None)
+    return _warned(made, _exp(reach - t * centre))
+
+
+def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
+    r"""Personalised PageRank :math:`\alpha (I - (1 - \alpha) P)^{-1}` of a propagation P.
+
+    ``op`` is P itself: ``"gcn"``, ``"mean"``, or ``"transition"`` (A D^-1, which keeps the sum of
+    a distribution; on a directed graph with ``degrees="both"``). On a directed graph it is the
+    series :math:`\alpha \sum_k (1 - \alpha)^k P^k`, if the norm of P says that it converges:
+    there ``error`` is a bound.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> from pgso import shift
+        >>> rank = ppr(shift(path, "transition"), alpha=0.2) @ torch.tensor([1., 0., 0.])
+        >>> rank, round(float(rank.sum()), 4)
+        (tensor([0.3778, 0.4444, 0.1778]), 1.0)
+    """
+    if not (isinstance(alpha, (int, float)) and 0 < alpha <= 1):
+        raise InputError(f"alpha must be a number above 0 and at most 1, got {alpha!r}")
+    if _square(op).is_certifiable:
+        low, high = certified_ends(op)
+        if (1 - alpha) * high >= 1:
+            raise InputError(
+                f"PageRank has a pole at 1 / (1 - alpha) = {1 / (1 - alpha):.4g}, within the "
+                f"interval [{low:.4g}, {high:.4g}] of this operator; take a propagation with "
+                "eigenvalues up to 1, such as 'gcn' or 'mean', or a larger alpha"
+            )
+        return filter(op, lambda s: alpha / (1 - (1 - alpha) * s), degree)
+    decay = (1 - alpha) * norm_bound(_one_matrix(op))
+    if decay >= 1 - 1e-9:
+        raise InputError(
+            f"the series of PageRank need not converge: (1 - alpha) times the norm of this "
+            f"operator is up to {decay:.4g}; take 'mean', 'transition' with degrees='both', or a "
+            "larger alpha"
+        )
+    k = torch.arange(_checked_degree(degree) + 1, dtype=torch.float64)
+    error = alpha * decay ** len(k) / (1 - decay)
+    series = alpha * (1 - alpha) ** k
+    return _warned(_filter(op, series, "monomial", error, None), alpha / (1 - decay))
+
+
+def wavelets(
+    op: ShiftOperator, kind: str = "mexican_hat", count: int = 4, degree: int = 100
+) -> tuple[Filter, ...]:
+    r"""Spectral graph wavelets of a Laplacian: a low pass, then ``count`` bands, coarse to fine.
+
+    Hammond, Vandergheynst and Gribonval, "Wavelets on graphs via spectral graph theory" (2011).
+    Each band is :math:`g(t_j \gamma)`; the scales t_j follow from the certified interval [0, h].
+
+    Args:
+        op: An operator with eigenvalues from 0 up: ``"laplacian"``, ``"symmetric_laplacian"``,
+            ``"random_walk_laplacian"``, or ``P**0 - P`` of a propagation P.
+        kind: ``"mexican_hat"``, g(s) = s e^-s; ``"spline"``, a cubic between s² and 4 / s²; or
+            ``"meyer"``, a tight frame: the squares of all filters add up to the identity.
+        count: Bands beside the low pass.
+        degree: Of each polynomial; more bands need more.
+
+    Example:
+        >>> ring = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
+        >>> graph = Graph.from_edge_index(torch.cat([ring, ring.flip(0)], dim=1))
+        >>> from pgso import shift
+        >>> bank = wavelets(shift(graph, "laplacian"), "meyer", count=2)
+        >>> parts = [g @ torch.tensor([1., 0., 0., 0.]) for g in bank]
+        >>> round(float(sum(part.square().sum() for part in parts)), 3)  # as large as the signal
+        1.0
+    """
+    if kind not in KINDS:
+        raise UnknownNameError("kind of wavelet", kind, KINDS)
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 50:
+        raise InputError(f"count must be a whole number from 1 to 50, got {count!r}")
+    low, high = certified_ends(op)
+    if low < -1e-9 * max(1.0, high) or high <= 0:
+        raise InputError(
+            f"wavelets need a Laplacian, with eigenvalues from 0 up, and those of this operator "
+            f"lie in [{low:.4g}, {high:.4g}]; take 'symmetric_laplacian', or P**0 - P for a "
+            "propagation P with eigenvalues up to 1"
+        )
+    return tuple(filter(op, function, degree) for function in KINDS[kind](high, count))
+
+
+def gft(op: ShiftOperator, x: Tensor) -> Tensor:  # (n,) or (n, F), as x
+    r"""The graph Fourier transform :math:`V^{-1} x`: a value per eigenvalue, in ascending order.
+
+    ``spectrum.eigenvalues(op, k=None)`` are the frequencies. For a symmetric operator V is
+    orthogonal. It takes all eigenvectors, so large graphs are refused: filters need none.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> from pgso import shift
+        >>> gft(shift(edge, "laplacian"), torch.tensor([3., 3.])).abs().round(decimals=4)
+        tensor([4.2426, 0.0000])
+    """
+    forward, _ = _bases(op)
+    return _times(forward, x)
+
+
+def igft(op: ShiftOperator, x: Tensor) -> Tensor:  # (n,) or (n, F), as x
+    """The inverse of :func:`gft`: the signal with these values at the eigenvalues."""
+    _, inverse = _bases(op)
+    return _times(inverse, x)
+
+
+def smoothness(op: ShiftOperator, x: Tensor) -> Tensor:  # (n, F) -> (F,), (n,) -> 0-d
+    r"""The Rayleigh quotient :math:`x^\top \gamma x / x^\top x` of each column; 0 where x is 0.
+
+    For a Laplacian it is the mean frequency of a signal: 0 if it is constant on each component,
+    and at most the largest eigenvalue. It is defined on directed graphs too.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> from pgso import shift
+        >>> smoothness(shift(edge, "laplacian"), torch.tensor([[1., 1.], [1., -1.]]))
+        tensor([0., 2.])
+    """
+    product, size = (x * (_square(op) @ x)).sum(0), x.square().sum(0)
+    return torch.where(size > 0, product / torch.where(size > 0, size, 1.0), 0.0)
+
+
+def gradient(graph: Graph | Tensor, x: Tensor) -> Tensor:  # (n, F) -> (num_edges, F)
+    r"""The differences of a signal over the edges of ``graph.edge_index``, from j to i.
+
+    .. math::
+        (\nabla x)_{j \to i} = \sqrt{A_{ij} / 2}\; (x_i - x_j)
+
+    The half makes ``divergence(graph, gradient(graph, x))`` the Laplacian D - A times x on an
+    undirected graph, which stores each edge twice. On a directed graph it is the Laplacian of
+    (A + Aᵀ) / 2.
+
+    Example:
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> x = torch.tensor([1., 2., 4.])
+        >>> divergence(path, gradient(path, x))  # (D - A) x
+        tensor([-1.0000, -1.0000,  2.0000])
+    """
+    graph, lengths = _lengths(graph)
+    if x.size(0) != graph.num_nodes:
+        raise InputError(f"the signal has {x.size(0)} rows, the graph {graph.num_nodes} nodes")
+    source, target = graph.edge_index
+    return _by_row(lengths, x) * (x[target] - x[source])
+
+
+def divergence(graph: Graph | Tensor, y: Tensor) -> Tensor:  # (num_edges, F) -> (n, F)
+    """The adjoint of :func:`gradient`: what flows into each node minus what flows out."""
+    graph, lengths = _lengths(graph)
+    if y.size(0) != graph.num_edges:
+        raise InputError(f"the flow has {y.size(0)} rows, the graph {graph.num_edges} edges")
+    source, target = graph.edge_index
+    flow = _by_row(lengths, y) * y
+    out = flow.new_zeros(graph.num_nodes, *y.shape[1:])
+    return out.index_add(0, target, flow).index_add(0, source, -flow)
+
+
+# What the functions above share.
+
+
+def certified_ends(op: ShiftOperator) -> tuple[float, float]:
+    """The certified interval of one matrix, as numbers."""
+    low, high = interval(certified(_square(op)))
+    if low.dim():
+        raise InputError("an operator with an S per channel has a spectrum per channel; take one")
+    return float(low.detach()), float(high.detach())
+
+
+def norm_bound(op: ShiftOperator) -> float:
+    """The largest sum of sizes in a row, or in a column if that is less."""
+    sizes = abs(op.to_scipy())
+    return float(min(sizes.sum(axis=0).max(), sizes.sum(axis=1).max()))
+
+
+def _square(op: ShiftOperator) -> ShiftOperator:
+    if not isinstance(op, ShiftOperator):
+        raise InputError(f"a filter takes an operator, got {type(op).__name__}; see pgso.shift")
+    if op.shape[0] != op.shape[1]:
+        raise InputError(f"a function needs a square operator, got shape {op.shape}")
+    return op
+
+
+def _one_matrix(op: ShiftOperator) -> ShiftOperator:
+    if op.diagonal().dim() > 1:
+        raise InputError("an operator with an S per channel is one matrix per channel; take one")
+    return op
+
+
+def _checked_degree(degree: int) -> int:
+    if not isinstance(degree, int) or isinstance(degree, bool) or not 0 <= degree <= 10_000:
+        raise InputError(f"degree must be a whole number from 0 to 10,000, got {degree!r}")
+    return degree
+
+
+def _filter(of: ShiftOperator, coefficients: Tensor, basis: str, error: float, ends: Any) -> Filter:
+    made = Filter(of, coefficients.to(of.device), basis, {})
+    made._set(error=error, interval=ends)
+    return made
+
+
+def _warned(made: Filter, size: float) -> Filter:
+    if not made.error <= POOR * size:
+        warnings.warn(
+            f"a polynomial of degree {len(made.coefficients) - 1} is up to {made.error:.2g} away "
+            f"from a function of size {size:.2g}; raise degree, or take a smoother function",
+            FilterWarning,
+            stacklevel=3,
+        )
+    return made
+
+
+def _values(function: Function, points: Array) -> Array:
+    """The function at the points, checked."""
+    returned = function(torch.from_numpy(points))
+    if isinstance(returned, Tensor):
+        returned = returned.detach().cpu()
+    values = np.broadcast_to(np.asarray(returned), points.shape)
+    if np.iscomplexobj(values):
+        raise InputError("the function of a filter must return real numbers, got complex ones")
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        worst = int(np.argmin(np.isfinite(values)))
+        raise InputError(
+            f"the function is {values[worst]} at {points[worst]:.4g}, within the interval that may "
+            "hold eigenvalues; give one that is finite there"
+        )
+    return values
+
+
+def _exp(exponent: float) -> float:
+    return math.exp(exponent) if exponent < 700 else math.inf
+
+
+def _bases(op: ShiftOperator) -> tuple[Tensor, Tensor]:  # (n, n) each, V^-1 and V
+    """The eigenvectors of γ as columns of V = T W, and V^-1 = Wᵀ T^-1 (Theorem 1)."""
+    op = certified(_square(op))
+    n = op.shape[0]
+    if n > MOST_EXACT:
+        raise InputError(
+            f"the Fourier transform needs all {n} eigenvectors, a dense matrix; it is made for up "
+            f"to {MOST_EXACT} nodes; pgso.filter needs none, spectrum.eigenpairs gives some"
+        )
+
+    def make() -> tuple[Tensor, Tensor]:
+        T = roots(op)
+        V = torch.from_numpy(eigenpairs(op, k=None).vectors).to(op.device)
+        W = V / T[:, None]
+        W = W / W.norm(dim=0)
+        return W.t() / T, T[:, None] * W
+
+    return op._once("_fourier", make)
+
+
+def _times(basis: Tensor, x: Tensor) -> Tensor:
+    if x.size(0) != basis.size(0):
+        raise InputError(f"the signal has {x.size(0)} rows, the graph {basis.size(0)} nodes")
+    return (basis @ x.double()).to(x.dtype)
+
+
+def _lengths(graph: Graph | Tensor) -> tuple[Graph, Tensor]:  # (num_edges,)
+    """The graph, and √(A_ij / 2) of its edges."""
+    graph = as_graph(graph)
+    if graph.is_bipartite:
+        raise InputError("differences over edges need one set of nodes; this graph has two")
+    weight = graph.edge_weight
+    if weight is None:
+        return graph, torch.full((graph.num_edges,), 0.5**0.5, device=graph.device)
+    if bool((weight < 0).any()):
+        raise InputError(
+            f"the gradient takes roots of weights, and {int((weight < 0).sum())} are negative"
+        )
+    return graph, (weight / 2).sqrt()
+
+
+def _by_row(values: Tensor, x: Tensor) -> Tensor:
+    """One value per row, in the shape and type of x."""
+    return values.to(x.dtype).reshape(-1, *[1] * (x.dim() - 1))
+
+
+# Wavelets: from the upper end of the interval and a count to a low pass and the bands.
+
+
+def _scaled(kernel: Function, scale: float) -> Function:
+    return lambda s: kernel(scale * s)
+
+
+def _scales(high: float, count: int) -> Array:
+    """From 40 / h, which peaks near h / 20 at the latest, down to 1 / h."""
+    return np.geomspace(40 / high, 1 / high, count) if count > 1 else np.array([2 / high])
+
+
+def _mexican_hat(high: float, count: int) -> list[Function]:
+    low_pass = lambda s: 1.2 / math.e * torch.exp(-((s * 20 / (0.4 * high)) ** 4))  # noqa: E731
+    band = lambda s: s * torch.exp(-s)  # noqa: E731
+    return [low_pass, *(_scaled(band, scale) for scale in _scales(high, count))]
+
+
+def _spline(high: float, count: int) -> list[Function]:
+    """Section 8.1 of Hammond et al.: s² below 1, 4 / s² above 2, a cubic between."""
+    peak = 1.3849  # of the cubic, reached at 2 - 1 / √3
+    low_pass = lambda s: peak * torch.exp(-((s * 20 / (0.6 * high)) ** 4))  # noqa: E731
+
+    def band(s: Tensor) -> Tensor:
+        cubic = -5 + 11 * s - 6 * s**2 + s**3
+        return torch.where(s < 1, s**2, torch.where(s > 2, 4 / s.clamp(min=1) ** 2, cubic))
+
+    return [low_pass, *(_scaled(band, scale) for scale in _scales(high, count))]
+
+
+def _meyer(high: float, count: int) -> list[Function]:
+    """Leonardi and Van De Ville (2013): neighbours meet as cos and sin, so squares add up to 1."""
+
+    def angle(s: Tensor) -> Tensor:
+        v = s.clamp(0, 1)
+        return math.pi / 2 * v**4 * (35 - 84 * v + 70 * v**2 - 20 * v**3)
+
+    low_pass = lambda s: torch.cos(angle(1.5 * s - 1))  # noqa: E731
+    band = lambda s: torch.sin(angle(1.5 * s - 1)) * torch.cos(angle(0.75 * s - 1))  # noqa: E731
+    scales = 4 / (3 * high) * 2.0 ** np.arange(count - 1, -1, -1)
+    return [_scaled(low_pass, scales[0]), *(_scaled(band, scale) for scale in scales)]
+
+
+KINDS: dict[str, Callable[[float, int], Sequence[Function]]] = {
+    "mexican_hat": _mexican_hat,
+    "spline": _spline,
+    "meyer": _meyer,
+}
