@@ -16,10 +16,10 @@ help:
 	@echo "make docs   build the documentation into site/"
 	@echo "make readme write the tables of README.md and docs/ from results/"
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml studies/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	@echo "installing pgso with all its extras into .venv, in the versions of constraints.txt (a few minutes)"
-	@$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]'
+	@$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]' -e ./studies
 	@touch $@
 
 demo: $(READY)
@@ -48,8 +48,7 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 readme: $(READY)
-	$(BIN)/python -m pgso.report.readme
-	$(BIN)/python -m pgso.experiments
+	$(BIN)/python -m pgso_studies
 
 clean:
 	rm -rf .venv

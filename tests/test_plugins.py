@@ -1,4 +1,4 @@
-"""Convs, objectives, rungs and adapters of other packages, found by their entry points."""
+"""Convs, datasets, objectives, rungs, adapters and studies of other packages, by entry points."""
 
 import importlib
 import os
@@ -6,15 +6,18 @@ import subprocess
 import sys
 import textwrap
 import warnings
+from contextlib import ExitStack
 
 import pytest
 
 from pgso.convs import CONVS
+from pgso.data import DATASETS
 from pgso.errors import UnknownNameError
 from pgso.finding.rungs import FAMILIES
 from pgso.models.conversion.layer import ADAPTERS
 from pgso.objectives import OBJECTIVES
 from pgso.registry import PluginWarning, Registry, load_plugins
+from pgso_studies.study import EXPERIMENTS
 
 MODULES = {
     "skip": """
@@ -62,6 +65,28 @@ MODULES = {
             def forward(self, x, edge_index):
                 return 2 * super().forward(x, edge_index)
         """,
+    "lattice": """
+        from pgso.data.dataset import DATASETS, Dataset
+        from pgso.data.sources.karate import load
+
+        DATASETS.add(Dataset(name="Lattice", load=load))
+        """,
+    "study": """
+        from pgso.records import RunSpec
+        from pgso_studies.study import EXPERIMENTS, Experiment
+
+        class Visit(Experiment):
+            title = "A visit"
+            paper = "Beyond the paper"
+
+            def runs(self, size, done):
+                return [RunSpec(dataset="lattice", epochs=1)]
+
+            def page(self, records, figures):
+                return "# A visit"
+
+        EXPERIMENTS.register("visit")(Visit())
+        """,
     "layer": """
         from torch_geometric.nn import GCNConv
 
@@ -75,6 +100,8 @@ GROUPS = {
     "pgso.objectives": "worst",
     "pgso.rungs": "thrice",
     "pgso.adapters": "adapter",
+    "pgso.datasets": "lattice",
+    "pgso.studies": "study",
 }
 
 
@@ -99,7 +126,10 @@ def installed(package, monkeypatch):
     kinds = dict(ADAPTERS)
     monkeypatch.syspath_prepend(str(package))
     load_plugins.cache_clear()
-    with CONVS.restored(), OBJECTIVES.restored(), FAMILIES.restored():
+    registries = (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES)
+    with ExitStack() as stack:
+        for registry in registries:
+            stack.enter_context(registry.restored())
         yield package
     load_plugins.cache_clear()
     ADAPTERS.clear()
@@ -113,6 +143,8 @@ def test_registries_know_what_an_installed_package_brings(installed):
     assert OBJECTIVES["Worst class"].label == "accuracy of the worst class"
     assert "visiting" in list(CONVS)
     assert "thrice" in list(FAMILIES)
+    assert DATASETS["lattice"].name == "Lattice"
+    assert EXPERIMENTS["visit"].title == "A visit"
 
 
 def test_an_adapter_is_loaded_when_a_layer_has_none(installed):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pgso.experiments.summaries import figure_of, legend_beside, panels, save
 from pgso.report.colours import OPERATORS
+from pgso_studies.summaries import figure_of, legend_beside, panels, save
 
 
 def draw(measured: dict[str, Any], path: Path) -> float | None:

@@ -9,10 +9,10 @@ run under way.
 import time
 from pathlib import Path
 
-from pgso.experiments.plan import Timing, timings_of, untimed_kinds
-from pgso.records.ledger import read_ledger, write_current
 from pgso.training.engines import run_one
 from pgso.training.threads import one_thread
+from pgso_studies.ledger import read_ledger, write_current
+from pgso_studies.plan import Timing, timings_of, untimed_kinds
 
 RESULTS = Path(__file__).parents[2] / "results"
 

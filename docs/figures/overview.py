@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pgso.experiments.summaries import LINES
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
-from pgso.records.ledger import read_ledger, write_ledger
-from pgso.report.matrices import pgso_matrix
+from pgso_studies.ledger import read_ledger, write_ledger
+from pgso_studies.operators import pgso_matrix
+from pgso_studies.summaries import LINES
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RECORDS, PICTURE = ASSETS / "overview.jsonl", ASSETS / "overview.png"

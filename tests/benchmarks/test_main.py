@@ -4,7 +4,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-
 from benchmarks import __main__ as benchmarks
 
 ROW = {"name": "a", "ours_ms": 1.0, "theirs_ms": 2.0, "ratio": 2.0, "target": ">= 2"}

@@ -4,9 +4,9 @@ import json
 
 from pgso.convs import CONVS
 from pgso.data import DATASETS
-from pgso.experiments import EXPERIMENTS
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
+from pgso_studies.study import EXPERIMENTS
 
 
 def test_everything_that_is_registered_is_listed(pgso):

@@ -15,9 +15,9 @@ import pgso
 from pgso.cli.main import loaded_commands
 from pgso.convs import CONVS
 from pgso.data import DATASETS
-from pgso.experiments import EXPERIMENTS
 from pgso.finding.rungs import FAMILIES
 from pgso.objectives import OBJECTIVES
+from pgso_studies.study import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

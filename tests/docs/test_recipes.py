@@ -13,7 +13,7 @@ GUIDE = (ROOT / "docs" / "extend.md").read_text()
 FILES = {  # where a recipe goes -> how its file begins
     "convs/skip.py": '"""A layer that keeps its input',
     "data/sources/ring.py": '"""A ring whose nodes alternate',
-    "experiments/ring.py": '"""Does the operator learn to turn signs',
+    "../pgso_studies/ring.py": '"""Does the operator learn to turn signs',
     "objectives/largest_error.py": '"""The largest error',
     "finding/rungs/thrice.py": '"""Three hops with D^-1/4',
 }
@@ -21,9 +21,11 @@ FILES = {  # where a recipe goes -> how its file begins
 
 @pytest.fixture
 def package(tmp_path):
-    """pgso with the files of the guide in it, and one more line in the table of presets."""
-    copy = tmp_path / "pgso"
-    shutil.copytree(ROOT / "src" / "pgso", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    """pgso and its studies with the files of the guide, and one more preset."""
+    copy, no_caches = tmp_path / "pgso", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "pgso", copy, ignore=no_caches)
+    studies = ROOT / "studies" / "pgso_studies"
+    shutil.copytree(studies, tmp_path / "pgso_studies", ignore=no_caches)
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
     for place, start in FILES.items():
         (code,) = (block for block in blocks if block.startswith(start))

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 from fuzz import __main__ as fuzz
 from fuzz import certificates, eigenvalues, gradients
 from fuzz.page import page

@@ -6,8 +6,8 @@ from pgso import NUMERICS, find
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import read_finding
-from pgso.records.ledger import read_ledger, write_current, write_ledger
 from pgso.records.numerics import LADDER, check_one_revision
+from pgso_studies.ledger import read_ledger, write_current, write_ledger
 
 
 @pytest.fixture(scope="module")

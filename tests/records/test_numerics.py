@@ -9,8 +9,8 @@ import pytest
 import pgso
 from pgso.errors import InputError
 from pgso.records import NUMERICS, RunRecord, RunSpec, Store
-from pgso.records.ledger import read_ledger, write_current, write_ledger
 from pgso.records.numerics import LADDER, check_one_revision
+from pgso_studies.ledger import read_ledger, write_current, write_ledger
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
 

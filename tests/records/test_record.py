@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.comparison import ComparisonRecord, read_comparison
-from pgso.records.ledger import read_ledger
 from pgso.records.store import read_record
+from pgso_studies.ledger import read_ledger
 
 NUMBERS = st.floats(allow_nan=False)
 SEVEN = st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 7)

@@ -27,9 +27,9 @@ def dataset_names(incomplete: str) -> list[str]:
 
 def experiment_names(incomplete: str) -> list[str]:
     """What the shell offers for a study."""
-    from pgso.experiments import EXPERIMENTS
+    from pgso.cli.run import has_studies, studies
 
-    return completing(EXPERIMENTS)(incomplete)
+    return completing(studies().EXPERIMENTS if has_studies() else ())(incomplete)
 
 
 def conv_names(incomplete: str) -> list[str]:

@@ -48,11 +48,11 @@ def convs() -> list[Row]:
 
 def experiments() -> list[Row]:
     """Every study, and what of the paper it reproduces."""
-    from pgso.experiments import EXPERIMENTS
+    from pgso.cli.run import studies
 
     return [
         {"experiment": name, "paper": study.paper, "about": study.title}
-        for name, study in EXPERIMENTS.items()
+        for name, study in studies().EXPERIMENTS.items()
     ]
 
 
@@ -93,7 +93,10 @@ def list_(
     as_json: choices.AsJson = False,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments, objectives."""
-    lists = {name: LISTS[name]() for name in ([what] if what else LISTS)}
+    from pgso.cli.run import has_studies
+
+    names = [what] if what else [n for n in LISTS if n != "experiments" or has_studies()]
+    lists = {name: LISTS[name]() for name in names}
     if as_json:
         typer.echo(json.dumps(lists))
         return

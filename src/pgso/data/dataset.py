@@ -60,7 +60,11 @@ class Dataset:
 
 
 class _Datasets(Registry[Dataset]):
-    """Datasets by name, in capitals or not."""
+    """Datasets by name, in capitals or not.
+
+    Another package may bring one: an entry point in the group ``pgso.datasets`` names a module that
+    ends in ``DATASETS.add(...)``. Such modules are imported when a name is not known otherwise.
+    """
 
     def __getitem__(self, name: str) -> Dataset:
         return super().__getitem__(name.lower() if isinstance(name, str) else name)
@@ -71,7 +75,7 @@ class _Datasets(Registry[Dataset]):
         suggest(dataset.name, dataset.model, directed="undirected" in dataset.options)
 
 
-DATASETS = _Datasets("dataset")
+DATASETS = _Datasets("dataset", plugins="pgso.datasets")
 
 
 def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:

@@ -1,0 +1,90 @@
+"""Section 5.2: does it matter where the operator starts? (Figures 3 and 6)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgso.gso.parameters import NAMES
+from pgso.records import RunRecord, RunSpec
+from pgso_studies.published import ENDS_ON_CORA
+from pgso_studies.study import EXPERIMENTS, Experiment, Size
+from pgso_studies.summaries import (
+    LINES,
+    figure_of,
+    group,
+    legend_beside,
+    mean_and_spread,
+    mean_curve,
+    named_curve,
+    panels,
+    parameter_curve,
+    save,
+    scores,
+    table,
+)
+
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6b7280")  # Okabe and Ito, and grey
+PRINTED = {"m": "D", "e": "s", "a": "D"}  # m1 and e1 have one colour, and so have the others
+STARTS = ("gcn", "adjacency", "random_walk_laplacian", "symmetric_laplacian", "zeros")
+
+
+class Initialisations(Experiment):
+    """GCN-PGSO on Cora from five starting points, 150 epochs each."""
+
+    title = "Where the operator starts"
+    paper = "Figures 3 and 6"
+    curves = ("train", "val", "parameters")
+
+    def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
+        """Five presets, ten seeds, three layers as in Section 5.1."""
+        del done
+        if size == Size.QUICK:
+            template, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
+        else:
+            template, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
+        return [template.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
+
+    def page(self, records: Sequence[RunRecord], figures: Path) -> str:
+        """S from each start, accuracy curves, and where S ends."""
+        by_start = group(records, lambda record: str(record.spec.preset), STARTS)
+        axes = panels(len(by_start))
+        for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
+            for name in NAMES:
+                epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
+                axis.plot(epochs, mean, label=name, **LINES[name])
+                if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
+                    end, colour = ENDS_ON_CORA[start][NAMES.index(name)], LINES[name]["color"]
+                    axis.plot(epochs[-1], end, PRINTED[name[0]], markersize=4, clip_on=False,
+                              markerfacecolor="none", markeredgecolor=colour)  # fmt: skip
+            axis.set(title=start.replace("_", " "), xlabel="epoch", ylabel="value of S")
+        legend_beside(
+            axes[-1], "hollow: the paper's ends,\nread off Figure 3\n(e1, e2, e3: squares)"
+        )
+        trajectories = save(figure_of(axes), figures, "figure_3")
+
+        axes = panels(2, width=3.0, height=2.4)
+        for axis, part in zip(axes, ("train", "val"), strict=True):
+            for start, colour in zip(by_start, SERIES, strict=False):
+                epochs, mean, _ = mean_curve(by_start[start], named_curve(part))
+                name = start.replace("_", " ")
+                axis.plot(epochs, 100 * mean, label=name, linewidth=1.2, color=colour)
+            axis.set(xlabel="epoch", ylabel=f"{part} accuracy, %")
+        legend_beside(axes[-1], "start")
+        accuracy = save(figure_of(axes), figures, "figure_6")
+
+        rows = []
+        for start, runs in by_start.items():
+            last = [record.curves["parameters"][-1][0] for record in runs]
+            means = [sum(column) / len(column) for column in zip(*last, strict=True)]
+            cells = [mean_and_spread(scores(runs, part)) for part in ("val", "test")]
+            rows.append((start, *cells, *(f"{value:.2f}" for value in means)))
+        header = ["start", "val", "test", *(f"{name} at the end" for name in NAMES)]
+        return (
+            f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
+            f"{records[0].spec.epochs} epochs, means over the seeds. Laplacians hold the "
+            "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in "
+            f"m1 D^0.\n\n{trajectories}\n\n{accuracy}\n\n"
+            f"{table(header, rows)}\n{self.footer('initialisations', records)}"
+        )
+
+
+EXPERIMENTS.register("initialisations")(Initialisations())

@@ -1,0 +1,112 @@
+import pytest
+
+from pgso.records import RunRecord, RunSpec
+from pgso_studies import claims
+
+
+def cells(
+    test: list[float], dataset: str = "Cora", val: list[float] | None = None, operator: str = "pgso"
+) -> list[RunRecord]:
+    """GCN runs where the learned operator differs from the fixed one by so much, in points."""
+    runs = []
+    for seed, (on_test, on_val) in enumerate(zip(test, val or [0.0] * len(test), strict=True)):
+        for name, points, loss in (("fixed", (0.0, 0.0), 0.5), (operator, (on_test, on_val), 0.4)):
+            spec = RunSpec(dataset=dataset, operator=name, seed=seed)
+            scores = [0.8 + value / 100 for value in points]
+            curves = {"loss": [1.0, loss]}
+            runs.append(RunRecord(spec=spec, test=scores[0], val=scores[1], curves=curves))
+    return runs
+
+
+def row(page: str, name: str = "gcn-pgso on Cora") -> list[str]:
+    (line,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+UP, DOWN, BOTH = [1.0, 1.2, 0.8, 1.1], [-1.0, -1.2, -0.8, -1.1], [1.0, -1.2, 0.8, -1.1]
+
+
+@pytest.mark.parametrize(
+    ("test", "val", "verdicts", "why"),
+    [
+        (UP, UP, ("**holds**", "**holds**"), ""),
+        (BOTH, UP, ("**holds**", "undecided"), "+1.0 points on validation, which chose the epoch"),
+        (DOWN, UP, ("**holds**", "**does not hold**"), "training loss is lower in 4 of 4 pairs"),
+        (UP, BOTH, ("undecided", "**holds**"), "the gain on test does not show on validation"),
+        (BOTH, DOWN, ("**does not hold**", "undecided"), "test is not sure of the loss"),
+    ],
+)
+def test_a_cell_is_judged_on_validation_and_on_test(
+    test: list[float], val: list[float], verdicts: tuple[str, str], why: str
+):
+    shown = row(claims.page({"node_classification": cells(test, val=val)}))
+    assert (shown[3], shown[5]) == verdicts
+    assert shown[6] == "4"  # pairs
+    assert why in shown[7]
+    assert bool(shown[7]) == bool(why)
+
+
+def test_a_verdict_among_many_comparisons_is_bold_only_if_all_of_them_allow_it():
+    weak = [1.0, 3.0, 0.2, 2.8, 1.6]  # alone, p is 0.03
+    alone = claims.page({"node_classification": cells(weak)})
+    assert row(alone)[5] == "**holds**"
+    others = [run for name in ("CiteSeer", "MUTAG", "PTC_MR") for run in cells(BOTH, name)]
+    together = claims.page({"node_classification": [*cells(weak), *others]})
+    assert row(together)[5] == "holds"
+    assert "0 of them decided for all 4 at once" in together
+
+
+def test_what_is_left_of_gains_on_validation_is_said():
+    records = [*cells(DOWN, val=UP), *cells(UP, "CiteSeer", val=UP)]
+    page = claims.page({"node_classification": records})
+    assert "Of 2 gains on validation, test confirms 1: a mean of +1.0 points there is +0.0" in page
+    assert "losses on validation" not in page
+    assert "never harm* (5.3): **does not hold**: worse on test in Cora gcn pgso." in page
+
+
+def test_runs_with_substitute_features_stand_beside_the_claim_and_decide_nothing():
+    page = claims.page({"node_classification": cells([1.0, 1.2, 0.8], "ogbn-arxiv-topicbag")})
+    shown = row(page, "gcn-pgso on ogbn-arxiv")
+    assert shown[2:7] == ["–", "not run", "–", "not run", "0"]
+    assert shown[7].startswith("without its features; with others, on its graph: +1.0 [")
+
+
+def test_what_was_not_run_is_said_and_nothing_is_taken_from_the_paper():
+    page = claims.page({})
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    rows = [line for line in rows if not line.startswith(("| paper", "| learned minus"))]
+    assert len(rows) > 70
+    assert all("| not run |" in line for line in rows)
+    assert all("| – |" in line for line in rows)
+
+
+@pytest.mark.parametrize(
+    ("m2", "train", "why"),
+    [
+        (1.0, 0.9, "S never moves"),
+        (0.5, 0.4, "the network underfits (m2 ends at +0.5, 40 % of the training set against 90 %"),
+        (0.5, 0.9, "fits the training set as well with another S"),
+    ],
+)
+def test_a_start_that_ends_lower_is_explained_by_how_it_fits(m2: float, train: float, why: str):
+    def runs(preset: str, m2: float, train: float, test: float) -> list[RunRecord]:
+        start, end = ((0.0, value, 0.0, 0.0, 0.0, 0.0, 0.0) for value in (1.0, m2))
+        curves = {"parameters": [[start], [end]], "train": [0.1, train]}
+        return [
+            RunRecord(
+                spec=RunSpec(dataset="Cora", preset=preset, seed=seed),
+                test=test + seed / 1000,
+                parameters=(end,),
+                curves=curves,
+            )
+            for seed in range(3)
+        ]
+
+    usual = runs("gcn", 2.0, 0.9, 0.8)
+    lower = [
+        r.model_copy(update={"test": 0.3 + r.spec.seed / 500}) for r in runs("mean", m2, train, 0)
+    ]
+    page = claims.page({"initialisations": [*usual, *lower]})
+    (line,) = [line for line in page.splitlines() if "GCN's): mean" in line]
+    assert "| does not hold |" in line
+    assert why in line
