@@ -1,43 +1,14 @@
 """Pages that are generated from the code: the command line, and every choice of a run."""
 
-import inspect
-import re
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-# Of choices that have no comment in the source.
-MEANINGS = {
-    "dataset": "a name out of `pgso list datasets`, or a path of your own",
-    "data_options": "options of the dataset, such as `rows=50`",
-    "seed": "of the split (where it is drawn), the first weights and dropout",
-    "operator": "the mode: S fixed, one, one a layer; what `pgso find` or validation chooses",
-    "preset": "where S starts; None: the base architecture's own",
-    "learn": "all seven scalars, none, or those named",
-    "hidden_channels": "the width of hidden layers",
-    "num_layers": "how many layers; hops of `sgc`",
-    "dropout": "the share of values that is dropped before a layer",
-    "input_dropout": "the same for the features; None: as `dropout`",
-    "norm": "what normalises between layers",
-    "residual": "whether a layer's input is added to its output",
-    "jk": "how the outputs of all layers are joined (jumping knowledge)",
-    "pooling": "how the nodes of a graph become one vector",
-    "heads": "of `gat`",
-    "recipe": "how S is learned; see below",
-    "epochs": "passes over the training data",
-    "lr": "the learning rate of weights, m1, m2, m3 and a",
-    "exponent_lr": "the learning rate of e1, e2 and e3",
-    "weight_decay": "of all parameters",
-    "lr_decay": "what rates are multiplied with every `lr_step` epochs",
-    "lr_step": "epochs between two decays",
-    "max_radius": "a bound on the certified interval, kept by scaling S",
-}
-
 WITHOUT_SETTINGS = {
     "paper": "nothing: the defaults are the paper’s",
-    "strong": "depth, norm, dropout and rates, by dataset: `pgso/records/strong.py`",
+    "strong": "depth, norm, dropout and rates, by dataset: `pgso/records/suggestions.py`",
 }
 
 
@@ -82,19 +53,17 @@ def run_choices() -> str:
     """Every choice of a RunSpec: what it may be, its default, what it means."""
     from pgso.records.spec import RECIPES, RunSpec
 
-    source = inspect.getsource(RunSpec)
     hints = RunSpec.__annotations__
     lines = [
         "# Choices of a run\n",
-        "Made from `pgso.RunSpec`. On the command line, choices without an option of their own go "
-        "through `--set NAME=VALUE`. Datasets suggest some (layers, norm), recipes "
+        "Made from `pgso.RunSpec`. Each is an option of the commands (`--norm batch`) and "
+        "may be given as `--set NAME=VALUE`. Datasets suggest some (layers, norm), recipes "
         "others; what you say wins.\n",
         "| choice | values | default | |\n|---|---|---|---|",
     ]
     for name, field in RunSpec.model_fields.items():
-        comment = re.search(rf"^    {name}: .*?# (.*)$", source, flags=re.MULTILINE)
         default = "needed" if field.is_required() else f"`{field.default!r}`"
-        meaning = comment[1] if comment else MEANINGS.get(name, "")
+        meaning = field.description or ""
         lines.append(
             f"| `{name}` | {_cell(_values(hints[name]))} | {_cell(default)} | {_cell(meaning)} |"
         )

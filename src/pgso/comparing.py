@@ -14,6 +14,7 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data.data import BaseData
 
 from pgso.data import Task
+from pgso.data.dataset import suited
 from pgso.data.links import link_task
 from pgso.data.load import task_of
 from pgso.data.pyg import unanswered_arrays
@@ -116,11 +117,11 @@ def _records(
     memory, waiting = memory_limit(), []
     for seed in range(seeds):
         if isinstance(data, str | os.PathLike):
-            spec = RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed})
+            spec = suited(RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed}))
             task = task_of(spec, root)  # with the options that a dataset suggests
         else:
             task = _task(data, seed, choices)
-            spec = RunSpec(**{**choices, "dataset": task.name, "seed": seed})
+            spec = suited(RunSpec(**{**choices, "dataset": task.name, "seed": seed}), task)
         if task.test.numel() == 0:
             raise InputError(f"{task.name} has no test set to compare on; give one")
         if model is not None:

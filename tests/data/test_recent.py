@@ -3,6 +3,7 @@
 import pytest
 
 from pgso import RunSpec, load_task
+from pgso.data.dataset import DATASETS, Dataset
 from pgso.data.load import task_of
 from pgso.data.own import folder as folder_module
 from pgso.data.recent import RecentTasks
@@ -45,4 +46,39 @@ def test_what_does_not_fit_is_let_go(tmp_path):
         return load_task("karate")
 
     assert recent.get("karate", load).name == recent.get("karate", load).name == "karate"
+    assert len(loads) == 2
+
+
+def test_a_named_dataset_is_made_once_for_all_runs_of_a_seed():
+    loads = []
+
+    def load(root, seed, *, rows=4):
+        loads.append(seed)
+        return DATASETS["karate"].load(root, seed)
+
+    with DATASETS.restored():
+        DATASETS.add(Dataset(name="counted", load=load))
+        spec = RunSpec(dataset="counted")
+        for seed in (0, 1):
+            for one in spec.but(seed=seed).compared:
+                task_of(one)
+        assert loads == [0, 1]
+        task_of(spec.but(data_options={"rows": 5}))
+        assert loads == [0, 1, 0]
+
+
+def test_new_files_of_a_named_dataset_are_read_again(tmp_path):
+    loads = []
+
+    def load(root, seed):
+        loads.append(seed)
+        return DATASETS["karate"].load(root, seed)
+
+    with DATASETS.restored():
+        DATASETS.add(Dataset(name="filed", load=load, files=("filed.txt",)))
+        file = tmp_path / "filed.txt"
+        for text in ("one", "one", "another"):
+            if not file.exists() or file.read_text() != text:
+                file.write_text(text)
+            task_of(RunSpec(dataset="filed"), tmp_path)
     assert len(loads) == 2

@@ -101,4 +101,5 @@ def test_the_table_of_choices_has_every_field_with_its_values_and_what_it_means(
         assert f"| `{name}` | " in page
     assert "| `norm` | batch \\| layer \\| None | `None` |" in page
     assert "| `hidden_channels` | int | `64` |" in page
-    assert "where weight decay pulls S" in page
+    assert "Where weight decay pulls S" in page
+    assert all(field.description for field in RunSpec.model_fields.values())

@@ -4,7 +4,7 @@ import pytest
 
 from pgso.data import DATASETS
 from pgso.records import RunSpec
-from pgso.records.strong import STRONG, deeper, strong
+from pgso.records.suggestions import STRONG, deeper, strong
 
 
 def test_minesweepers_network_is_as_published():

@@ -23,6 +23,7 @@ from pgso.cli.completion import (
     words_of,
 )
 from pgso.cli.terminal import Console
+from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
@@ -233,7 +234,7 @@ def make_spec(
     data_options: list[str] | None = None,
     **choices: Any,
 ) -> RunSpec:
-    """What was asked for; the spec itself adds what suits the dataset, as it does in Python."""
+    """What was asked for, with what suits the dataset, as in Python."""
     given = {name: value for name, value in choices.items() if value is not None}
     if isinstance(given.get("terms"), str):
         given["terms"] = [term.strip() for term in given["terms"].split(",")]
@@ -245,7 +246,7 @@ def make_spec(
             raise InputError(f"--set cannot change {name}; give it by {instead}")
     if "complete" in given:  # how records are read, and no choice
         raise UnknownNameError("choice", "complete", RunSpec.model_fields)
-    return RunSpec(dataset=dataset, **given, data_options=pairs(data_options))
+    return suited(RunSpec(dataset=dataset, **given, data_options=pairs(data_options)))
 
 
 def preset_of(text: str) -> str | tuple[float, ...]:

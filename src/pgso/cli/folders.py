@@ -5,6 +5,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
+from pgso.data.dataset import suited
 from pgso.errors import InputError
 from pgso.records import RunSpec
 
@@ -57,7 +58,7 @@ def folder_of(spec: RunSpec) -> str:
     given = {name: getattr(spec, name) for name in (*named, "recipe") if getattr(spec, name)}
     parts = [str(given[name]) for name in named if name in given]
     # What a link task or a recipe suggests is no setting of its own.
-    usual = RunSpec(**given).model_dump(mode="json") | {"recipe": RunSpec(dataset="").recipe}
+    usual = suited(RunSpec(**given)).model_dump(mode="json") | {"recipe": "paper"}
     for name, value in spec.model_dump(mode="json").items():
         if name not in (*named, "operator", "seed") and value != usual[name]:
             settings = value.items() if isinstance(value, dict) else [(name, value)]

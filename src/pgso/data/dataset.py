@@ -4,12 +4,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from pgso.data.arrays import Arrays
 from pgso.errors import InputError
-from pgso.records.suggestions import suggest
+from pgso.records import RunSpec
+from pgso.records.suggestions import MOST_COLUMNS, TABLE, suggest
 from pgso.registry import Registry
+
+if TYPE_CHECKING:
+    from pgso.data.task import Task
 
 
 class Sizes(NamedTuple):
@@ -76,6 +82,53 @@ class _Datasets(Registry[Dataset]):
 
 
 DATASETS = _Datasets("dataset", plugins="pgso.datasets")
+
+
+def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
+    """The spec with what the user's own table suggests, where nothing else was said.
+
+    Commands, ``fit`` and ``compare`` pass every spec through this function before it is used. A
+    named dataset's suggestions are in the spec already.
+
+    Args:
+        spec: As the user made it.
+        task: Its data, where they are in memory; by default the first line of the files is read.
+    """
+    if spec.dataset in DATASETS or spec.model_fields_set.issuperset(TABLE):
+        return spec
+    if task is not None:
+        columns = None if task.preparation is None else len(task.preparation.columns)
+        is_table = task.kind != "graph" and columns is not None and columns <= MOST_COLUMNS
+    else:
+        is_table = _holds_table(Path(spec.dataset).expanduser())
+    return spec.suited(TABLE) if is_table else spec
+
+
+def _holds_table(folder: Path) -> bool:
+    """Whether a folder has features of nodes in a few columns, in any format that is read."""
+    files = [folder / f"features{suffix}" for suffix in (".csv", ".parquet", ".npy")]
+    edges = [folder / f"edges{suffix}" for suffix in (".csv", ".parquet")]
+    try:
+        columns = [_first_line(file) for file in files if file.is_file()]
+        heads = [_first_line(file) for file in edges if file.is_file()]
+    except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
+        return False
+    several = any("graph" in (name.strip().lower() for name in head) for head in heads)
+    return bool(columns and heads) and not several and len(columns[0]) <= MOST_COLUMNS
+
+
+def _first_line(file: Path) -> list[str]:
+    """The cells of the first line of a table, or the numbers of the columns of an array."""
+    if file.suffix == ".parquet":
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(file).names)
+    if file.suffix == ".npy":
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
+        return [str(column) for column in range(array.shape[1] if array.ndim == 2 else 0)]
+    with file.open(encoding="utf-8-sig") as text:
+        line = text.readline(2**16).rstrip("\r\n")
+    return max((line.split(mark) for mark in ",;\t"), key=len)
 
 
 def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:

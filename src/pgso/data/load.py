@@ -91,7 +91,7 @@ def load_task(
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
-    """The data of a spec. A user's own are held for the next run, unless the files change."""
+    """The data of a spec, held for the next run of this process unless the files change."""
     options: dict[str, Any] = dict(spec.data_options)
     load = partial(
         load_task,
@@ -102,11 +102,15 @@ def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
         objective=spec.objective,
         **options,
     )
-    state = None if spec.dataset in DATASETS else fingerprint(spec.dataset)
-    if state is None:
-        return load()
-    facts = (spec.dataset, state, spec.seed, spec.task, spec.objective, tuple(options.items()))
-    return _RECENT.get(facts, load)
+    folder = data_root(root)
+    named = _find(spec.dataset, folder)
+    state: Any = fingerprint(spec.dataset)
+    if spec.dataset in DATASETS:
+        files = [folder / file for file in named.files]
+        times = [(file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
+        state = (named.load, str(folder), *times)
+    chosen = tuple(sorted(options.items()))
+    return _RECENT.get((spec.dataset, state, spec.seed, spec.task, spec.objective, chosen), load)
 
 
 def _find(name: str, root: Path) -> Dataset:

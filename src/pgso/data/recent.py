@@ -1,4 +1,4 @@
-"""A user's tasks that were loaded last: the runs of a command read their tables once a seed."""
+"""Tasks that were loaded last: the runs of a command and of a worker load their data once."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

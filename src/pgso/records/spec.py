@@ -10,8 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.records.strong import STRONG, deeper, strong
-from pgso.records.suggestions import has_direction, suggested
+from pgso.records.suggestions import STRONG, deeper, has_direction, strong, suggested
 
 Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
@@ -26,7 +25,7 @@ SevenNumbers = tuple[float, float, float, float, float, float, float]
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {},
     "robust": {"s_loss": "held_out", "s_decay": "none", "evidence": 0.9, "judges": True},
-    "strong": {},  # by dataset: pgso.records.strong
+    "strong": {},  # by dataset: pgso.records.suggestions
 }
 CANDIDATES = 2  # of pgso.find, that auto tries
 CONV_OF = {"terms": "bank", "basis": "filter", "degree": "filter"}  # what a choice implies
@@ -36,12 +35,29 @@ SAMPLED_NODES = 1024  # the batch size of sampled training
 LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 
 
+def choice(
+    default: Any, panel: str, about: str, usual: str | None = None, option: str | None = None
+) -> Any:
+    """A field of a spec that is also an option of the commands.
+
+    Args:
+        default: Of the field.
+        panel: Of the help: data, network, S or training.
+        about: What it chooses, in one sentence.
+        usual: The default in words, where the value alone says too little.
+        option: Its name on the command line; by default the field's.
+    """
+    extra = {"panel": panel, "usual": usual, "option": option}
+    return Field(default, description=about, json_schema_extra=extra)
+
+
 class RunSpec(BaseModel):
     """One training run. The defaults come from Appendix B.2.2 and from the dataset.
 
-    What a dataset suggests (layers, norm, options) is filled in where nothing else is said, so
-    that the same words are the same run in Python and in the shell. Two specs that are equal have
-    the same ``key``, which names the record of the run.
+    What a named dataset suggests (layers, norm, options) is filled in where nothing else is said,
+    so that the same words are the same run in Python and in the shell. A spec opens no file: what
+    a user's own table suggests is filled in by :meth:`suited` when its data are known. Two specs
+    that are equal have the same ``key``, which names the record of the run.
 
     ``RunSpec(complete=True, **choices)`` reads a spec that was written down: what it leaves out is
     the default, and not what dataset, recipe or task would fill in today.
@@ -55,58 +71,108 @@ class RunSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # what is learned from
-    dataset: str
-    data_options: dict[str, Option] = {}
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    task: Literal["node", "graph", "link"] | None = None  # None: what the dataset is for
-    objective: str | None = None  # a name of pgso.objectives; None: the dataset's own
-    reorder: bool = True  # whether a large graph's nodes are put into an order that is faster
-    log_targets: bool = False  # whether the logarithm of the targets is learned
-    class_weights: Literal["balanced"] | None = None  # None: every example counts the same
+    dataset: str = Field(description="A name (pgso list datasets) or your own folder.")
+    data_options: dict[str, Option] = Field({}, description="Options of the dataset.")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = choice(
+        0, "data", "The seed of the split and of the weights."
+    )
+    task: Literal["node", "graph", "link"] | None = choice(
+        None, "data", "link: predict links.", "what the dataset is for"
+    )
+    objective: str | None = choice(
+        None, "data", "What is scored: pgso list objectives.", "the dataset's"
+    )
+    reorder: bool = choice(True, "data", "Sort a large graph's nodes into a faster order.")
+    log_targets: bool = choice(False, "data", "Learn the logarithm of the targets.")
+    class_weights: Literal["balanced"] | None = choice(
+        None, "data", "balanced: rare classes count as much as frequent ones.", "all count the same"
+    )
 
     # the model
-    head: Literal["trained", "closed_form"] = "trained"  # a network, or what pgso.find keeps
-    conv: str = "gcn"  # see pgso list convs; terms imply "bank", a basis or degree "filter"
-    terms: tuple[str, ...] | None = None  # of a bank: "self", a preset, preset@in, @out, @RELATION
-    basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = None  # of a filter
-    degree: Annotated[int, Field(ge=0, le=256)] | None = None  # of a filter's polynomial
-    operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = (
-        "pgso"  # S fixed, one, one a layer
+    head: Literal["trained", "closed_form"] = choice(
+        "trained", "network", "A trained network, or what pgso find keeps."
     )
-    preset: str | SevenNumbers | None = None
-    learn: bool | tuple[str, ...] = True
-    shape: Literal["scalar", "node", "channel", "head", "structural"] = "scalar"  # of S
-    base: str | None = None  # the matrix in A's place: a name of pgso.bases
-    hidden_channels: Width = 64
-    num_layers: Depth = 2
-    dropout: Probability = 0.5
-    input_dropout: Probability | None = None
-    norm: Literal["batch", "layer"] | None = None
-    residual: bool = False
-    jk: Literal["last", "cat", "max", "lstm"] | None = None
-    pooling: Literal["sum", "mean", "max"] = "sum"
-    heads: Annotated[int, Field(ge=1, le=1_024)] = 8
-    decoder: Literal["dot", "bilinear", "mlp"] = "dot"  # of links, from the nodes' embeddings
+    conv: str = choice(
+        "gcn", "network", "Base architecture: pgso list convs. Terms imply bank, a basis filter."
+    )
+    terms: tuple[str, ...] | None = choice(
+        None, "network", "A bank: each term has weights of its own, e.g. self,gcn@in,gcn@out."
+    )
+    basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = choice(
+        None, "network", "The basis of a polynomial filter."
+    )
+    degree: Annotated[int, Field(ge=0, le=256)] | None = choice(
+        None, "network", "The degree of a filter.", "10"
+    )
+    operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = choice(
+        "pgso", "S", "S fixed, one learned, one a layer, what pgso find keeps, or the best of all."
+    )
+    preset: str | SevenNumbers | None = choice(
+        None, "S", "Where S starts: pgso list presets, or m1,m2,m3,e1,e2,e3,a.", "the conv's"
+    )
+    learn: bool | tuple[str, ...] = choice(True, "S", "Which scalars of S learn, e.g. m2,e2.")
+    shape: Literal["scalar", "node", "channel", "head", "structural"] = choice(
+        "scalar", "S", "One S, or one per node, channel or head, or by structure."
+    )
+    base: str | None = choice(
+        None, "S", "Another matrix than A: heat, non-backtracking, ppr, undirected.", "A"
+    )
+    hidden_channels: Width = choice(64, "network", "Width of the hidden layers.", option="--hidden")
+    num_layers: Depth = choice(
+        2, "network", "Number of layers.", "2, or the dataset's", option="--layers"
+    )
+    dropout: Probability = choice(0.5, "network", "Share of hidden numbers that are dropped.")
+    input_dropout: Probability | None = choice(
+        None, "network", "Share of the features that are dropped.", "as dropout"
+    )
+    norm: Literal["batch", "layer"] | None = choice(None, "network", "A norm between layers.")
+    residual: bool = choice(False, "network", "Add a layer's input to its output.")
+    jk: Literal["last", "cat", "max", "lstm"] | None = choice(
+        None, "network", "How the outputs of all layers are joined (jumping knowledge)."
+    )
+    pooling: Literal["sum", "mean", "max"] = choice(
+        "sum", "network", "How a graph's nodes become one vector."
+    )
+    heads: Annotated[int, Field(ge=1, le=1_024)] = choice(8, "network", "Attention heads of a GAT.")
+    decoder: Literal["dot", "bilinear", "mlp"] = choice(
+        "dot", "network", "How a link is scored from the embeddings of its ends."
+    )
 
     # how it is trained
-    recipe: Literal["paper", "robust", "strong"] = "paper"
-    s_loss: Literal["train", "val", "held_out"] = "train"  # which labels S is learned on
-    s_rate: Rate = 1.0  # how fast S learns, relative to lr and exponent_lr
-    s_decay: Literal["zero", "start", "none"] = "zero"  # where weight decay pulls S
-    s_delay: Annotated[int, Field(ge=0)] = 0  # epochs before S begins to learn
-    evidence: Probability | None = None  # that another operator is better, else keep the fixed one
-    judges: bool = False  # whether validation labels that judge choose no epoch and teach no S
-    candidates: Annotated[int, Field(ge=0, le=8)] = 0  # of pgso.find, that auto tries: 2
-    presets: tuple[str, ...] = ()  # fixed operators that auto tries and starts from instead
-    epochs: Positive = 200
-    lr: Rate = 0.01
-    exponent_lr: Rate = 0.005
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5e-4
-    lr_decay: Annotated[float, Field(gt=0, le=1)] = 0.5
-    lr_step: Positive = 50
-    sample: tuple[int, ...] | None = None  # neighbours per hop (-1: all); None: the whole graph
-    batch_size: Positive = 32  # graphs, or nodes if neighbours are sampled: then 1024
-    max_radius: Rate | None = None
+    recipe: Literal["paper", "robust", "strong"] = choice(
+        "paper", "training", "Settings that go together: docs/recipes.md."
+    )
+    s_loss: Literal["train", "val", "held_out"] = choice("train", "S", "The labels S learns on.")
+    s_rate: Rate = choice(1.0, "S", "How fast S learns, relative to the learning rates.")
+    s_decay: Literal["zero", "start", "none"] = choice("zero", "S", "Where weight decay pulls S.")
+    s_delay: Annotated[int, Field(ge=0)] = choice(0, "S", "Epochs before S begins to learn.")
+    evidence: Probability | None = choice(
+        None, "S", "How sure validation must be, or the fixed operator is kept."
+    )
+    judges: bool = choice(
+        False, "S", "Validation labels that judge choose no epoch and teach no S."
+    )
+    candidates: Annotated[int, Field(ge=0, le=8)] = choice(
+        0, "S", "Networks of pgso find that auto tries.", "2 for auto"
+    )
+    presets: tuple[str, ...] = choice((), "S", "Fixed operators that auto tries and starts from.")
+    epochs: Positive = choice(200, "training", "Passes over the training data.")
+    lr: Rate = choice(0.01, "training", "Learning rate of weights, m1, m2, m3 and a.")
+    exponent_lr: Rate = choice(0.005, "training", "Learning rate of the exponents e1, e2 and e3.")
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = choice(
+        5e-4, "training", "Weight decay."
+    )
+    lr_decay: Annotated[float, Field(gt=0, le=1)] = choice(
+        0.5, "training", "The learning rate is multiplied by this every --lr-step epochs."
+    )
+    lr_step: Positive = choice(50, "training", "Epochs between two such steps.")
+    sample: tuple[int, ...] | None = choice(
+        None, "training", "Train on sampled neighbours: how many in each hop, e.g. 15,10; -1: all."
+    )
+    batch_size: Positive = choice(
+        32, "training", "Graphs in a batch, or nodes if neighbours are sampled.", "32, 1024 nodes"
+    )
+    max_radius: Rate | None = choice(None, "S", "Keep the certified spectral radius below this.")
 
     def __init__(self, **choices: Any) -> None:
         complete = choices.pop("complete", False)
@@ -115,6 +181,7 @@ class RunSpec(BaseModel):
                 choices["dataset"] = os.fspath(choices["dataset"])
             if choices.get("objective") is not None:
                 choices["objective"] = OBJECTIVES[choices["objective"]].name
+            said = set(RunSpec.model_fields) if complete else set(choices)
             if not complete:
                 filled = _filled_in(choices)
                 if isinstance(choices.get("data_options"), dict):  # options of the data one by one
@@ -124,6 +191,7 @@ class RunSpec(BaseModel):
                     choices["dataset"], _ = suggested(choices["dataset"])
                 choices = {**filled, **choices}
             super().__init__(**choices)
+            _remember(self, said)
             self._check_conv()
             self._check_options()
             self.dataset.encode()  # a record is UTF-8, and could not be read again
@@ -235,22 +303,46 @@ class RunSpec(BaseModel):
 
         What the old recipe, task, sampling or dataset had filled in is filled in anew.
         """
-        values = self.model_dump()
+        values, said = self.model_dump(), self.model_fields_set
         old, new = _filled_in(values), _filled_in({**values, **changes})
         for name in {*old, *new}:
             default = RunSpec.model_fields[name].default
             before, after = old.get(name, default), new.get(name, default)
-            if before != after and values[name] == before:
+            if before != after and (values[name] == before or name not in said):
                 values[name] = after
         if "dataset" in changes:
             changes["dataset"], _ = suggested(os.fspath(changes["dataset"]))
-        return RunSpec(complete=True, **{**values, **changes})
+        return _remember(RunSpec(complete=True, **{**values, **changes}), {*said, *changes})
+
+    def suited(self, suggestions: Mapping[str, Any]) -> "RunSpec":
+        """The same spec with what its data suggest, where nothing else was said.
+
+        Example:
+            >>> RunSpec(dataset="./table", lr=0.3).suited({"num_layers": 1, "lr": 0.1}).lr
+            0.3
+        """
+        values, said = self.model_dump(), self.model_fields_set
+        filled = _filled_in(values, suggestions)
+        chosen = {name: values[name] for name in said}
+        return _remember(RunSpec(complete=True, **{**values, **filled, **chosen}), said)
 
 
-def _filled_in(choices: Mapping[str, Any]) -> dict[str, Any]:
+def _remember(spec: RunSpec, said: set[str]) -> RunSpec:
+    """Note which choices were made; the others are filled in, and may be filled in anew."""
+    made = set(said)
+    spec.model_fields_set.clear()
+    spec.model_fields_set.update(made)
+    return spec
+
+
+def _filled_in(
+    choices: Mapping[str, Any], suggestions: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """What dataset, recipe, sampling and task choose where nothing else is said."""
     dataset = choices.get("dataset")
-    filled = dict(suggested(dataset)[1]) if isinstance(dataset, str) else {}
+    if suggestions is None:
+        suggestions = suggested(dataset)[1] if isinstance(dataset, str) else {}
+    filled = dict(suggestions)
     filled |= RECIPES.get(choices.get("recipe", ""), {})
     if choices.get("head") == "closed_form":  # pgso.find asks about directions itself
         filled.pop("data_options", None)

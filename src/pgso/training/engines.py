@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from pgso.data.dataset import suited
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
@@ -64,6 +65,7 @@ def run_all(
         raise InputError(f"workers must be at most {most} on this machine, got {workers}")
     if address is not None and engine != "ray":
         raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
+    specs = [suited(spec) for spec in specs]
     missing = store.missing(specs)
     memory = memory_limit(lockstep)
     job: RunGroup = partial(run_group, device=device, memory=memory)

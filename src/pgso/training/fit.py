@@ -17,6 +17,7 @@ import pgso
 from pgso.convs import CONVS
 from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
+from pgso.data.dataset import suited
 from pgso.data.load import task_of
 from pgso.data.ordering import in_fast_order
 from pgso.data.task import IN_MEMORY
@@ -100,6 +101,7 @@ def fit(
             "this spec is of data in memory: give them as pgso.fit(spec, task=task), where task is "
             "found.task or pgso.Task.from_data(data)"
         )
+    spec = suited(spec, task)
     place = place_of(device)
     # Files are fingerprinted before they are read.
     state = None if task is not None else place.text_of_first(state_of(spec.dataset))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from pgso.data.dataset import suited
 from pgso.graph import Graph
 from pgso.gso.shift import unchecked_shift
 from pgso.models.stacked.products import FEW_ROWS, TINY, rounds_alike
@@ -24,7 +25,7 @@ RATES = (0.01, 0.05, 0.3)
 
 def check(specs):
     """Every field of a record but its timing."""
-    records = list(run_together(specs, None, memory=1024))
+    records = list(run_together([suited(spec) for spec in specs], None, memory=1024))
     assert records
     for record in records:
         together, alone = (r.model_dump(exclude={"timing"}) for r in (record, fit(record.spec)))
