@@ -97,8 +97,8 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
     if spec.dataset in DATASETS or spec.model_fields_set.issuperset(TABLE):
         return spec
     if task is not None:
-        columns = None if task.preparation is None else len(task.preparation.columns)
-        is_table = task.kind != "graph" and columns is not None and columns <= MOST_COLUMNS
+        columns = None if task.preparation is None else task.preparation.columns
+        is_table = task.kind != "graph" and 0 < len(columns or ()) <= MOST_COLUMNS
     else:
         is_table = _holds_table(Path(spec.dataset).expanduser())
     return spec.suited(TABLE) if is_table else spec

@@ -47,7 +47,7 @@ def choice(
         usual: The default in words, where the value alone says too little.
         option: Its name on the command line; by default the field's.
     """
-    extra = {"panel": panel, "usual": usual, "option": option}
+    extra: dict[str, Any] = {"panel": panel, "usual": usual, "option": option}
     return Field(default, description=about, json_schema_extra=extra)
 
 
