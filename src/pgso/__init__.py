@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pgso.gso.presets import PRESETS as PRESETS
     from pgso.gso.shift import apply_pgso as apply_pgso
     from pgso.gso.shift import shift as shift
-    from pgso.models.conversion import convert as convert
+    from pgso.models.conversion.convert import convert as convert
     from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
     from pgso.models.optimisation import param_groups as param_groups

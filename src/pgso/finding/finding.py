@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from pgso.data import Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.data.pyg import is_collection
 from pgso.data.task import IN_MEMORY
+from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.graph_numbers import graph_statistics
@@ -28,6 +29,10 @@ from pgso.finding.signal import score_of_guessing, signal_of, with_signal
 from pgso.finding.verdict import verdict_of
 from pgso.records import RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +96,17 @@ class Finding:
     def to_pyg(self) -> str:
         """A few lines of code with a model to train, ready to paste."""
         return self.record.code
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the ladder, best rung on top: matplotlib axes in, axes out."""
+        return plot_ladder(self.record, ax)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per rung, the best loss first."""
+        return self.record.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.record._repr_html_()
 
     def __repr__(self) -> str:
         best = self.best

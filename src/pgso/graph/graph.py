@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
+from pgso.errors import InputError
 from pgso.graph import readers
 from pgso.graph.checks import (
     check_edge_index,
@@ -24,6 +25,7 @@ from pgso.graph.sample import Sample
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
+    from matplotlib.axes import Axes
     from torch_geometric.data import Data
 
 V = TypeVar("V")
@@ -323,6 +325,24 @@ class Graph:
             dtype=self.dtype if dtype is None else dtype,
             sample=None if self.sample is None else self.sample.to(device),
         )
+
+    def plot(self, color: Any = None, ax: "Axes | None" = None, **options: Any) -> "Axes":
+        """Draw the graph: matplotlib axes in, axes out.
+
+        A large graph is drawn in part, grown from neighbour to neighbour; a dense one as a matrix.
+
+        Args:
+            color: A value per node: classes (whole numbers or words; below 0: unknown), or
+                floating-point numbers (NaN: unknown).
+            ax: Where to draw; by default a new figure.
+            **options: ``node`` and ``hops``: only the neighbourhood of this node; ``view``:
+                ``"graph"``, ``"matrix"`` or ``"auto"``; ``most``: how many nodes (300); ``seed``.
+        """
+        from pgso.drawing import plot_graph
+
+        if self.is_bipartite:
+            raise InputError("a graph between two sets of nodes cannot be drawn yet")
+        return plot_graph(self.edge_index.numpy(force=True), self.num_nodes, color, ax, **options)
 
     def to_torch_sparse(self) -> Tensor:
         """A as a torch.sparse COO tensor, coalesced."""

@@ -13,8 +13,13 @@ from pgso.graph.checks import check_features, check_rows
 from pgso.graph.graph import sparse_matrix
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import pandas
     import scipy.sparse
     import scipy.sparse.linalg
+    from matplotlib.axes import Axes
 
 V = TypeVar("V")
 
@@ -103,6 +108,73 @@ class ShiftOperator(ABC):
             self.shape, matvec=forth, matmat=forth, rmatvec=back, rmatmat=back, dtype="float64"
         )
 
+    def plot(
+        self,
+        node: int | None = None,
+        ax: "Axes | None" = None,
+        view: str = "auto",
+        most: int = 300,
+    ) -> "Axes":
+        """Draw the operator: matplotlib axes in, axes out.
+
+        Entries are line widths, blue above 0 and orange below; where they are many, a matrix.
+        A large operator is drawn in part, grown from neighbour to neighbour.
+
+        Args:
+            node: Draw the row of this node only: what it takes from whom.
+            ax: Where to draw; by default a new figure.
+            view: ``"graph"``, ``"matrix"`` or ``"auto"``.
+            most: How many nodes.
+        """
+        from pgso.drawing import chosen_nodes, plot_operator, plot_row
+
+        n = self.shape[0]
+        if n != self.shape[1]:
+            raise InputError(f"only a square operator is drawn, got shape {self.shape}")
+        if node is not None:
+            if not 0 <= node < n:
+                raise InputError(f"the operator has the nodes 0 to {n - 1}, got {node!r}")
+            return plot_row(self.T._columns([node])[:, 0], node, ax)
+        nodes = chosen_nodes(_edges_behind(self), n, most)
+        return plot_operator(self._columns(nodes)[nodes], nodes, n, ax, view)
+
+    def _columns(self, nodes: Any) -> Any:  # (rows, k), numpy
+        """Some columns of the matrix, without forming it."""
+        one_hot = torch.zeros(self.shape[1], len(nodes), device=self.device)
+        one_hot[nodes, range(len(nodes))] = 1
+        with torch.no_grad():
+            return self.times(one_hot).numpy(force=True)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """The entries that are not 0, one row each: target, source, entry."""
+        import pandas
+
+        matrix = self.to_scipy().tocoo()
+        columns = {"target": matrix.row, "source": matrix.col, "entry": matrix.data}
+        return pandas.DataFrame(
+            {name: column[matrix.data != 0] for name, column in columns.items()}
+        )
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "shape": f"{self.shape[0]:,} x {self.shape[1]:,}",
+            "symmetric": "yes" if self.is_symmetric else "no, or not known to be",
+            "spectrum": "certified: pgso.spectrum.interval(op)"
+            if self.is_certifiable
+            else "no theorem says that it is real",
+        }
+
+    def _repr_html_(self) -> str:
+        from pgso.drawing import table
+
+        return table(self._facts(), repr(self))
+
+    def report(self, path: "str | os.PathLike[str]") -> "Path":
+        """Write a page with the operator's picture and facts; it works offline."""
+        from pgso.drawing import write_page
+
+        return write_page(path, repr(self), self._repr_html_(), self.plot)
+
     def __add__(self, other: "ShiftOperator") -> "ShiftOperator":
         from pgso.gso.algebra import Sum
 
@@ -169,6 +241,17 @@ class ShiftOperator(ABC):
         if not torch.compiler.is_compiling():
             check_features(x)
         check_rows(x, rows, self.device)
+
+
+def _edges_behind(op: ShiftOperator) -> Any:  # (2, E), numpy
+    """The edges of the graph that an operator, or an expression of operators, acts on."""
+    graph = getattr(op, "graph", None)
+    if graph is not None:
+        return graph.edge_index.numpy(force=True)
+    for name in ("of", "left", "right"):
+        if isinstance(inner := getattr(op, name, None), ShiftOperator):
+            return _edges_behind(inner)
+    return np.empty((2, 0), dtype=np.int64)
 
 
 def flatten(x: Tensor) -> Tensor:  # -> (n, F)

@@ -57,6 +57,27 @@ class FeatureColumn(BaseModel):
     became: str  # what was made of it
 
 
+Cell = str | float | None  # a class or word, a number, or unknown
+
+
+class Sketch(BaseModel):
+    """Some nodes of a graph, placed in the plane, as a page draws them: see pgso.drawing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    nodes: tuple[int, ...]  # their numbers
+    names: tuple[str, ...] = ()  # what the user calls them; empty: their numbers
+    x: tuple[int, ...]  # from 0 to 1000
+    y: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]  # positions in nodes, each pair once
+    num_nodes: int  # of the whole graph
+    colours: dict[str, tuple[Cell, ...]] = {}  # values of the nodes: label, split, prediction
+
+    def called(self, position: int) -> str:
+        """The name of a node."""
+        return self.names[position] if self.names else f"node {self.nodes[position]}"
+
+
 class DataRecord(Revised, BaseModel):
     """One dataset with one split: counts, and the scores of models that a network must beat."""
 

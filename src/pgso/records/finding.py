@@ -1,7 +1,8 @@
 """What ``find`` leaves behind: every rung, the one that is kept, and why."""
 
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
@@ -10,6 +11,11 @@ from pgso.records.data import DataRecord
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
+
+if TYPE_CHECKING:
+    import pandas
+
+FRAME = ("name", "family", "hops", "loss", "loo", "val", "test", "points", "p", "seconds")
 
 
 class RungRecord(BaseModel):
@@ -140,6 +146,27 @@ class FindingRecord(Revised, BaseModel):
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""
         return next(rung for rung in self.rungs if rung.name == name)
+
+    def __repr__(self) -> str:
+        """One line: all rungs and predictions would fill pages."""
+        return f"FindingRecord({self.dataset}: {self.best}, of {len(self.rungs)} rungs)"
+
+    __str__ = __repr__
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per rung, the best loss first; ``kept`` marks the one that is kept."""
+        import pandas
+
+        rows = [
+            {"kept": rung.name == self.best, **rung.model_dump(include=set(FRAME))}
+            for rung in sorted(self.rungs, key=lambda rung: rung.loss)
+        ]
+        return pandas.DataFrame(rows)[["name", "kept", *FRAME[1:]]]
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()[["name", "kept", "loss", "loo", "val", "test"]]
+        rungs: str = frame.to_html(index=False, max_rows=10, float_format="{:.4f}".format)
+        return f"<p><b>{escape(self.dataset)}</b>: {escape(self.verdict)}</p>{rungs}"
 
     def write(self, path: str | Path) -> None:
         """Save as JSON, whole or not at all."""

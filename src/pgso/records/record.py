@@ -1,7 +1,8 @@
 """A run as it went: scores, learned operators, curves, and what it ran on."""
 
 import math
-from typing import Any, Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
@@ -13,6 +14,9 @@ from pgso.records.judged import Judged
 from pgso.records.numerics import UNSAID, Revised
 from pgso.records.spec import SevenNumbers, StoredSpec
 from pgso.records.spectra import Spectra
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class RunRecord(Revised, BaseModel):
@@ -80,6 +84,46 @@ class RunRecord(Revised, BaseModel):
     def merit(self) -> float:
         """The validation score, turned so that larger is better; below any without a score."""
         return self.objective.merit(self.val)
+
+    def __repr__(self) -> str:
+        """One line: curves would fill pages."""
+        spec, score = self.spec, "no score"
+        if self.test is not None or self.val is not None:
+            part = "val" if self.test is None else "test"
+            score = f"{part} {self.metric} {getattr(self, part):.4g}"
+        ending = "" if self.status == "done" else f", {self.status}"
+        made = f"{spec.dataset}, {spec.conv}, {spec.operator}, seed {spec.seed}"
+        return f"RunRecord({made}: {score}{ending})"
+
+    __str__ = __repr__
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per epoch: loss, scores, and S of every operator in columns of its own."""
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for name, curve in self.curves.items():
+            if curve and all(isinstance(value, (int, float, type(None))) for value in curve):
+                columns[name] = pandas.Series(curve)
+        names = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
+        for epoch_S in [self.curves.get("parameters") or []]:
+            for k in range(len(epoch_S[0]) if epoch_S else 0):
+                for number, name in enumerate(names):
+                    label = name if len(epoch_S[0]) == 1 else f"{name} of operator {k + 1}"
+                    columns[label] = pandas.Series([S[k][number] for S in epoch_S])
+        return pandas.DataFrame(columns).rename_axis("epoch")
+
+    def _repr_html_(self) -> str:
+        rows = {"validation": self.val, "test": self.test, "epoch": self.epoch}
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{'-' if value is None else f'{value:.6g}'}</td></tr>"
+            for name, value in rows.items()
+        )
+        S = "".join(
+            f"<tr><th>S</th><td>{', '.join(f'{value:.4g}' for value in S)}</td></tr>"
+            for S in self.parameters[:8]
+        )
+        return f"<b>{escape(repr(self))}</b><table>{cells}{S}</table>"
 
     def without_times(self) -> dict[str, Any]:
         """Everything that must be the same when the same spec is run again on one machine."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,10 +16,17 @@ from pgso.gso.operator import ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.optimal_interval import interval
 
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import pandas
+    from matplotlib.axes import Axes
+
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Density:
     """How the eigenvalues are spread: a density that integrates to 1 over its grid.
 
@@ -31,6 +39,41 @@ class Density:
     error: Array  # (points,)
     resolution: Array  # (points,) standard deviation of the kernel
     samples: Array  # (probes, points) the density as each probe sees it
+
+    def __repr__(self) -> str:
+        low, high = self.grid[0], self.grid[-1]
+        return f"Density({len(self.grid)} points on [{low:.4g}, {high:.4g}])"
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw it with a band of two standard errors: matplotlib axes in, axes out."""
+        from pgso.drawing import plot_density
+
+        return plot_density(self.grid, self.density, self.error, ax)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per point: eigenvalue, density, error, resolution."""
+        import pandas
+
+        names = ("density", "error", "resolution")
+        columns = {name: getattr(self, name) for name in names}
+        return pandas.DataFrame({"eigenvalue": self.grid, **columns})
+
+    def _repr_html_(self) -> str:
+        from pgso.drawing import table
+
+        edges = np.linspace(self.grid[0], self.grid[-1], 6)
+        shares, errors = self.histogram(edges)
+        rows = {
+            f"{low:.3g} to {high:.3g}": f"{100 * share:.1f} % ± {100 * error:.1f}"
+            for low, high, share, error in zip(edges, edges[1:], shares, errors, strict=False)
+        }
+        return table(rows, "share of eigenvalues")
+
+    def report(self, path: "str | os.PathLike[str]") -> "Path":
+        """Write a page with the picture and a histogram; it works offline."""
+        from pgso.drawing import write_page
+
+        return write_page(path, repr(self), self._repr_html_(), self.plot)
 
     def histogram(self, edges: Sequence[float] | Array) -> tuple[Array, Array]:  # (bins,) each
         """The share of eigenvalues in each bin, with its error: of the probes, and of the blur.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from pgso.spectrum.krylov import NotConvergedError as NotConvergedError
 from pgso.spectrum.krylov import extreme_pairs
 from pgso.spectrum.similarity import roots
 
+if TYPE_CHECKING:
+    import pandas
+
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
 
@@ -24,13 +27,27 @@ DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Eigenpairs:
     """Eigenvalues of γ in ascending order, their eigenvectors, and how well they fit."""
 
     values: Array  # (k,)
     vectors: Array  # (n, k) of γ itself, columns of length 1
     residuals: Array  # (k,) ‖γ v - λ v‖
+
+    def __repr__(self) -> str:
+        low, high = self.values[0], self.values[-1]
+        return f"Eigenpairs({len(self.values)} from {low:.4g} to {high:.4g})"
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per eigenvalue, with its residual; vectors stay in ``vectors``."""
+        import pandas
+
+        return pandas.DataFrame({"eigenvalue": self.values, "residual": self.residuals})
+
+    def _repr_html_(self) -> str:
+        html: str = self.to_frame().to_html(max_rows=10)
+        return html
 
 
 def eigenvalues(

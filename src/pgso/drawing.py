@@ -1,0 +1,518 @@
+"""Graphs, operators, ladders and densities, drawn: matplotlib axes in Python, SVG on pages.
+
+A picture begins as a :class:`~pgso.records.data.Sketch`: some nodes of a graph, their places in
+the plane and the edges between them. A sketch is made once, where the graph is. What draws it
+computes nothing, so a record that holds a sketch can be drawn anywhere. There is no torch here:
+arrays come in.
+"""
+
+import io
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgso.errors import InputError, UnknownNameError
+from pgso.records.data import Cell, Sketch
+from pgso.records.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[Any]
+
+MOST_NODES = 300  # of a picture
+MOST_BRANCHES = 6  # neighbours that a sample follows from one node: hubs do not fill the picture
+DENSE = 10  # edges per node of a picture above which a matrix is clearer
+MOST_CLASSES = 8
+VIEWS = ("auto", "graph", "matrix")
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, and viridis in five steps.
+# All are readable on white and on black.
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f8300", "#7f7fd5")
+SCALE = ("#3b528b", "#21918c", "#5ec962", "#b5de2b", "#fde725")
+GREY, BLUE, ORANGE = "#8a8f98", "#0072b2", "#d55e00"
+
+
+# Sketches
+
+
+def sketch(
+    edge_index: Array,  # (2, E)
+    num_nodes: int,
+    colours: Mapping[str, Sequence[Cell]] | None = None,
+    names: Sequence[str] | None = None,
+    most: int = MOST_NODES,
+    seed: int = 0,
+    node: int | None = None,
+    hops: int = 2,
+) -> Sketch:
+    """Choose nodes and place them: all of a small graph, a part of a large one.
+
+    A part is grown edge by edge from a node of the largest neighbourhoods, so that it shows who is
+    next to whom; nodes at random would have no edges. Places come from networkx's spring layout.
+
+    Args:
+        edge_index: Sources and targets.
+        num_nodes: n.
+        colours: Values of all nodes by their name, such as ``{"label": ...}``.
+        names: What the user calls the nodes.
+        most: How many nodes may be chosen.
+        seed: Of the choice and of the layout.
+        node: Draw the neighbourhood of this node only.
+        hops: How far that reaches.
+    """
+    nodes = chosen_nodes(edge_index, num_nodes, most, seed, node, hops)
+    position = np.full(num_nodes, -1)
+    position[nodes] = np.arange(len(nodes))
+    ends = position[edge_index]
+    ends = ends[:, (ends >= 0).all(axis=0) & (ends[0] != ends[1])]
+    pairs = np.unique(np.sort(ends, axis=0), axis=1).T.tolist()
+    places = _layout(len(nodes), pairs, seed)
+    return Sketch(
+        nodes=tuple(nodes.tolist()),
+        names=() if names is None else tuple(names[k] for k in nodes),
+        x=tuple(places[:, 0].tolist()),
+        y=tuple(places[:, 1].tolist()),
+        edges=tuple((i, j) for i, j in pairs),
+        num_nodes=num_nodes,
+        colours={name: tuple(of[k] for k in nodes) for name, of in (colours or {}).items()},
+    )
+
+
+def sketch_of_matrix(matrix: Array, nodes: Array, num_nodes: int, seed: int = 0) -> Sketch:
+    """The nodes of an operator's entries (k, k), joined where an entry is not negligible."""
+    sizes = np.triu(np.maximum(np.abs(matrix), np.abs(matrix.T)), 1)
+    part = sketch(np.argwhere(sizes > 1e-3 * sizes.max(initial=0)).T, len(nodes), seed=seed)
+    return part.model_copy(update={"nodes": tuple(nodes.tolist()), "num_nodes": num_nodes})
+
+
+def chosen_nodes(
+    edge_index: Array,
+    num_nodes: int,
+    most: int = MOST_NODES,
+    seed: int = 0,
+    node: int | None = None,
+    hops: int = 2,
+) -> Array:  # ascending
+    """The nodes of a picture: see :func:`sketch`."""
+    if node is None and num_nodes <= most:
+        return np.arange(num_nodes)
+    if node is not None and not 0 <= node < num_nodes:
+        raise InputError(f"the graph has the nodes 0 to {num_nodes - 1}, got {node!r}")
+    order = np.argsort(edge_index[1], kind="stable")
+    sources = edge_index[0][order]
+    first = np.searchsorted(edge_index[1][order], np.arange(num_nodes + 1))
+    random = np.random.default_rng(seed)
+    # The sample begins at the best connected of a few random nodes, not in a corner of the graph.
+    few = random.integers(num_nodes, size=20)
+    starts = [node] if node is not None else [few[np.argmax(first[few + 1] - first[few])]]
+    found, waiting = set(map(int, starts)), deque((int(start), 0) for start in starts)
+    while len(found) < most:
+        if not waiting:
+            if node is not None:
+                break
+            start = int(random.integers(num_nodes))  # another component
+            found.add(start)
+            waiting.append((start, 0))
+            continue
+        at, distance = waiting.popleft()
+        if node is not None and distance == hops:
+            continue
+        around = sources[first[at] : first[at + 1]]
+        limit = most if node is not None else MOST_BRANCHES
+        for neighbour in random.permutation(around)[:limit].tolist():
+            if neighbour not in found and len(found) < most:
+                found.add(neighbour)
+                waiting.append((neighbour, distance + 1))
+    return np.array(sorted(found))
+
+
+def _layout(count: int, pairs: Sequence[Sequence[int]], seed: int) -> Array:  # (count, 2) 0 to 1000
+    """Places on a square of 1000 steps a side, as whole numbers: a record stays small."""
+    import networkx
+
+    network = networkx.Graph()
+    network.add_nodes_from(range(count))
+    network.add_edges_from(pairs)
+    places = np.zeros((count, 2))
+    joined = [k for k, degree in network.degree if degree]
+    lonely = sorted(set(range(count)) - set(joined))
+    if joined:
+        layout = networkx.spring_layout(
+            network.subgraph(joined), seed=seed, iterations=80, k=1.6 / len(joined) ** 0.5
+        )
+        spread = np.array([layout[k] for k in joined])
+        # Ranks mixed with distances: dense middles are pulled apart, outliers do not shrink them.
+        ranks = spread.argsort(axis=0).argsort(axis=0) / max(len(joined) - 1, 1)
+        width = np.ptp(spread, axis=0)
+        even = (spread - spread.min(axis=0)) / np.where(width > 0, width, 1)
+        places[joined] = 0.5 * even + 0.5 * ranks
+        places[joined, 1] *= 0.93 if lonely else 1.0
+    if lonely:  # in a row below the others
+        places[lonely, 0] = (np.arange(len(lonely)) + 0.5) / len(lonely)
+        places[lonely, 1] = 1.0
+    return (1000 * places).round().astype(int)
+
+
+# Colours
+
+
+def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
+    """A colour per value, and the legend as pairs of text and colour.
+
+    Words are classes, the most frequent first; numbers lie on a scale; None is grey.
+
+    Example:
+        >>> paint(["cat", "dog", "cat", None])[1]
+        [('cat', '#0072b2'), ('dog', '#e69f00'), ('unknown', '#8a8f98')]
+    """
+    known = [value for value in values if value is not None]
+    legend: list[tuple[str, str]]
+    if known and all(isinstance(value, (int, float)) for value in known):
+        numbers = np.array(known, dtype=float)
+        low, high = numbers.min(), numbers.max()
+        span = (high - low) or 1.0
+        colours = [GREY if v is None else _on_scale((float(v) - low) / span) for v in values]
+        ends = [(f"{low:.4g}", SCALE[0])]
+        if high > low:
+            ends += [(f"{(low + high) / 2:.4g}", _on_scale(0.5)), (f"{high:.4g}", SCALE[-1])]
+        legend = ends
+    else:
+        counts = Counter(map(str, known))
+        by_count = [name for name, _ in counts.most_common(MOST_CLASSES)]
+        names = sorted(by_count)  # one order whatever the counts: two pictures can be compared
+        of = dict(zip(names, PALETTE, strict=False))
+        colours = [GREY if v is None else of.get(str(v), GREY) for v in values]
+        legend = list(of.items())
+        if len(counts) > len(names):
+            legend.append(("other", GREY))
+    if len(known) < len(values):
+        legend.append(("unknown", GREY))
+    return colours, legend
+
+
+def _on_scale(share: float) -> str:
+    place = min(max(share, 0.0), 1.0) * (len(SCALE) - 1)
+    k = min(int(place), len(SCALE) - 2)
+    mixed = [
+        round((1 - place + k) * int(SCALE[k][c : c + 2], 16))
+        + round((place - k) * int(SCALE[k + 1][c : c + 2], 16))
+        for c in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{min(value, 255):02x}" for value in mixed)
+
+
+def cells(values: Any, count: int) -> list[Cell]:
+    """One value per node as words, numbers or None; a class below 0 and NaN are unknown."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise InputError(f"color needs one value per node, ({count},), got shape {array.shape}")
+    if array.dtype.kind == "f":
+        return [None if np.isnan(value) else float(value) for value in array]
+    if array.dtype.kind in "iu" and len(np.unique(array)) <= 20:
+        return [None if value < 0 else str(value) for value in array.tolist()]
+    if array.dtype.kind in "iu":
+        return [float(value) for value in array]
+    return [None if value is None or value != value else str(value) for value in array.tolist()]
+
+
+# Axes
+
+
+def plot_graph(
+    edge_index: Array,
+    num_nodes: int,
+    color: Any = None,
+    ax: "Axes | None" = None,
+    *,
+    node: int | None = None,
+    hops: int = 2,
+    view: str = "auto",
+    most: int = MOST_NODES,
+    seed: int = 0,
+) -> "Axes":
+    """Draw a graph: see :meth:`pgso.Graph.plot`."""
+    values = None if color is None else cells(color, num_nodes)
+    colours = {} if values is None else {"color": values}
+    part = sketch(edge_index, num_nodes, colours, most=most, seed=seed, node=node, hops=hops)
+    if _view(view, part) == "matrix":
+        matrix = np.zeros((len(part.nodes),) * 2)
+        for i, j in part.edges:
+            matrix[i, j] = matrix[j, i] = 1
+        return plot_matrix(matrix, part, ax)
+    ax = _axes(ax)
+    fill, legend = paint(part.colours["color"]) if values is not None else ([BLUE], [])
+    _draw_edges(ax, part, [0.6] * len(part.edges), [GREY] * len(part.edges))
+    sizes = [24.0 if len(part.nodes) > 100 else 60.0] * len(part.nodes)
+    if node is not None:
+        sizes[part.nodes.index(node)] *= 4
+    ax.scatter(part.x, part.y, s=sizes, c=fill, zorder=2, linewidths=0)
+    for text, colour in legend:
+        ax.scatter([], [], c=colour, label=text, linewidths=0)
+    if legend:
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)
+    return _titled(ax, part)
+
+
+def plot_operator(
+    matrix: Array,  # (k, k) the entries among some nodes
+    nodes: Array,  # (k,)
+    num_nodes: int,
+    ax: "Axes | None" = None,
+    view: str = "auto",
+) -> "Axes":
+    """Draw an operator: entries as line widths, blue above 0, orange below; or as a matrix."""
+    part = sketch_of_matrix(matrix, nodes, num_nodes)
+    if _view(view, part) == "matrix":
+        return plot_matrix(matrix, part, ax)
+    ax = _axes(ax)
+    strength = np.array([_larger(matrix[i, j], matrix[j, i]) for i, j in part.edges])
+    top = np.abs(strength).max(initial=0) or 1.0
+    widths = 0.3 + 3.5 * np.abs(strength) / top
+    _draw_edges(ax, part, widths.tolist(), [_sign(value) for value in strength])
+    own = np.diagonal(matrix)
+    size = 20 + 140 * np.abs(own) / (np.abs(own).max(initial=0) or 1.0)
+    ax.scatter(part.x, part.y, s=size, c=[_sign(value) for value in own], zorder=2, linewidths=0)
+    ax.set_xlabel("lines: entries, dots: diagonal; blue above 0, orange below", fontsize=8)
+    return _titled(ax, part)
+
+
+def plot_row(
+    row: Array,  # (n,) entries γ[node, j]
+    node: int,
+    ax: "Axes | None" = None,
+    names: Sequence[str] | None = None,
+    most: int = 24,
+) -> "Axes":
+    """What a node takes from which other: the largest entries of its row as line widths."""
+    ax = _axes(ax)
+    call = (lambda k: str(k)) if names is None else (lambda k: names[k])
+    others = np.array([j for j in np.flatnonzero(row) if j != node], dtype=int)
+    shown = others[np.argsort(-np.abs(row[others]), kind="stable")[:most]]
+    top = np.abs(row[shown]).max(initial=0) or 1.0
+    for j, angle in zip(shown, np.linspace(0, 2 * np.pi, len(shown), endpoint=False), strict=True):
+        x, y = np.cos(angle), np.sin(angle)
+        width = 0.4 + 6 * abs(row[j]) / top
+        ax.plot([0, x], [0, y], color=_sign(row[j]), linewidth=width, zorder=1)
+        ax.text(1.12 * x, 1.1 * y, call(int(j)), ha="center", va="center", fontsize=8)
+        ax.text(
+            0.6 * x, 0.6 * y, f"{row[j]:.3g}", ha="center", va="center", fontsize=7,
+            bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+        )  # fmt: skip
+    ax.scatter([0], [0], s=500, c=_sign(row[node]), zorder=2)
+    ax.text(0, 0, call(node), ha="center", va="center", color="white", fontsize=9, zorder=3)
+    rest = f"; {len(others) - len(shown)} smaller ones left out" if len(others) > len(shown) else ""
+    ax.set_title(f"row of node {call(node)}, its own entry {row[node]:.3g}{rest}", fontsize=10)
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.25, 1.25))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
+def plot_matrix(matrix: Array, part: Sketch, ax: "Axes | None" = None) -> "Axes":
+    """The entries among the nodes of a sketch as a picture, similar nodes next to each other."""
+    ax = _axes(ax)
+    order = _order(matrix, part)
+    top = float(np.abs(matrix).max(initial=0)) or 1.0
+    image = ax.imshow(matrix[np.ix_(order, order)], cmap="RdBu", vmin=-top, vmax=top)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7)
+    ax.set(xlabel="source", ylabel="target", xticks=[], yticks=[])
+    return _titled(ax, part, keep_frame=True)
+
+
+def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes":
+    """The rungs of a finding by their loss, best on top, with the kept one and GCN's marked."""
+    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
+    wanted = {record.best, record.reference}
+    shown = [rung for k, rung in enumerate(rungs) if k < most - 2 or rung.name in wanted]
+    ax = _axes(ax, height=0.9 + 0.26 * len(shown))
+    objective = record.objective
+    for place, rung in enumerate(shown):
+        kept, own = rung.name == record.best, rung.name == record.reference
+        colour = ORANGE if kept else BLUE if own else GREY
+        if rung.interval is not None:
+            reach = (rung.interval[1] - rung.interval[0]) / 2
+            ax.hlines(place, rung.loss - reach, rung.loss + reach, color=colour, linewidth=1.5)
+        ax.scatter([rung.loss], [place], c=colour, s=60 if kept else 30, zorder=2)
+        score = rung.test if rung.test is not None else rung.loo
+        if score is not None:
+            ax.annotate(
+                objective.written(score), (1.01, place), xycoords=("axes fraction", "data"),
+                va="center", fontsize=8, color=colour,
+            )  # fmt: skip
+    ax.set_yticks(range(len(shown)), [rung.name for rung in shown], fontsize=8)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    part = "test" if shown[0].test is not None else "leave-one-out"
+    ax.set_xlabel(f"loss of {record.judges:,} labels; at the right: {part} {objective.label}")
+    hidden = f"; {len(rungs) - len(shown)} worse ones left out" if len(rungs) > len(shown) else ""
+    ax.set_title(f"{len(rungs)} rungs, the kept one in orange{hidden}", fontsize=10)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = None) -> "Axes":
+    """A spectral density with a band of two standard errors."""
+    ax = _axes(ax)
+    low = np.maximum(density - 2 * error, 0)
+    ax.fill_between(grid, low, density + 2 * error, color=BLUE, alpha=0.3, linewidth=0)
+    ax.plot(grid, density, color=BLUE, linewidth=1.3)
+    ax.set(xlabel="eigenvalue", ylabel="density", ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    made: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    return made
+
+
+def _view(view: str, part: Sketch) -> str:
+    if view not in VIEWS:
+        raise UnknownNameError("view", view, VIEWS)
+    if view != "auto":
+        return view
+    return "matrix" if len(part.edges) > DENSE * len(part.nodes) else "graph"
+
+
+def _draw_edges(ax: "Axes", part: Sketch, widths: list[float], colours: list[str]) -> None:
+    from matplotlib.collections import LineCollection
+
+    places = np.stack([part.x, part.y], axis=1).astype(float)
+    lines = [places[list(pair)] for pair in part.edges]
+    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.6, zorder=1))
+
+
+def _titled(ax: "Axes", part: Sketch, keep_frame: bool = False) -> "Axes":
+    ax.set_title(caption(part), fontsize=10)
+    if not keep_frame:
+        ax.set_aspect("equal")
+        ax.margins(0.04)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return ax
+
+
+def caption(part: Sketch) -> str:
+    """How much of the graph is there."""
+    shown, total = len(part.nodes), part.num_nodes
+    return f"{total:,} nodes" if shown == total else f"a part: {shown:,} of {total:,} nodes"
+
+
+def _order(matrix: Array, part: Sketch) -> Array:
+    """By colour if there is one, else by Fiedler's vector, which puts communities together."""
+    for values in part.colours.values():
+        return np.argsort([str(value) for value in values], kind="stable")
+    sizes = np.abs(matrix) + np.abs(matrix.T)
+    np.fill_diagonal(sizes, 0)
+    scale = 1 / np.sqrt(np.maximum(sizes.sum(axis=1), 1e-12))
+    _, vectors = np.linalg.eigh(np.eye(len(sizes)) - scale[:, None] * sizes * scale)
+    fiedler = vectors[:, min(1, len(sizes) - 1)] * scale
+    order: Array = np.argsort(fiedler, kind="stable")
+    return order
+
+
+def _larger(one: float, other: float) -> float:
+    return one if abs(one) >= abs(other) else other
+
+
+def _sign(value: float) -> str:
+    return BLUE if value >= 0 else ORANGE
+
+
+# SVG
+
+
+def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
+    """A sketch as SVG, coloured by one of its columns, with a legend; readable in dark mode.
+
+    Lines and letters take the colour of the text around it. Every node says its name and values
+    when pointed at.
+    """
+    fill, legend = paint(part.colours[column]) if column else ([BLUE] * len(part.nodes), [])
+    radius = 16 if len(part.nodes) <= 60 else 11
+    lines = [
+        f'<line x1="{part.x[i]}" y1="{part.y[i]}" x2="{part.x[j]}" y2="{part.y[j]}"/>'
+        for i, j in part.edges
+    ]
+    dots = []
+    for k, colour in enumerate(fill):
+        values = [f"{name} {written(cell[k])}" for name, cell in part.colours.items()]
+        text = escape(": ".join([part.called(k), ", ".join(values)]) if values else part.called(k))
+        dots.append(
+            f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
+            f"<title>{text}</title></circle>"
+        )
+    keys, row = [], 0
+    for k, (name, colour) in enumerate(legend):
+        row, place = divmod(k, 3)
+        x, y = 340 * place, 1080 + 60 * row
+        keys.append(
+            f'<circle cx="{x + 14}" cy="{y}" r="14" fill="{colour}"/><text x="{x + 40}" '
+            f'y="{y + 14}">{escape(shortened(name))}</text>'
+        )
+    height = 1100 + (60 * (row + 1) if legend else 0)
+    label = escape(title or caption(part))
+    return (
+        f'<svg class="graph" role="img" aria-label="{label}" viewBox="-20 -20 1040 {height}" '
+        'font-family="system-ui, sans-serif" font-size="40" fill="currentColor">'
+        f'<g stroke="currentColor" stroke-opacity="0.3" stroke-width="2">{"".join(lines)}</g>'
+        f"{''.join(dots)}{''.join(keys)}</svg>"
+    )
+
+
+def written(cell: Cell) -> str:
+    """A value as text."""
+    if cell is None:
+        return "unknown"
+    return cell if isinstance(cell, str) else f"{cell:.4g}"
+
+
+def shortened(name: str, length: int = 15) -> str:
+    """A name that fits into a legend."""
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+def table(rows: Mapping[str, str], heading: str) -> str:
+    """Some facts as an HTML table, for notebooks: escaped."""
+    body = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">'
+        f"{escape(text)}</td></tr>"
+        for name, text in rows.items()
+    )
+    return f"<b>{escape(heading)}</b><table>{body}</table>"
+
+
+def write_page(
+    path: str | os.PathLike[str], title: str, body: str, draw: Callable[..., Any]
+) -> Path:
+    """Write a page around HTML that is already escaped and a picture: offline, light and dark."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    draw(ax=figure.subplots())
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    picture = drawn.getvalue()
+    text = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n:root {{ color-scheme: light dark }}\n"
+        "body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; "
+        "padding: 0 1rem }\nth, td { padding: .2rem .8rem .2rem 0; vertical-align: top }\n"
+        "svg { max-width: 100%; height: auto; border-radius: 6px }\n</style></head>\n"
+        f"<body>\n{body}\n{picture[picture.index('<svg') :]}\n</body></html>\n"
+    )
+    write_atomically(Path(path), text)
+    return Path(path)
