@@ -12,7 +12,6 @@ from torch_geometric.nn import GCN
 import pgso
 from pgso.errors import InputError
 from pgso.report.comparison import Comparison
-from pgso.training.lockstep import runs
 
 N = 60
 RING = torch.stack([torch.arange(N), (torch.arange(N) + 1) % N])
@@ -31,35 +30,6 @@ def test_data_in_memory_are_compared_on_splits_of_their_own():
     told = [(record.spec.operator, record.spec.seed) for record in records]
     assert sorted(told) == sorted((name, seed) for name in found.operators for seed in range(2))
     assert found.verdict
-
-
-def test_seeds_are_trained_in_lockstep_with_the_records_that_they_have_alone(monkeypatch):
-    groups, real = [], runs._records
-
-    def spying(members):
-        groups.append([(spec.operator, spec.seed) for spec, _ in members])
-        return real(members)
-
-    monkeypatch.setattr(runs, "_records", spying)
-    together, alone = [], []
-    pgso.compare(DATA, seeds=2, epochs=4, tell=together.append)
-    assert groups == [[(name, 0), (name, 1)] for name in ("fixed", "pgso", "mpgso")]
-    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
-    pgso.compare(DATA, seeds=2, epochs=4, tell=alone.append)
-    assert len(groups) == 3
-    by_key = {record.spec.key: record.without_times() for record in alone}
-    assert {record.spec.key: record.without_times() for record in together} == by_key
-
-
-def test_a_failure_of_lockstep_is_told_and_costs_no_run(monkeypatch):
-    def broken(members):
-        raise RuntimeError("a bug")
-
-    records = []
-    monkeypatch.setattr(runs, "_records", broken)
-    with pytest.warns(UserWarning, match=r"lockstep failed \(RuntimeError: a bug\)"):
-        pgso.compare(DATA, seeds=2, epochs=2, tell=records.append)
-    assert [record.status for record in records] == ["done"] * 8
 
 
 def test_the_command_and_python_give_the_same_scores():

@@ -21,11 +21,6 @@ SETTINGS["THP_MEM_ALLOC_ENABLE"] = "1"  # torch asks for huge pages
 PARTS = {
     **{f"product {size}": ("product", str(size)) for size in SIZES},
     "sampling": ("sampling",),
-    **{
-        f"{count}, {nodes} nodes": ("step", str(nodes))
-        for nodes in (200_000, 1_000_000)
-        for count in ("one process", "two processes")
-    },
     "accuracy": ("accuracy",),
 }
 
@@ -53,10 +48,7 @@ def _chosen(beginnings: list[str]) -> list[str]:
 
 def _measure(name: str) -> Row:
     module, *arguments = PARTS[name]
-    launcher = [sys.executable]
-    if name.startswith("two processes"):
-        launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*launcher, "-m", "benchmarks.scale.part", module, *arguments]
+    command = [sys.executable, "-m", "benchmarks.scale.part", module, *arguments]
     environment = {**os.environ, **SETTINGS}
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     row: Row = json.loads(done.stdout.strip().splitlines()[-1])

@@ -30,14 +30,12 @@ from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
-from pgso.training.fit import check_task
-from pgso.training.lockstep.grouping import memory_limit
-from pgso.training.lockstep.runs import trained
+from pgso.training.fit import check_task, fit_task
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.own_model import OwnModel
 from pgso.training.scoring import Scoring
-from pgso.training.threads import one_thread, wants_threads
+from pgso.training.threads import one_thread
 
 OPERATORS = ("fixed", "pgso", "mpgso")  # of a model of the user's
 OF_A_MODEL = (  # choices that mean something for a model of the user's
@@ -113,8 +111,7 @@ def compare(
 def _records(
     data: Any, model: nn.Module | None, seeds: int, root: Any, choices: dict[str, Any]
 ) -> Iterator[RunRecord]:
-    """The runs of all seeds. Runs of our networks are trained in lockstep where they can be."""
-    memory, waiting = memory_limit(), []
+    """The runs of all seeds."""
     for seed in range(seeds):
         if isinstance(data, str | os.PathLike):
             spec = suited(RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed}))
@@ -127,11 +124,8 @@ def _records(
         if model is not None:
             yield from _runs_of_model(task, data, model, spec)
             continue
-        waiting += [(one, task) for one in spec.compared]
-        if memory == 0 or wants_threads(task):  # large data are not kept for all seeds
-            yield from trained(waiting, memory)
-            waiting = []
-    yield from trained(waiting, memory)
+        for one in spec.compared:
+            yield fit_task(one, task)[1]
 
 
 def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
@@ -199,7 +193,7 @@ def _trained(network: nn.Module, task: Task, spec: RunSpec) -> RunRecord:
     criterion, scoring = Criterion.of(spec, task), Scoring(task)
     learned = criterion.learned(task)
     run = Run(spec, learned, criterion, scoring.scored, place_of("cpu"))
-    loop, merit = loop_of(run, network), task.objective.merit
+    loop, merit = loop_of(run), task.objective.merit
     if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
         loop.outputs(network)  # lazy layers find their widths
     gsos = [module for module in network.modules() if isinstance(module, PGSO)]

@@ -101,7 +101,6 @@ def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatc
 
     no_report(monkeypatch)
     monkeypatch.setattr(engines, "run_one", sometimes)
-    monkeypatch.setenv("PGSO_LOCKSTEP", "0")
     shown = pgso("compare", "karate", "--epochs", 2, "--seeds", 2, "--workers", 1)
     assert "out of luck" in shown.stdout
     assert shown.exit_code == 1

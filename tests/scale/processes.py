@@ -10,7 +10,7 @@ import torch
 
 # A server that has imported torch once; every process is a fork of it, without our threads.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pgso.training.fit", "pgso.scale.exchange"])
+CONTEXT.set_forkserver_preload(["pgso.training.fit"])
 
 
 def run(num_ranks, function, *args, folder, environment=None):
@@ -50,10 +50,10 @@ def _call(rank, num_ranks, port, folder, environment, function, args):
         **(environment or {}),
     }
     torch.set_num_threads(1)
-    from pgso.scale import ranks
+    from pgso.scale.place import joined
 
     try:
-        with ranks.joined() as place:
+        with joined() as place:
             result = function(place, *args)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)

@@ -7,8 +7,7 @@ import torch
 import pgso
 from pgso.errors import InputError
 from pgso.launch import Launch
-from pgso.scale import ranks
-from pgso.scale.place import Place, device_of
+from pgso.scale.place import Place, device_of, joined
 from pgso.training.fit import fit
 from tests.training.tasks import karate
 
@@ -42,13 +41,13 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, name, problem):
 
 
 def test_processes_of_torchrun_keep_their_own_device(monkeypatch):
-    monkeypatch.setattr(ranks, "launch", lambda: Launch(0, 2, "here", 1))
-    with pytest.raises(InputError, match="leave out device 'cuda:1'"), ranks.joined("cuda:1"):
+    monkeypatch.setattr("pgso.scale.place.launch", lambda: Launch(0, 2, "here", 1))
+    with pytest.raises(InputError, match="leave out device 'cuda:1'"), joined("cuda:1"):
         pass
 
 
 def test_alone_nothing_is_exchanged():
-    with ranks.joined() as place:
+    with joined() as place:
         assert place == Place(device_of())
     assert (place.rank, place.num_ranks, place.total(2.5)) == (0, 1, 2.5)
     model = torch.nn.Linear(2, 2)
@@ -70,4 +69,4 @@ def asks(path):
 
 def test_only_joining_asks_which_process_this_is():
     asking = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if [*asks(path)]}
-    assert asking == {"launch.py", "scale/ranks.py"}
+    assert asking == {"launch.py", "scale/place.py"}

@@ -64,11 +64,11 @@ def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     monkeypatch.setattr(engines, "run_one", spying)
     store.put(RunRecord(spec=SPECS[1], val=0.25))
     seen = []
-    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append, lockstep=0)
+    records = run_all([*SPECS, SPECS[0]], store, on_record=seen.append)
     assert run == [SPECS[0], SPECS[2], SPECS[3]]
     assert [record.spec for record in seen] == run
     assert [record.val for record in records] == [0.5, 0.25, 0.5, 0.5, 0.5]
-    run_all(SPECS, store, lockstep=0)
+    run_all(SPECS, store)
     assert len(run) == 3
 
 
@@ -114,7 +114,7 @@ SWEEP = """
         root, out, workers, *sweep = sys.argv[1:]
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
-        records = run_all(specs, Store(out), root, workers=int(workers), lockstep=0)
+        records = run_all(specs, Store(out), root, workers=int(workers))
         print(*[record.status for record in records])
 """
 
@@ -269,14 +269,3 @@ def test_an_address_where_something_else_listens_is_one_sentence(tmp_path, monke
         problem = f"no Ray cluster answers at {address} .what listens there did not let us join"
         with pytest.raises(InputError, match=problem):
             run_all([karate(epochs=1)], Store(tmp_path), engine="ray")
-
-
-def test_a_failure_of_lockstep_is_told_and_costs_no_record(tmp_path, monkeypatch):
-    def broken(*arguments):
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr("pgso.training.lockstep.runs.run_together", broken)
-    specs = [karate(seed=seed, epochs=1) for seed in range(2)]
-    with pytest.warns(UserWarning, match=r"lockstep failed \(RuntimeError: a bug\)"):
-        records = run_all(specs, Store(tmp_path))
-    assert [record.status for record in records] == ["done", "done"]

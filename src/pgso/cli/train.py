@@ -101,7 +101,7 @@ def train(
             folders.check_destination("--save", save)
         choices.start_early("local", workers=1)
 
-        from pgso.scale.ranks import joined
+        from pgso.scale.place import joined
         from pgso.training.fit import advice_on, fit
 
         watchers: list[Any] = []

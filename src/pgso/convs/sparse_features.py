@@ -1,8 +1,7 @@
 """Node features with few non-zeros, and the linear map that exploits them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from typing import Any
 
 import torch
@@ -13,47 +12,7 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
 from pgso.graph.memo import version_of
-from pgso.graph.pattern import inverse, side_by_side
-
-
-class Draws:
-    """Where dropout's random bits come from.
-
-    Args:
-        generators: One for each of the equal parts that values consist of, one after another;
-            None is torch's own. Each part has the draws that it would have alone.
-    """
-
-    def __init__(self, generators: Sequence[torch.Generator | None] = (None,)) -> None:
-        self.generators = tuple(generators)
-
-    def rows_of(self, x: Tensor) -> tuple[Tensor, int] | None:
-        """Which rows x (R, m, F) has, of how many that are drawn for; None: all of them."""
-        del x
-        return None
-
-    def sizes_of(self, x: Tensor) -> Sequence[int] | None:
-        """How many rows of x (N, F) each generator draws for; None: x consists of equal parts."""
-        del x
-        return None
-
-    def words_of(self, counts: Sequence[int], bits: int) -> tuple[Tensor, list[int]]:  # (words,)
-        """As :meth:`words` for counts that differ: one after another, and how many of each."""
-        numbers = [(count * bits + 63) // 64 for count in counts]
-        words = torch.empty(sum(numbers), dtype=torch.int64)
-        for part, generator in zip(words.split(numbers), self.generators, strict=True):
-            part.random_(-(2**63), None, generator=generator)
-        return words, numbers
-
-    def words(self, count: int, bits: int) -> Tensor:  # (generators, words)
-        """From each, as many random 64-bit integers as hold ``count`` times so many bits."""
-        words = torch.empty(len(self.generators), (count * bits + 63) // 64, dtype=torch.int64)
-        for row, generator in zip(words, self.generators, strict=True):
-            row.random_(-(2**63), None, generator=generator)
-        return words
-
-
-GLOBAL = Draws()
+from pgso.graph.pattern import inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,22 +75,11 @@ class SparseFeatures:
         """The type of the values."""
         return self.values.dtype
 
-    def dropout(self, p: float, training: bool, draws: Draws = GLOBAL) -> "SparseFeatures":
+    def dropout(self, p: float, training: bool) -> "SparseFeatures":
         """Dropout of the stored values: zeros stay what they are."""
         if not training or p == 0:
             return self
-        return replace(self, values=dense_dropout(self.values, p, training, draws))
-
-    def copies(self, count: int) -> "SparseFeatures":
-        """So many copies along a diagonal, for weights of so many replicas below each other."""
-        n, width = self.shape
-        return SparseFeatures(
-            rows=self.rows.copies(count),
-            columns=self.columns.copies(count),
-            order=side_by_side(self.order, self.values.numel(), count),
-            values=self.values.repeat(count),
-            shape=(count * n, count * width),
-        )
+        return replace(self, values=dense_dropout(self.values, p, training))
 
     @property
     def T(self) -> "SparseFeatures":
@@ -191,86 +139,41 @@ def check_dropout(name: str, p: float) -> None:
         raise InputError(f"{name} must be between 0 and 1, got {p!r}")
 
 
-def dropout(x: Features, p: float, training: bool, draws: Draws = GLOBAL) -> Features:
+def dropout(x: Features, p: float, training: bool) -> Features:
     """Dropout of dense or sparse features."""
     if isinstance(x, SparseFeatures):
-        return x.dropout(p, training, draws)
-    return dense_dropout(x, p, training, draws)
+        return x.dropout(p, training)
+    return dense_dropout(x, p, training)
 
 
-def dense_dropout(
-    x: Tensor, p: float, training: bool, draws: Draws = GLOBAL
-) -> Tensor:  # of x's shape
+def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
     """Torch's dropout, several times faster on the CPU.
 
     torch draws a random double per value there, which takes a fifth of a training step on Cora;
     a random bit decides as well if p is a half, and 16 bits otherwise. The probability is then p
     to the nearest 2^-16, and the values that stay are scaled by what it really is.
-
-    With several generators, x consists of as many equal parts, one after another.
     """
     if not training or p == 0:
         return x
     if p >= 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return functional.dropout(x, p, training)
-    return x * _factors(x, p, draws)
-
-
-def _factors(x: Tensor, p: float, draws: Draws) -> Tensor:  # of x's shape
-    """What every value is multiplied with; 0 where it is dropped."""
-    sizes = draws.sizes_of(x)
-    if sizes is not None:
-        return _ragged_factors(x, p, draws, sizes)
-    parts, rows = len(draws.generators), draws.rows_of(x)
-    count, width = x.numel() // parts, x.size(-1)
-    if rows is not None:  # drawn for all rows, looked up for those that are there
-        count = rows[1] * width
     bits = 1 if p == 0.5 else 16
-    random = draws.words(count, bits).view(torch.uint8 if p == 0.5 else torch.int16)
-    look_up = _coins if p == 0.5 else partial(_thresholds, p)
-    per_number = 8 if p == 0.5 else 1  # values that are read off a number
-    if rows is not None and width % per_number == 0:
-        random = random[:, : count // per_number].view(parts, rows[1], -1)
-        return look_up(random.index_select(1, rows[0]), x.dtype).view(x.shape)
-    factors = look_up(random, x.dtype).view(parts, -1)[:, :count]
-    if rows is not None:
-        factors = factors.reshape(parts, rows[1], -1).index_select(1, rows[0])
-    return factors.reshape(x.shape)
-
-
-def _ragged_factors(x: Tensor, p: float, draws: Draws, sizes: Sequence[int]) -> Tensor:
-    """The same where parts have different numbers of rows."""
-    counts, bits = [size * x.size(1) for size in sizes], 1 if p == 0.5 else 16
-    words, numbers = draws.words_of(counts, bits)
-    if p == 0.5:
-        factors = _coins(words.view(torch.uint8), x.dtype)
+    words = torch.empty((x.numel() * bits + 63) // 64, dtype=torch.int64).random_(-(2**63), None)
+    if bits == 1:
+        factors = _coins(x.dtype).index_select(0, words.view(torch.uint8).int()).flatten()
     else:
-        factors = _thresholds(p, words.view(torch.int16), x.dtype)
-    lengths = [number * 64 // bits for number in numbers]
-    if lengths != counts:  # the last word of a part has bits that are left over
-        pairs = zip(factors.split(lengths), counts, strict=True)
-        factors = torch.cat([part[:count] for part, count in pairs])
-    return factors.view(x.shape)
+        steps = 2**16
+        dropped = min(round(p * steps), steps - 1)
+        is_kept = words.view(torch.int16) >= dropped - steps // 2
+        factors = is_kept.to(x.dtype).mul_(steps / (steps - dropped))
+    return x * factors[: x.numel()].view(x.shape)
 
 
-def _coins(random: Tensor, dtype: torch.dtype) -> Tensor:  # bytes -> (8 bytes, flat)
-    """0 or 2 with equal probability: a random byte looks up eight at a time."""
-    table = _eight_coins.get(dtype)
-    if table is None:
-        bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
-        table = _eight_coins[dtype] = (2 * bits).to(dtype)
-    return table.index_select(0, random.int().flatten()).flatten()
-
-
-def _thresholds(p: float, random: Tensor, dtype: torch.dtype) -> Tensor:  # 16 bits each
-    """0 with probability p, and otherwise the scale that makes up for it."""
-    steps = 2**16
-    dropped = min(round(p * steps), steps - 1)
-    is_kept = (random >= dropped - steps // 2).to(dtype)
-    return is_kept.mul_(steps / (steps - dropped))
-
-
-_eight_coins: dict[torch.dtype, Tensor] = {}
+@cache
+def _coins(dtype: torch.dtype) -> Tensor:  # (256, 8)
+    """0 or 2 for every bit of a byte: eight factors are looked up at a time."""
+    bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
+    return (2 * bits).to(dtype)
 
 
 class SparseTimesDense(torch.autograd.Function):

@@ -19,7 +19,7 @@ from pgso.graph.checks import (
 )
 from pgso.graph.derivatives import learns
 from pgso.graph.memo import for_any_mode, outside_transforms
-from pgso.graph.pattern import Pattern, Structure, inverse, side_by_side
+from pgso.graph.pattern import Pattern, Structure, inverse
 from pgso.graph.sample import Sample
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class Graph:
     num_edges: int  # distinct directed edges; self-loops count unless they weigh 0
     dtype: torch.dtype  # of weights and degrees
     sample: Sample | None = None  # where it comes from, if it holds some neighbours only
-    num_copies: int = 1  # how many replicas' graphs stand side by side in it: see ``copies``
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)  # see ``memo``
 
     @classmethod
@@ -268,31 +267,6 @@ class Graph:
     def edge_weight(self) -> Tensor | None:  # (num_edges,)
         """The weights that go with ``edge_index``; None if the graph is unweighted."""
         return None if self.weight is None else self.weight[self._is_edge()]
-
-    def copies(self, count: int) -> "Graph":
-        """So many copies side by side, without edges between them: what replicas are trained on.
-
-        Example:
-            >>> path = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
-            >>> path.copies(2).edge_index
-            tensor([[1, 0, 3, 2],
-                    [0, 1, 2, 3]])
-        """
-        pattern = self.pattern.copies(count)
-        shared = self.transposed is self.pattern
-        nnz = self.pattern.col.numel()
-        return Graph(
-            pattern=pattern,
-            transposed=pattern if shared else self.transposed.copies(count),
-            transposition=side_by_side(self.transposition, nnz, count),
-            is_undirected=self.is_undirected,
-            weight=None if self.weight is None else self.weight.repeat(count),
-            loops=None if self.loops is None else self.loops.repeat(count),
-            row_sums=self.row_sums.repeat(count),
-            num_edges=self.num_edges * count,
-            dtype=self.dtype,
-            num_copies=count,
-        )
 
     def to(
         self,

@@ -48,21 +48,6 @@ class Pattern:
         rowptr[1:] = torch.bincount(row, minlength=rows).cumsum(0)
         return cls(rowptr, row.to(dtype), col.to(dtype), diagonal, shape)
 
-    def copies(self, count: int) -> "Pattern":
-        """Copies along a diagonal: rows and columns of copy r come after copy r - 1."""
-        rows, columns = self.shape
-        nnz = self.col.numel()
-        assert self.rowptr is not None
-        assert max(nnz, rows, columns) * count < torch.iinfo(self.col.dtype).max
-        ends = torch.full_like(self.rowptr[:1], count * nnz)
-        return Pattern(
-            torch.cat([side_by_side(self.rowptr[:-1], nnz, count), ends]),
-            side_by_side(self.row, rows, count),
-            side_by_side(self.col, columns, count),
-            None if self.places is None else side_by_side(self.places, nnz, count),
-            (count * rows, count * columns),
-        )
-
     def to(self, device: torch.device | str | None) -> "Pattern":
         """The same pattern on another device."""
         return Pattern(
@@ -129,17 +114,6 @@ class Structure:
         return cls(
             pattern, transposed, transposition.to(pattern.row.dtype), position[: source.numel()]
         )
-
-
-def side_by_side(places: Tensor, size: int, count: int) -> Tensor:  # (count * len(places),)
-    """Places in one part, as places in each of so many parts of this size.
-
-    Example:
-        >>> side_by_side(torch.tensor([0, 2]), 3, 2)
-        tensor([0, 2, 3, 5])
-    """
-    starts = size * torch.arange(count, dtype=places.dtype, device=places.device)
-    return (starts.unsqueeze(1) + places).flatten()
 
 
 def inverse(permutation: Tensor) -> Tensor:

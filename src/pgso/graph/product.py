@@ -191,16 +191,15 @@ def weighted_product(
     return out.squeeze(1)
 
 
-def row_dots(left: Tensor, right: Tensor, size: int | None = None) -> Tensor:
+def row_dots(left: Tensor, right: Tensor) -> Tensor:
     """The dot product of each row of ``left`` with the same row of ``right``, in 32 bits or more.
 
     As a batch of 1 x F times F x 1 products it needs no buffer of the size of its inputs; where
-    such a buffer stays in the cache, it is quicker. Rows of a replica have the digits that they
-    have alone, if ``size`` is the number of values of ``left`` there.
+    such a buffer stays in the cache, it is quicker.
     """
     if left.dtype in (torch.float16, torch.bfloat16):
         left, right = left.float(), right.float()
-    if (left.numel() if size is None else size) <= DOTS_IN_CACHE:
+    if left.numel() <= DOTS_IN_CACHE:
         dots: Tensor = torch.linalg.vecdot(left, right)
         return dots
     return torch.bmm(left.unsqueeze(1), right.unsqueeze(2)).flatten()

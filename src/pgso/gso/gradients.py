@@ -198,12 +198,11 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     if not ctx.learned:
         return z, None, None, None
     x, y = features
-    one, other = (value.numel() // ctx.graph.num_copies for value in (g, x))
-    to_left = row_dots(g, y, one).to(left.dtype)
-    to_right = row_dots(x, z, other).to(right.dtype)
+    to_left = row_dots(g, y).to(left.dtype)
+    to_right = row_dots(x, z).to(right.dtype)
     q = None
     if own is not None:
-        q = row_dots(g, x, one).to(own.dtype)
+        q = row_dots(g, x).to(own.dtype)
         own_part = own * q
         to_left, to_right = to_left - own_part, to_right - own_part
     if once:

@@ -130,9 +130,6 @@ class PGSO(EdgeMasking):
             masked: Whether an explainer's mask, if there is one, is on its edges.
             num_nodes: n of an ``edge_index``; by default one more than its largest id.
         """
-        if hasattr(graph, "operator_of"):  # a part of a graph that knows what it takes
-            part: ShiftOperator = graph.operator_of(self)
-            return part
         graph = given = self._part(graph)
         if not isinstance(graph, EdgeList):
             graph = as_graph(graph, edge_weight, num_nodes)
@@ -173,8 +170,7 @@ class PGSO(EdgeMasking):
         masked: bool = True,
     ) -> ShiftOperator:
         """As ``on``, for as many nodes as the features have."""
-        as_given = self.explain and masked  # an explainer's mask is for the edges as given
-        if as_given or hasattr(graph, "operator_of"):
+        if self.explain and masked:  # an explainer's mask is for the edges as given
             return self.on(graph, edge_weight, num_nodes=num_nodes)
         return self.on(graph_for(num_nodes, graph, edge_weight), masked=masked)
 
@@ -224,9 +220,8 @@ def operators_on(
 ) -> dict[PGSO, ShiftOperator]:
     """One operator for each distinct S on a graph that is prepared once."""
     distinct = dict.fromkeys(gsos)
-    if not hasattr(graph, "operator_of"):
-        graph, edge_weight = graph_for(num_nodes, graph, edge_weight), None
-    return {gso: gso.on(graph, edge_weight) for gso in distinct}
+    prepared = graph_for(num_nodes, graph, edge_weight)
+    return {gso: gso.on(prepared) for gso in distinct}
 
 
 def _learned_names(learn: bool | Collection[str]) -> tuple[str, ...]:

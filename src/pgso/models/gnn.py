@@ -17,8 +17,6 @@ from torch_geometric.nn import (
 from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph, by_row
 from pgso.convs.sparse_features import (
-    GLOBAL,
-    Draws,
     Features,
     Linear,
     as_features,
@@ -79,8 +77,6 @@ class GNN(nn.Module):
         >>> len(model.operators)
         2
     """
-
-    draws: Draws = GLOBAL  # what dropout draws from
 
     def __init__(
         self,
@@ -200,7 +196,7 @@ class GNN(nn.Module):
         outputs: list[Tensor] = []
         for depth, layer in enumerate(self.layers):
             p = self.dropout if depth else self.input_dropout
-            x = dropout(x, p, self.training, self.draws)
+            x = dropout(x, p, self.training)
             if operators:
                 handed = tuple(operators[gso] for gso in layer.conv.operators)  # type: ignore[union-attr]
                 outputs.append(layer(x, handed[0] if len(handed) == 1 else handed, None))
@@ -218,7 +214,7 @@ class GNN(nn.Module):
                 )
             out = POOLS[self.pooling](out, batch.to(out.device), num_graphs)
         if self.head is not None:
-            out = self.head(dropout(out, self.dropout, self.training, self.draws))
+            out = self.head(dropout(out, self.dropout, self.training))
         return out
 
 

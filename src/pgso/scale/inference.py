@@ -15,7 +15,7 @@ from pgso.convs.sparse_features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
-from pgso.scale.feature_rows import FeatureRows
+from pgso.scale.loader import FeatureRows
 from pgso.scale.place import Place
 from pgso.scale.sampler import ALL, NeighborSampler
 

@@ -1,8 +1,13 @@
-"""``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours."""
+"""``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours.
+
+Features are read row by row when a batch needs them, from memory or from a file on disk.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,9 +15,9 @@ from torch import Tensor
 from torch_geometric.data.data import BaseData
 
 from pgso.data import Task
+from pgso.data.inputs import as_scipy
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.scale.feature_rows import FeatureRows
 from pgso.scale.sampler import ALL, NeighborSampler
 
 
@@ -131,3 +136,49 @@ def _checked_sizes(num_neighbors: Sequence[int]) -> tuple[int, ...]:
             f"got {num_neighbors!r}"
         )
     return tuple(int(size) for size in sizes)
+
+
+class FeatureRows:
+    """The rows of x that a batch asks for, and nothing else of it.
+
+    Args:
+        x: (n, F), dense (also memory-mapped, also integers) or a torch.sparse CSR matrix.
+
+    Example:
+        >>> FeatureRows(torch.eye(3))(torch.tensor([2, 0]))
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
+    """
+
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+        self.matrix: Any = None
+        if x.layout != torch.strided:
+            self.matrix = as_scipy(x)
+
+    def __call__(self, nodes: Tensor) -> Tensor:  # (b,) -> (b, F)
+        """These rows, in this order."""
+        if self.matrix is None:
+            return self.x.index_select(0, nodes)
+        rows = self.matrix[nodes.numpy()]
+        rowptr, col, values = map(torch.from_numpy, (rows.indptr, rows.indices, rows.data))
+        return torch.sparse_csr_tensor(rowptr, col, values, size=rows.shape, check_invariants=False)
+
+
+def mapped_features(path: str | Path) -> Tensor:  # (n, F)
+    """A ``.npy`` file of numbers as a tensor that stays on disk: rows are read when they are used.
+
+    Put it in the place of a task's x: ``dataclasses.replace(task, x=mapped_features(path))``. The
+    file is never written to.
+    """
+    try:
+        # Copy-on-write: torch wants memory that could be written, the file stays as it is.
+        array = np.load(path, mmap_mode="c", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} cannot be mapped as an array of numbers ({error})") from None
+    if array.ndim != 2 or array.dtype not in (np.float32, np.float64, np.int64):
+        raise InputError(
+            f"{path} must hold float32, float64 or int64 in two dimensions, a row per node, "
+            f"got {array.dtype} of shape {array.shape}; write np.save(path, x.astype('float32'))"
+        )
+    return torch.from_numpy(array)

@@ -1,14 +1,18 @@
 """Where a run computes: one value, decided at the command and handed down."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from pgso.errors import InputError
+from pgso.errors import InputError, PGSOError
+from pgso.launch import launch, patience
 
 CPU = torch.device("cpu")
 
@@ -17,7 +21,7 @@ CPU = torch.device("cpu")
 class Place:
     """A device, which of how many processes this is, and how many threads it may take.
 
-    Only :func:`pgso.scale.ranks.joined` makes one of several processes. Nothing else asks torch's
+    Only :func:`joined` makes one of several processes. Nothing else asks torch's
     process group who it is. Alone, nothing is exchanged.
 
     Example:
@@ -135,3 +139,75 @@ def device_of(name: str | torch.device | None = None) -> torch.device:
     elif device.type != "cpu":
         raise InputError(f"runs compute on cpu or cuda, not on {device.type}")
     return device
+
+
+class LostProcess(PGSOError):  # noqa: N818  (it says what happened)
+    """Another process of the run is gone."""
+
+
+@contextmanager
+def joined(device: Where = None) -> Iterator[Place]:
+    """Join the processes that torchrun has started (nccl on GPUs, gloo else), if it has.
+
+    Alone, this is a place on the device. When another process dies, does not answer or never joins,
+    this one ends with a sentence that says so. It waits ``$PGSO_PATIENCE`` seconds, ten minutes by
+    default.
+
+    Args:
+        device: Where to compute if this process is alone, as in :func:`pgso.fit`. Each of several
+            processes has a device of its own: its GPU, or the CPU.
+    """
+    me = launch()
+    if me.num_ranks == 1:
+        yield place_of(device)
+        return
+    own_device = torch.device("cpu")
+    if torch.cuda.is_available():  # torchrun has given this process a GPU
+        own_device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    place = Place(own_device, me.rank, me.num_ranks)
+    if dist.is_initialized():  # by the caller
+        yield place
+        return
+    if device is not None and str(device) not in ("auto", own_device.type):
+        raise InputError(
+            f"torchrun gives every process its own device, and this one has {own_device}; "
+            f"leave out device {str(device)!r}"
+        )
+    if own_device.type == "cuda":
+        torch.cuda.set_device(own_device)
+    seconds = patience()
+    try:
+        dist.init_process_group(
+            "nccl" if own_device.type == "cuda" else "gloo", timeout=timedelta(seconds=seconds)
+        )
+    except (RuntimeError, ValueError) as error:
+        raise LostProcess(
+            f"the {me.num_ranks} processes did not all meet at {me.host}:{me.port} within "
+            f"{seconds:g} s ({str(error).splitlines()[0][:200]}); start all of them, or set "
+            "PGSO_PATIENCE to more seconds"
+        ) from None
+    try:
+        with reporting_losses(place):
+            yield place
+            # gloo's threads free the last tensors, and need Python's lock for it. Ending the group
+            # holds that lock and would wait for them forever (pytorch#56297). Here they have time.
+            dist.barrier()
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def reporting_losses(place: Place) -> Iterator[None]:
+    """Say in one sentence that a process was lost, and how the run goes on."""
+    try:
+        yield
+    except RuntimeError as error:  # gloo and nccl have no class of their own for it
+        signs = ("gloo", "nccl", "connection", "socket", "peer", "timed out", "timeout")
+        broken = isinstance(error, dist.DistError)
+        if not broken and not any(sign in str(error).lower() for sign in signs):
+            raise
+        raise LostProcess(
+            f"process {place.rank} of {place.num_ranks} lost another one "
+            f"({str(error).splitlines()[0][:200]}); "
+            "start the same command again, and the run goes on from its last checkpoint"
+        ) from None

@@ -9,8 +9,8 @@ One run:
 3. ``choice`` trains several specs where one asks for it (``auto``, ``found``, ``evidence``) and
    keeps one; ``candidates`` come from ``find``, ``evidence`` says how sure validation is.
 
-Many runs: ``engines`` shares them out to this process, to ``workers`` or to Ray; ``lockstep/``
-trains runs of one network together; ``search`` searches over choices.
+Many runs: ``engines`` shares them out to this process, to ``workers`` or to Ray; ``search``
+searches over choices.
 
 For pages and predictions: ``baselines``, ``evaluation``, ``calibration``, ``densities``,
 ``explanation`` with its importances, ``prediction`` and ``prediction_table``.

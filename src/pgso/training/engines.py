@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,8 @@ from pgso.data.dataset import suited
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
-from pgso.training.lockstep.grouping import groups_of, memory_limit
 from pgso.training.threads import one_thread
-from pgso.training.workers import Records, RunGroup, run_in_workers
+from pgso.training.workers import Records, RunOne, run_in_workers
 
 Engine = Literal["local", "ray"]
 WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
@@ -36,7 +35,6 @@ def run_all(
     address: str | None = None,
     on_record: OnRecord | None = None,
     device: str | None = None,
-    lockstep: int | None = None,
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
 
@@ -53,9 +51,6 @@ def run_all(
         address: Of a running Ray cluster; by default one is started here.
         on_record: Called with every new record as it comes.
         device: Where every run computes, as in :func:`pgso.fit`; on Ray, the worker's own.
-        lockstep: Mebibytes for runs that are trained together, which gives the same records in
-            less time (docs/lockstep.md); 0: every run alone. By default ``$PGSO_LOCKSTEP``, else
-            1024. On Ray every run is alone.
     """
     if engine not in ("local", "ray"):
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
@@ -67,16 +62,14 @@ def run_all(
         raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
     specs = [suited(spec) for spec in specs]
     missing = store.missing(specs)
-    memory = memory_limit(lockstep)
-    job: RunGroup = partial(run_group, device=device, memory=memory)
+    job = partial(run_one, device=device)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(job, groups_of(missing, 1, memory), root)
+        finished = _in_turn(job, missing, root)
     else:
-        groups = groups_of(missing, workers, memory)
-        finished = run_in_workers(job, groups, root, min(workers, len(groups)), store)
+        finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
     with closing(finished):  # workers end before this process does, also on Ctrl-C
         for record in finished:
             store.put(record)
@@ -86,51 +79,12 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def _in_turn(job: RunGroup, groups: Iterable[list[RunSpec]], root: str | Path | None) -> Records:
-    for specs in groups:
-        records = iter(job(specs, root))
-        while (record := _next_of(records)) is not None:
-            yield record
-        give_freed_memory_back()
-
-
-def _next_of(records: Iterator[RunRecord]) -> RunRecord | None:
-    """The next record, made with one thread; the caller's code between records keeps its own."""
-    with one_thread():
-        return next(records, None)
-
-
-def run_group(
-    specs: Sequence[RunSpec],
-    root: str | Path | None = None,
-    device: str | None = None,
-    memory: int = 0,
-) -> Iterator[RunRecord]:
-    """The records of runs that may be trained together, in ``memory`` mebibytes at most.
-
-    A run that cannot be trained with the others is trained alone.
-    """
-    done = set()
-    if len(specs) > 1:
-        for record in _together(specs, root, memory, device):
-            done.add(record.spec.key)
-            yield record
+def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> Records:
     for spec in specs:
-        if spec.key not in done:
-            yield run_one(spec, root, device)
-
-
-def _together(
-    specs: Sequence[RunSpec], root: str | Path | None, memory: int, device: str | None
-) -> Iterator[RunRecord]:
-    """The records of a group, until something goes wrong.
-
-    The caller trains the rest one by one, and each run then reports its own error.
-    """
-    from pgso.training.lockstep import runs
-
-    with runs.left_to_run_alone():
-        yield from runs.run_together(specs, root, memory, device)
+        with one_thread():  # the caller's code between records keeps its own number
+            record = job(spec, root)
+        yield record
+        give_freed_memory_back()
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:

@@ -78,7 +78,7 @@ def fit(
         checkpoint_every: Epochs between checkpoints, 1 or more.
         device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
             GPU if there is one, and the default. In one of several processes, the place that
-            :func:`pgso.scale.ranks.joined` gives.
+            :func:`pgso.scale.place.joined` gives.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,

@@ -10,7 +10,7 @@ from importlib import import_module
 
 collects = gc.isenabled()
 gc.disable()
-import_module("pgso.training.lockstep.runs")
+import_module("pgso.training.fit")
 gc.freeze()
 if collects:
     gc.enable()

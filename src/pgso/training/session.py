@@ -58,7 +58,7 @@ class Session:
         self.selection = Selection(spec, task, self.scoring)
         shown = self.selection.learning(learned)
         run = Run(spec, shown, self.criterion, self.scoring.scored, self.place)
-        self.loop = loop_of(run, self.model)
+        self.loop = loop_of(run)
         self.network = self.place.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.

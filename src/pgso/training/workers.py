@@ -5,18 +5,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
-from itertools import chain
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
 from pgso.training.threads import one_thread
 
-RunGroup = Callable[[Sequence[RunSpec], str | Path | None], Iterable[RunRecord]]
+RunOne = Callable[[RunSpec, str | Path | None], RunRecord]
 Records = Generator[RunRecord, None, None]
 
 # The second is seconds of imports, torch's first of all; the first watches the parent meanwhile.
@@ -46,35 +45,35 @@ def start_loading() -> bool:
 
 
 def run_in_workers(
-    run_group: RunGroup,
-    groups: Sequence[Sequence[RunSpec]],
+    run_one: RunOne,
+    specs: Sequence[RunSpec],
     root: str | Path | None,
     workers: int,
     store: Store,
 ) -> Records:
-    """Run all groups of specs in a pool of workers, and yield records as they come.
+    """Run all specs in a pool of workers, and yield records as they come.
 
     When a worker dies, the runs that it may have been working on are repeated, each alone in a
     process of its own. A run that kills its process again is recorded as failed.
     """
-    while groups:
-        lost = yield from _in_pool(run_group, groups, root, workers, store)
-        started = 2 * workers + 1  # groups in a worker, and groups in the queue to the workers
-        for spec in chain.from_iterable(lost[:started]):
-            if (yield from _in_pool(run_group, [[spec]], root, 1, store)):
+    while specs:
+        lost = yield from _in_pool(run_one, specs, root, workers, store)
+        started = 2 * workers + 1  # runs in a worker, and runs in the queue to the workers
+        for spec in lost[:started]:
+            if (yield from _in_pool(run_one, [spec], root, 1, store)):
                 why = "the process of this run was killed; it may have needed too much memory"
                 yield RunRecord(spec=spec, status="failed", error=why)
-        groups = lost[started:]
+        specs = lost[started:]
 
 
 def _in_pool(
-    run_group: RunGroup,
-    groups: Sequence[Sequence[RunSpec]],
+    run_one: RunOne,
+    specs: Sequence[RunSpec],
     root: str | Path | None,
     workers: int,
     store: Store,
-) -> Generator[RunRecord, None, list[Sequence[RunSpec]]]:
-    """Yield records as they come; return the groups that have none because a worker died."""
+) -> Generator[RunRecord, None, list[RunSpec]]:
+    """Yield records as they come; return the specs that have none because a worker died."""
     forked = start_loading()
     context = multiprocessing.get_context("forkserver" if forked else "spawn")
     variables = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -83,20 +82,19 @@ def _in_pool(
     try:
         with nullcontext() if forked else _inherited():
             pending = {
-                pool.submit(_run_and_put, run_group, specs, root, store.root): number
-                for number, specs in enumerate(groups)
+                pool.submit(_run_and_put, run_one, spec, root, store.root): number
+                for number, spec in enumerate(specs)
             }
         while pending:
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 number = pending.pop(future)
                 try:
-                    yield from future.result()
+                    yield future.result()
                 except BrokenProcessPool:
                     lost.append(number)
                 except Exception as error:  # such as a record that cannot be sent back
-                    for spec in groups[number]:
-                        yield RunRecord(spec=spec, status="failed", error=repr(error))
+                    yield RunRecord(spec=specs[number], status="failed", error=repr(error))
     finally:
         processes = list(pool._processes.values())  # a pool forgets them when it shuts down
         pool.shutdown(wait=False, cancel_futures=True)
@@ -104,19 +102,17 @@ def _in_pool(
             process.terminate()
         for process in processes:
             process.join()
-    return [groups[number] for number in sorted(lost)]
+    return [specs[number] for number in sorted(lost)]
 
 
 def _run_and_put(
-    run_group: RunGroup, specs: Sequence[RunSpec], root: str | Path | None, folder: Path
-) -> list[RunRecord]:
-    records = []
+    run_one: RunOne, spec: RunSpec, root: str | Path | None, folder: Path
+) -> RunRecord:
     with one_thread():
-        for record in run_group(specs, root):
-            Store(folder).put(record)  # the parent saves it too, unless it was killed
-            records.append(record)
+        record = run_one(spec, root)
+    Store(folder).put(record)  # the parent saves it too, unless it was killed
     give_freed_memory_back()
-    return records
+    return record
 
 
 def _start(variables: dict[str, str]) -> None:

@@ -12,17 +12,15 @@ from threading import Thread
 import pytest
 import torch
 
-from pgso.scale import ranks
-from pgso.scale.place import Place
+from pgso.errors import InputError
+from pgso.scale.place import LostProcess, Place, joined, reporting_losses
 from pgso.training.fit import fit
 from tests.scale.processes import run
 from tests.training.tasks import karate, minesweeper, shapes, write_triangles_and_paths
 
 EXACT = {"dropout": 0.0, "epochs": 3}
 RUNS = {
-    "row blocks": minesweeper(**EXACT, norm="batch", operator="mpgso", num_layers=3),
-    "S on the validation loss": minesweeper(**EXACT, recipe="robust", s_decay="start"),
-    "attention": karate(**EXACT, conv="gat", heads=2),
+    "attention": karate(**EXACT, conv="gat", heads=2, sample=(-1, -1), batch_size=1000),
     "all neighbours": minesweeper(**EXACT, sample=(-1, -1), batch_size=1000),
     "graphs": shapes(**EXACT, batch_size=1000, conv="gcn"),
 }
@@ -42,6 +40,17 @@ def test_two_processes_train_as_one_does(tmp_path):
             for curve, slack in (("loss", 1e-5), ("parameters", 1e-5), ("val", 0.1)):
                 mine, theirs = (torch.tensor(each[curve]) for each in (actual[name], curves))
                 assert (mine - theirs).abs().max() < slack, (name, curve)
+
+
+def whole_graph(place):
+    return fit(karate(epochs=1), device=place)
+
+
+def test_a_whole_graph_in_several_processes_is_refused_in_words(tmp_path):
+    for error in run(2, whole_graph, folder=tmp_path):
+        assert isinstance(error, InputError)
+        assert "2 processes share sampled batches" in str(error)
+        assert "--sample 15,10" in str(error)
 
 
 def own_word(place):
@@ -69,8 +78,8 @@ def test_a_process_that_dies_ends_the_others_and_the_run_goes_on(tmp_path):
     whole, _ = run(2, interrupted, tmp_path / "other", None, folder=tmp_path)
     survivor, dead = run(2, interrupted, checkpoint, 2, folder=tmp_path)
     assert dead == 7
-    assert isinstance(survivor, ranks.LostProcess)
-    assert "process 0 of 2 lost process 1 " in str(survivor)
+    assert isinstance(survivor, LostProcess)
+    assert "process 0 of 2 lost another one " in str(survivor)
     assert "start the same command again" in str(survivor)
     assert checkpoint.exists()
     assert run(2, interrupted, checkpoint, None, folder=tmp_path) == [whole, whole]
@@ -90,7 +99,7 @@ def test_torchrun_starts_the_command_line(tmp_path):
 
 
 def test_errors_of_others_are_not_taken_for_lost_processes():
-    with pytest.raises(RuntimeError, match="mine"), ranks.reporting_losses(Place(), None):
+    with pytest.raises(RuntimeError, match="mine"), reporting_losses(Place()):
         raise RuntimeError("mine")
 
 
@@ -103,8 +112,8 @@ def divides(place):
 def test_an_error_in_one_process_is_its_own_and_ends_the_others(tmp_path):
     waiting, failed = run(2, divides, folder=tmp_path)
     assert isinstance(failed, ZeroDivisionError)
-    assert isinstance(waiting, ranks.LostProcess)
-    assert "process 0 of 2 lost process 1 " in str(waiting)
+    assert isinstance(waiting, LostProcess)
+    assert "process 0 of 2 lost another one " in str(waiting)
 
 
 def stopped(place, path):
@@ -116,7 +125,7 @@ def stopped(place, path):
     fit(SAMPLED, watch=watch, device=place)
 
 
-def test_a_process_that_is_stopped_is_named_after_the_patience_that_was_set(tmp_path):
+def test_a_process_that_is_stopped_ends_the_others_after_the_patience_that_was_set(tmp_path):
     def end_it():  # the stopped one cannot end by itself
         survivor_ended = tmp_path / "result-0.pt"
         while not survivor_ended.exists():
@@ -128,17 +137,22 @@ def test_a_process_that_is_stopped_is_named_after_the_patience_that_was_set(tmp_
         2, stopped, tmp_path / "stopped", folder=tmp_path, environment={"PGSO_PATIENCE": "3"}
     )
     assert dead == -signal.SIGKILL
-    assert isinstance(survivor, ranks.LostProcess)
-    assert "process 0 of 2 lost process 1 " in str(survivor)
+    assert isinstance(survivor, LostProcess)
+    assert "process 0 of 2 lost another one " in str(survivor)
 
 
 @pytest.mark.parametrize("absent", [0, 1])
-def test_a_process_that_never_joins_is_named(absent, tmp_path, monkeypatch):
+def test_a_process_that_never_joins_is_not_waited_for_longer_than_the_patience(
+    absent, tmp_path, monkeypatch
+):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     given = {"RANK": 1 - absent, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     for name, value in {**given, "PGSO_PATIENCE": "1"}.items():
         monkeypatch.setenv(name, str(value))
-    with pytest.raises(ranks.LostProcess, match=f"process {absent} .*within 1 s"), ranks.joined():
+    with (
+        pytest.raises(LostProcess, match="2 processes did not all meet at .* within 1 s"),
+        joined(),
+    ):
         pass

@@ -1,1 +1,0 @@
-"""Replicas in lockstep: runs of one architecture on one graph, trained together."""
