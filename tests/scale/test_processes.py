@@ -152,7 +152,7 @@ def test_a_process_that_never_joins_is_not_waited_for_longer_than_the_patience(
     for name, value in {**given, "PGSO_PATIENCE": "1"}.items():
         monkeypatch.setenv(name, str(value))
     with (
-        pytest.raises(LostProcess, match="2 processes did not all meet at .* within 1 s"),
+        pytest.raises(LostProcess, match=r"2 processes did not all meet at .* within 1 s"),
         joined(),
     ):
         pass
