@@ -6,6 +6,7 @@ imports this module first, and looks at its parent every second. Timers are not 
 which are forks of the server, have a watch of their own (:mod:`pgso.training.workers`).
 """
 
+import atexit
 import os
 import signal
 from typing import Any
@@ -22,3 +23,4 @@ def end_if_orphaned(*_: Any) -> None:
 
 signal.signal(signal.SIGALRM, end_if_orphaned)
 signal.setitimer(signal.ITIMER_REAL, SECONDS, SECONDS)
+atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)  # a handler is gone before the timer is
