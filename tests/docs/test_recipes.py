@@ -15,7 +15,7 @@ FILES = {  # where a recipe goes -> how its file begins
     "data/sources/ring.py": '"""A ring whose nodes alternate',
     "../pgso_studies/ring.py": '"""Does the operator learn to turn signs',
     "objectives/largest_error.py": '"""The largest error',
-    "finding/rungs/thrice.py": '"""Three hops with D^-1/4',
+    "finding/rungs.py": '"""Three hops with D^-1/4',
 }
 
 
@@ -29,7 +29,8 @@ def package(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
     for place, start in FILES.items():
         (code,) = (block for block in blocks if block.startswith(start))
-        (copy / place).write_text(code)
+        with (copy / place).open("a") as file:  # a rung goes below the rungs that are there
+            file.write(code)
     (S,) = re.findall(r"^third = (PGSOParameters\([^)]*\))", GUIDE, flags=re.MULTILINE)
     table = copy / "gso" / "presets.py"
     mark = "    # Not in Table 1:\n"

@@ -112,7 +112,7 @@ def test_several_numbers_are_regressed_together_and_scored_in_their_own_units(pr
 
 def test_a_rare_class_is_found_where_all_classes_count_alike(problem):
     signal = pgso.apply_pgso(problem.x, problem.graph, "gcn")[:, 0]
-    noise = torch.randn(200, generator=torch.Generator().manual_seed(0)) * 0.7 * signal.std()
+    noise = torch.randn(200, generator=torch.Generator().manual_seed(0)) * 0.3 * signal.std()
     y = (signal + noise > torch.quantile(signal + noise, 0.85)).long()
     plain = find(problem.graph, problem.x, y, test=problem.test)
     balanced = find(problem.graph, problem.x, y, test=problem.test, objective="balanced accuracy")

@@ -1,9 +1,16 @@
 """Verdicts in words."""
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
+import torch
+from scipy.sparse import csr_array
+from torch_geometric.data import Data
 
+import pgso
+from pgso.finding.rungs import FAMILIES, Family
 from pgso.finding.verdict import verdict_of
 from pgso.objectives import OBJECTIVES
 from pgso.records.finding import GraphStatistics, RungRecord
@@ -53,7 +60,7 @@ CASES = {
     "features": (
         "no graph",
         ("self",),
-        "the graph adds nothing here .accuracy 25.0 points higher than with GCN's",
+        "features .accuracy 25.0 points higher than with GCN's.*cannot show that the graph adds",
     ),
     "banks": (
         "self + mean",
@@ -166,3 +173,90 @@ def test_what_is_left_is_in_the_unit_of_the_objective(objective, words):
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 0.03)
     assert words in verdict_of(best, best, [best, other], OBJECTIVES[objective])
+
+
+def test_a_family_without_a_sentence_is_not_taken_for_a_bank():
+    best = rung("quarter, thrice", "thrice", ("quarter",), 0.0)
+    with FAMILIES.restored():
+        FAMILIES.register("thrice")(Family(3, lambda search: iter(())))
+        text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
+    assert text.startswith("The rung 'quarter, thrice' predicts best: x (accuracy 25.0 points")
+
+
+def test_what_cannot_be_shown_is_said_with_the_number_of_labels():
+    best = rung("no graph", "features", ("self",), 0.0)
+    other = rung("self + mean, 2 hops", "banks", ("self", "mean"), 0.089)
+    text = verdict_of(best, best, [best, other], OBJECTIVES["accuracy"], graph(0.1))
+    assert text == (
+        "Labels follow the features: we cannot show that the graph adds anything (best "
+        "alternative, self + mean, 2 hops: accuracy 8.9 points higher, which is not significant "
+        "with 5 labels); use no graph."
+    )
+
+
+def test_direction_matters_only_where_it_was_shown():
+    best = rung("in + out", "directions", ("self", "mean@in", "mean@out"), 0.0)
+    others = [best, REFERENCE], OBJECTIVES["accuracy"]
+    assert "Direction matters" in verdict_of(best, REFERENCE, *others)
+    text = verdict_of(best, REFERENCE, *others, direction=False)
+    assert "cannot show that direction matters" in text
+    assert "Direction matters" not in text
+
+
+def test_a_hop_without_weight_is_not_next_door():
+    fields = {"blocks": ("x", "mean² x"), "hops": 2}
+    best = rung("self + mean, 2 hops", "banks", ("self", "mean"), 0.0).model_copy(update=fields)
+    text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
+    assert text.startswith("The signal is two hops away, not next door: x, mean² x")
+
+
+def customers(leak, seed=0, n=200, columns=6):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    x = rng.normal(size=(n, columns))
+    x[:, 2] = leak(y, rng)
+    edges = torch.from_numpy(rng.integers(0, n, (2, 3 * n)))
+    data = Data(x=torch.from_numpy(x).float(), edge_index=edges, y=torch.from_numpy(y))
+    return replace(
+        pgso.Task.from_data(data, seed=0), columns=("a", "b", "is_fraud_confirmed", *"cde")
+    )
+
+
+LEAKS = {
+    "the label": lambda y, rng: y,
+    "its opposite": lambda y, rng: 1 - y,
+    "a number that separates": lambda y, rng: 10 * y + rng.random(len(y)),
+    "a few mistakes": lambda y, rng: np.where(np.arange(len(y)) % 100 == 7, 1 - y, y),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_said_before_the_verdict(leak):
+    found = pgso.find(customers(LEAKS[leak]))
+    assert found.record.leaks == ("is_fraud_confirmed",)
+    assert found.verdict.startswith("`is_fraud_confirmed` alone predicts the label.")
+
+
+def test_a_good_column_is_no_leak():
+    honest = pgso.find(customers(lambda y, rng: np.where(rng.random(len(y)) < 0.9, y, 1 - y)))
+    assert honest.record.leaks == ()
+    assert not honest.verdict.startswith("`")
+
+
+def test_a_number_under_another_name_is_a_leak():
+    rng = np.random.default_rng(0)
+    x, edges = rng.normal(size=(150, 300)), rng.integers(0, 150, (2, 300))
+    x[:, 7] = np.exp(x[:, 3])
+    found = pgso.find(edges, x, x[:, 3] * 5 + 1)
+    assert found.record.leaks == ("column 3", "column 7")
+    assert "`column 3`, `column 7`: each of them alone predicts the label." in found.verdict
+
+
+def test_of_many_sparse_columns_the_one_that_leaks_is_named():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    words = (rng.random((200, 400)) < 0.03).astype(np.float32)
+    words[:, 11] = y == 2
+    words[:, 12] = y
+    found = pgso.find(rng.integers(0, 200, (2, 500)), csr_array(words), y)
+    assert found.record.leaks == ("column 12",)  # column 11 does not tell 0 from 1

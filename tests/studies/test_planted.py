@@ -5,8 +5,8 @@ import pytest
 
 from pgso import load_task
 from pgso.errors import InputError, UnknownNameError
-from pgso.finding.graph_numbers import adjusted_homophily
 from pgso.finding.problem import Problem
+from pgso.finding.summary import adjusted_homophily
 from pgso_studies.planted import WORLDS
 
 

@@ -17,16 +17,19 @@ from pgso.data.task import IN_MEMORY
 from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
-from pgso.finding.graph_numbers import graph_statistics
 from pgso.finding.head import Head
-from pgso.finding.illustration import some_predictions, spectrum_of
-from pgso.finding.in_memory import problem_from
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.problem import Problem
-from pgso.finding.rungs.no_graph import NO_GRAPH
-from pgso.finding.rungs.own import GCN
-from pgso.finding.signal import score_of_guessing, signal_of, with_signal
-from pgso.finding.verdict import verdict_of
+from pgso.finding.problem import Problem, problem_from
+from pgso.finding.rungs import GCN, NO_GRAPH
+from pgso.finding.summary import graph_statistics, some_predictions, spectrum_of
+from pgso.finding.verdict import (
+    leaks_of,
+    score_of_guessing,
+    signal_of,
+    verdict_of,
+    with_leaks,
+    with_signal,
+)
 from pgso.records import RunSpec
 from pgso.records.finding import FindingRecord, RungRecord
 
@@ -228,7 +231,16 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
     best_rung, reference = by_name[best.rung.name], by_name[GCN]
     signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
     gains = [rung.points for rung in rungs if rung.points is not None and rung is not best_rung]
-    statistics = graph_statistics(problem)
+    statistics, leaks = graph_statistics(problem), leaks_of(problem)
+    verdict = verdict_of(
+        best_rung,
+        reference,
+        rungs,
+        problem.objective,
+        statistics,
+        over=ladder.steps[-2] if len(ladder.steps) > 1 else "",
+        direction=ladder.direction_matters(best),
+    )
     is_directed = not problem.graph.is_undirected
     has_parts = bool(problem.val.numel() and problem.test.numel())
     can_be_compared = has_parts or wanted["dataset"] == IN_MEMORY  # which compare splits
@@ -245,12 +257,8 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         best=best_rung.name,
         reference=reference.name,
         signal=signal,
-        verdict=with_signal(
-            verdict_of(best_rung, reference, rungs, problem.objective, statistics),
-            signal,
-            problem,
-            best_rung.name,
-        ),
+        verdict=with_leaks(with_signal(verdict, signal, problem, best_rung.name), leaks),
+        leaks=leaks,
         guess=guess,
         headroom=max(gains, default=None),
         judges=len(best.losses),

@@ -1,30 +1,42 @@
 """The ladder: every rung fitted, then climbed from the simplest, on evidence only."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
+from typing import NamedTuple
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
 from pgso.finding.evidence import Evidence, compare
 from pgso.finding.problem import Problem
-from pgso.finding.ridge import Block, Fit, choose_scales, fit
-from pgso.finding.rungs import FAMILIES, Rung
-from pgso.finding.rungs.no_graph import NO_GRAPH
-from pgso.finding.rungs.own import GCN, GIN
+from pgso.finding.ridge import Fit, choose_scales, fit
+from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Rung
 from pgso.finding.scores import Readout, losses, pooled, score, temperature
-from pgso.finding.threads import threads_for
 
+MANY_LABELS = 1000  # from which on decompositions are long enough to be shared by threads
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
-LEAST_GAIN = 1e-5  # of the loss: what is smaller is rounding, as between two constant predictions
+LEAST_GAIN = 2e-3  # of the loss: what a reader would not call a gain
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
 RISK = 0.05  # of a wrong climb, shared among the three steps:
 TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
+
+
+class Judged(NamedTuple):
+    """A fit and what its labels say."""
+
+    fit: Fit
+    readout: Readout
+    losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
+    loo: float | None  # scores
+    val: float | None
+    test: float | None
 
 
 @dataclass(eq=False)
@@ -107,7 +119,37 @@ class Ladder:
         self._incumbent = self._step(
             self._incumbent, learned, TO_LEARNED, without=self.learning_rows
         )
+        if not self._needs_its_graph(self._incumbent):
+            self.steps.append(NO_GRAPH)
+            self._incumbent = self.fitted[NO_GRAPH]
         return self._incumbent
+
+    def _needs_its_graph(self, kept: Fitted) -> bool:
+        """Whether a rung beats itself on the same graph with its nodes relabelled at random.
+
+        Averaging over strangers calms an overconfident fit, and less shrinkage looks like a gain.
+        Neither needs this graph. Where a random one does as well, the graph says nothing.
+        """
+        if kept.rung.name == NO_GRAPH:
+            return True
+        with torch.no_grad():
+            blocks = Blocks.of(self.problem.relabelled())
+            stranger = self._judged(blocks, *self._chosen(blocks, kept.words))
+        (evidence,) = compare(stranger.losses, kept.losses.unsqueeze(0))
+        return evidence.p <= RISK and evidence.gain > 0
+
+    def direction_matters(self, kept: Fitted) -> bool:
+        """Whether a rung with directions beats the best one that ignores them."""
+        if not any(edges_of(word) & {"in", "out"} for word in kept.words):
+            return False
+        without = [
+            fitted
+            for fitted in self.fitted.values()
+            if not any(edges_of(word) & {"in", "out"} for word in fitted.words)
+        ]
+        twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
+        (evidence,) = compare(twin.losses, kept.losses.unsqueeze(0))
+        return evidence.p <= RISK
 
     def _add_families(self, learns: bool) -> None:
         families = (family for family in FAMILIES.values() if family.learns is learns)
@@ -127,48 +169,45 @@ class Ladder:
         """Fit a rung, unless its blocks are equal to the blocks of a rung that was fitted."""
         start = perf_counter()
         self.tell(rung.name)
-        blocks = [self.blocks.block(word) for word in rung.words]
-        shares = choose_scales(blocks, self.problem.targets)
-        used = [b for b, share in enumerate(shares) if share > 0]
-        words = tuple(rung.words[b] for b in used)
+        words, shares = self._chosen(self.blocks, rung.words)
         for other in self.fitted.values():
             if other.words == words:
                 self.same_as[rung.name] = other.rung.name
                 return other
-        self.fitted[rung.name] = self._fit(
-            rung, words, [blocks[b] for b in used], [shares[b] for b in used], start
+        judged = self._judged(self.blocks, words, shares)
+        self.fitted[rung.name] = Fitted(
+            rung=rung, words=words, seconds=perf_counter() - start, **judged._asdict()
         )
         return self.fitted[rung.name]
+
+    def _chosen(
+        self, blocks: Blocks, words: Sequence[Word]
+    ) -> tuple[tuple[Word, ...], tuple[float, ...]]:
+        """The words that are of use, and the scale of each."""
+        shares = choose_scales([blocks.block(word) for word in words], self.problem.targets)
+        used = [(word, share) for word, share in zip(words, shares, strict=True) if share > 0]
+        return tuple(word for word, _ in used), tuple(share for _, share in used)
 
     def predict(self, best: Fitted) -> Tensor:  # (items, C)
         """Logits or numbers of every node or graph."""
         return best.readout(self.blocks.predict(best.words, best.fit))
 
-    def _fit(
-        self,
-        rung: Rung,
-        words: tuple[Word, ...],
-        blocks: Sequence[Block],
-        shares: Sequence[float],
-        start: float,
-    ) -> Fitted:
+    def _judged(self, blocks: Blocks, words: Sequence[Word], shares: Sequence[float]) -> Judged:
+        """The fit on some words, with its calibration, its losses and its scores."""
         problem = self.problem
-        ridge = fit(blocks, problem.targets, shares)
+        ridge = fit([blocks.block(word) for word in words], problem.targets, shares)
         y, objective = problem.y, problem.objective
         readout = Readout.of(problem, temperature(problem, ridge.loo))
-        out = readout(self.blocks.predict(words, ridge))
+        out = readout(blocks.predict(words, ridge))
         train = readout(ridge.loo), y[problem.train]
         val, test = ((out[part], y[part]) for part in (problem.val, problem.test))
-        return Fitted(
-            rung=rung,
-            words=words,
+        return Judged(
             fit=ridge,
             readout=readout,
             losses=losses(problem, [train, val]),
             loo=score(objective, *train),
             val=score(objective, *val),
             test=score(objective, *test),
-            seconds=perf_counter() - start,
         )
 
     def _may_challenge(self, challenger: Fitted, incumbent: Fitted) -> bool:
@@ -217,3 +256,26 @@ class Ladder:
         new, old = (rung.pooled(self.problem, without) for rung in (challenger, incumbent))
         merit = self.problem.objective.merit
         return new is None or old is None or merit(new) >= merit(old)
+
+
+@contextmanager
+def threads_for(problem: Problem) -> Iterator[None]:
+    """How many threads a problem gets: a small one gets one.
+
+    On a busy machine two threads took 15 times as long as one on Cora.
+    """
+    if len(problem.train) >= MANY_LABELS:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def edges_of(word: Word) -> set[str]:
+    """The edges that the operators of a word follow."""
+    return {letter.edges for letter in word.letters}

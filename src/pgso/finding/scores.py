@@ -12,7 +12,7 @@ from pgso.finding.ridge import ROWS, sample
 from pgso.objectives import Objective
 from pgso.objectives.values import Scale
 
-TEMPERATURES = tuple(2 ** (k / 2) for k in range(-4, 15))
+TEMPERATURES = (0.0, *(2 ** (k / 2) for k in range(-4, 15)))  # 0: a rung that says nothing guesses
 
 
 def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
@@ -47,7 +47,9 @@ def temperature(problem: Problem, loo: Tensor) -> float:
     """The factor of class scores whose softmax has the smallest leave-one-out log loss.
 
     Ridge regression shrinks its outputs, more so with a larger penalty. The squared error rewards
-    an operator for being shrunk less; a calibrated log loss only rewards what it knows.
+    an operator for being shrunk less; a calibrated log loss only rewards what it knows. The factor
+    0 is a guess, so that no rung is worse than guessing: with many classes a rung that was would be
+    beaten by any other that says less.
     """
     if not problem.classes:
         return 1.0
@@ -85,7 +87,9 @@ class Readout:
         if not problem.classes:
             return cls(factor, None, None, problem.scale)
         centre = problem.targets.mean(dim=0)
-        prior = centre.clamp(min=1 / (2 * len(problem.targets))).log()
+        # Half a label more for every class: a class without a training label is not impossible.
+        counts = problem.targets.sum(dim=0) + 0.5
+        prior = (counts / counts.sum()).log()
         return cls(factor, centre, torch.zeros_like(prior) if is_balanced else prior, None)
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits

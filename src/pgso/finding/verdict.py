@@ -1,13 +1,52 @@
-"""The finding in one or two sentences."""
+"""The finding in a few sentences: what the labels follow, what was tested, and what is left.
+
+What a rung means is said by its family (``rungs``). Here the sentences are put together: a leak
+goes first, then whether there is a signal at all, then the kept rung and the best alternative.
+"""
 
 from collections.abc import Sequence
+from typing import Literal
 
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from scipy.stats import rankdata
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor
+
+from pgso.data.arrays import Array
+from pgso.finding.evidence import FEWEST, compare
+from pgso.finding.ladder import Fitted
+from pgso.finding.problem import Problem
+from pgso.finding.ridge import sample
+from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
+from pgso.finding.scores import Readout, losses, pooled, score
 from pgso.objectives import Objective
 from pgso.records.finding import GraphStatistics, RungRecord
 
-ALIKE = "Neighbours are alike"
-OPPOSED = -0.1  # adjusted homophily below which neighbours are clearly of other classes
-SUMS = ("adjacency", "gin", "signless_laplacian")
+Signal = Literal["features", "graph", "both", "neither"]
+RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
+
+GRAPH_ONLY = (
+    " The features of a node alone are no better than guessing: the signal is in the graph."
+)
+NOTHING = (
+    "Neither the features nor what the graph makes of them tell these labels apart: no linear "
+    "operator is better than {guess}. Look for other features, or for more labels."
+)
+FEW = (
+    "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "
+    "needs {fewest} or more."
+)
+NO_FEATURES = (
+    "The graph does not tell these labels apart, and there are no features. Look for features, or "
+    "for more labels."
+)
+WEAK = (
+    "Nothing here is surely better than {guess}; what comes closest is {best}. Look for other "
+    "features, or for more labels."
+)
 
 
 def verdict_of(
@@ -16,6 +55,8 @@ def verdict_of(
     rungs: Sequence[RungRecord],
     objective: Objective,
     graph: GraphStatistics | None = None,
+    over: str = "",
+    direction: bool = True,
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain.
 
@@ -25,72 +66,48 @@ def verdict_of(
         rungs: All of them.
         objective: What points are points of.
         graph: The graph in numbers.
+        over: The rung that the kept one was climbed from.
+        direction: Whether the kept rung beats the best one that ignores direction.
     """
-    over = None if reference.points is None else -reference.points
-    gain = ""
-    if over is not None and _is_seen(over, objective):
-        gain = f" ({difference(over, objective)} than with GCN's own operator)"
-    others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
-    left = ""
-    if others:
-        next_best = max(others, key=lambda rung: rung.points or 0.0)
-        most = next_best.points or 0.0
-        if most > 0 and _is_seen(most, objective):
-            surely = next_best.p is not None and next_best.p <= 0.025 and best.p is not None
-            why = (
-                "but a simpler one is as good within chance"
-                if surely
-                else "which is not significant"
-            )
-            more = difference(most, objective)
-            left = f" The best alternative, {next_best.name}: {more}, {why}."
-        else:
-            left = " No other operator of this family scores better on these labels."
     if graph is not None and graph.num_edges == 0:
         return "The graph has no edges, labels follow the features: use no graph."
-    homophily = None if graph is None else graph.adjusted_homophily
-    differ = homophily is not None and homophily < 0 and best.hops > 1
-    opposed = homophily is not None and homophily < OPPOSED
-    return _what(best, gain, differ, opposed) + left
+    gained = None if reference.points is None else -reference.points
+    gain = ""
+    if gained is not None and _is_seen(gained, objective):
+        gain = f" ({difference(gained, objective)} than with GCN's own operator)"
+    alternative, why = _alternative(best, rungs, objective)
+    rest = ""
+    if alternative and why:
+        labels = "" if graph is None else f" with {graph.num_labels:,} labels"
+        rest = f" (best alternative, {alternative}, {why}{labels})"
+    says = FAMILIES[best.family].says
+    said = says(best, Context(gain, graph, rest, over, direction))
+    if rest and rest in said:
+        return said
+    if alternative and why:
+        return f"{said} The best alternative, {alternative}, {why}."
+    return f"{said} {alternative}" if alternative else said
+
+
+def _alternative(
+    best: RungRecord, rungs: Sequence[RungRecord], objective: Objective
+) -> tuple[str, str]:
+    """The best other rung and why it is not kept; or that there is none, and nothing."""
+    others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
+    if not others:
+        return "", ""
+    next_best = max(others, key=lambda rung: rung.points or 0.0)
+    most = next_best.points or 0.0
+    if most <= 0 or not _is_seen(most, objective):
+        return "No other operator of this family scores better on these labels.", ""
+    surely = next_best.p is not None and next_best.p <= RISK and best.p is not None
+    why = "but a simpler one is as good within chance" if surely else "which is not significant"
+    return f"{next_best.name}: {difference(most, objective)}", why
 
 
 def _is_seen(merit: float, objective: Objective) -> bool:
     """Whether a difference is more than rounding hides."""
     return float(objective.written(abs(merit)).replace(",", "")) > 0
-
-
-def _what(best: RungRecord, gain: str, neighbours_differ: bool, opposed: bool) -> str:
-    terms = " + ".join(best.terms)
-    if best.family == "features":
-        return f"Labels follow the features: the graph adds nothing here{gain}; use no graph."
-    if best.family == "own":
-        name = best.terms[0].upper()
-        why = "Neighbours differ, their neighbours are alike" if neighbours_differ else ALIKE
-        return f"{why}: {name}'s own operator is right."
-    if best.family == "presets":
-        preset = best.terms[0]
-        if preset in SUMS:
-            reason = "Degrees matter: use sums instead of means"
-        elif "laplacian" in preset:
-            reason = "Differences to the neighbours matter, not their mean"
-        else:  # none of these has a self-loop, which GCN's has
-            who = "Neighbours are of other classes, and help" if opposed else "Neighbours help"
-            reason = f"{who}, without the node itself and with other weights for hubs than GCN's"
-        return f"{reason}{gain}; use the preset {preset}."
-    if best.family == "directions":
-        ways = {term.partition("@")[2] for term in best.terms} - {""}
-        what = "give each its own weights" if len(ways) > 1 else "follow the edges one way"
-        return f"Direction matters: {what}, {terms}{gain}."
-    if best.family == "moments":
-        return f"How alike neighbours are tells the graphs apart: {terms} with moments{gain}."
-    if best.family == "relations":
-        return f"Kinds of edges matter: give each its own weights, {terms}{gain}."
-    if best.family == "learned":
-        of_hops = " of every hop" if best.S_per_hop else ""
-        return f"A learned S{of_hops} fits this graph better than any preset: {terms}{gain}."
-    if "self" not in best.terms:  # the node itself turned out to be of no use
-        return f"Each hop needs weights of its own: {', '.join(best.blocks)}{gain}."
-    return f"A node and its neighbours need weights of their own: {terms}{gain}."
 
 
 def difference(merit: float, objective: Objective) -> str:
@@ -104,3 +121,158 @@ def difference(merit: float, objective: Objective) -> str:
     higher = (merit >= 0) == objective.larger_is_better
     size = objective.written(abs(merit)) + (" points" if objective.in_percent else "")
     return f"{objective.label} {size} {'higher' if higher else 'lower'}"
+
+
+def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
+    """What the labels follow, by the losses of every label that may judge.
+
+    Args:
+        problem: Whose labels they are.
+        no_graph: The features alone.
+        best: The rung that is kept, which may be the same. If it is not, it has beaten itself on
+            the same graph with its nodes relabelled at random.
+    """
+    evidences = compare(guessing(problem), torch.stack([no_graph.losses, best.losses]))
+    features, rung_helps = (evidence.p <= RISK for evidence in evidences)
+    if best is no_graph:
+        return "features" if features else "neither"
+    if not rung_helps:
+        return "neither"
+    return "both" if features else "graph"
+
+
+def with_signal(verdict: str, signal: Signal, problem: Problem, best: str) -> str:
+    """The verdict on operators, with what it is worth; ``best`` is the kept rung's name."""
+    guess = "the most frequent class" if problem.classes else "the mean"
+    labels = len(problem.train) + len(problem.val)
+    if labels < FEWEST:
+        return FEW.format(labels=labels, fewest=FEWEST)
+    if not problem.has_features and signal in ("neither", "graph"):
+        return NO_FEATURES if signal == "neither" else verdict
+    if signal == "neither":
+        sentence = NOTHING if best == NO_GRAPH else WEAK
+        return sentence.format(guess=guess, best=best)
+    return verdict + (GRAPH_ONLY if signal == "graph" else "")
+
+
+def guessing(problem: Problem) -> Tensor:  # (train + val,)
+    """The losses of a guess that looks at nothing."""
+    return losses(problem, _guesses(problem))
+
+
+def score_of_guessing(problem: Problem) -> float | None:
+    """The score of a guess that looks at nothing, on all labels that judge.
+
+    No score below it is something to gain from: without a signal, leave-one-out scores fall far
+    below chance, because a label that is left out is rarer among the others.
+    """
+    guesses = _guesses(problem)
+    if not problem.classes:  # the same number for all: else R² would be below 0 by itself
+        mean = problem.y[problem.train].double().mean(dim=0)
+        guesses = [(mean.expand(len(y), -1), y) for _, y in guesses]
+    scores = [score(problem.objective, *part) for part in guesses]
+    loo, val = scores
+    return pooled(problem, loo, val)
+
+
+def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:
+    """The classes' shares, or the mean, beside the truth: of training and of validation labels.
+
+    As for the rungs, a training number is not guessed from itself, and the shares are those that
+    their logits start from.
+    """
+    y, train, val = problem.y, problem.train, problem.val
+    if problem.classes:
+        nothing = Readout.of(problem, 0.0)
+        shape = (len(train) + len(val), len(problem.classes))
+        guesses = nothing(torch.zeros(shape)).split([len(train), len(val)])
+    else:
+        targets = y[train].double()
+        others = (targets.sum(dim=0) - targets) / max(len(targets) - 1, 1)
+        guesses = others, targets.mean(dim=0).expand(len(val), -1)
+    return list(zip(guesses, (y[train], y[val]), strict=True))
+
+
+LEAK = (
+    0.98  # of the balanced accuracy, or of a rank correlation's square: what no honest column has
+)
+FEWEST_FOR_A_LEAK = 30  # labels, and of every class ...
+FEWEST_OF_A_CLASS = 5  # ... this many: fewer are told apart by chance
+ALL_TRIED = 200  # columns up to which each gets a tree; of more, those that correlate do
+MOST_LABELS = 5000  # that are looked at
+
+
+def leaks_of(problem: Problem) -> tuple[str, ...]:
+    """The names of columns that predict the label alone, or nearly so.
+
+    A column that is a function of the label is rarely known before the label is: a flag that was
+    set afterwards, or the label under another name. For classes each column gets a decision tree
+    with a leaf per class; for numbers its rank correlation counts.
+    """
+    x, labelled = problem.raw, torch.cat([problem.train, problem.val])
+    if x is None or problem.kind != "node" or not problem.has_features:
+        return ()
+    rows = sample(len(labelled), MOST_LABELS)
+    labelled = labelled if rows is None else labelled[rows]
+    if len(labelled) < FEWEST_FOR_A_LEAK:
+        return ()
+    y = problem.y[labelled].numpy()
+    values = _rows(x, labelled)
+    if problem.classes:
+        counts = np.bincount(y)
+        if (counts > 0).sum() < 2 or counts[counts > 0].min() < FEWEST_OF_A_CLASS:
+            return ()
+        found = [c for c in _suspects(values, y) if _tells(values[:, c], y) >= LEAK]
+    else:
+        if y.shape[1] > 1 or not np.isfinite(y).all():
+            return ()
+        ranks = np.stack([rankdata(column) for column in values.T], axis=1)
+        found = list(np.flatnonzero(_correlations(ranks, rankdata(y[:, 0])[:, None])[:, 0] >= LEAK))
+    return tuple(problem.name_of_column(int(c)) for c in found)
+
+
+def _rows(x: Tensor, rows: Tensor) -> Array:
+    if x.layout == torch.strided:
+        return x[rows].numpy()
+    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+    return np.asarray(csr_array(parts, shape=tuple(x.shape))[rows.numpy()].toarray())
+
+
+def _suspects(values: Array, y: Array) -> Array:
+    """The columns that are worth a tree."""
+    if values.shape[1] <= ALL_TRIED:
+        return np.arange(values.shape[1])
+    squares = _correlations(values, np.eye(int(y.max()) + 1)[y])
+    return np.flatnonzero(squares.max(axis=1) >= 0.5)[:ALL_TRIED]
+
+
+def _correlations(values: Array, targets: Array) -> Array:  # (n, F), (n, C) -> (F, C), squared
+    sides = []
+    for side in (values.astype(np.float64), targets.astype(np.float64)):
+        centred = side - side.mean(axis=0)
+        norm = np.linalg.norm(centred, axis=0)
+        sides.append(np.divide(centred, norm, out=np.zeros_like(centred), where=norm > 0))
+    return np.asarray((sides[0].T @ sides[1]) ** 2)
+
+
+def _tells(column: Array, y: Array) -> float:
+    """The balanced accuracy of a tree on one column with a leaf per class."""
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=len(np.unique(y)), class_weight="balanced", random_state=0
+    )
+    said = tree.fit(column[:, None], y).predict(column[:, None])
+    return float(balanced_accuracy_score(y, said))
+
+
+def with_leaks(verdict: str, leaks: Sequence[str]) -> str:
+    """The verdict, after what must be known before it."""
+    if not leaks:
+        return verdict
+    listed = ", ".join(f"`{name}`" for name in leaks[:3])
+    more = f" and {len(leaks) - 3} more columns" if len(leaks) > 3 else ""
+    each = "each of them alone predicts" if len(leaks) > 1 else "alone predicts"
+    it = "them" if len(leaks) > 1 else "it"
+    return (
+        f"{listed}{more}{':' if len(leaks) > 1 else ''} {each} the label. If that was written down "
+        f"after the label was known, leave {it} out and ask again. {verdict}"
+    )

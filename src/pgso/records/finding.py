@@ -106,6 +106,7 @@ class FindingRecord(Revised, BaseModel):
     guess: float | None = None  # the score of a guess that looks at nothing, on the same labels
     signal: str | None = None  # what the labels follow: features, graph, both or neither
     verdict: str
+    leaks: tuple[str, ...] = ()  # columns that predict the label alone
     headroom: float | None  # the most points that any other rung shows over the kept one
     judges: int  # labels that judged
     spec: dict[str, object]

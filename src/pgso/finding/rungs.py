@@ -1,0 +1,357 @@
+"""Rungs: the candidates of ``find``, from no graph at all to a learned S.
+
+A family is a generator of rungs and a sentence about a rung of it that is kept. Families of smaller
+rank come first. Another package adds a family with an entry point of the group ``pgso.rungs``.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+from pgso.finding import learning
+from pgso.finding.blocks import Word
+from pgso.finding.problem import Problem
+from pgso.finding.propagation import Letter
+from pgso.finding.ridge import Fit
+from pgso.gso.presets import PRESETS
+from pgso.records.finding import GraphStatistics, RungRecord
+from pgso.registry import Registry
+
+NO_GRAPH = "no graph"
+GCN, GIN = "gcn, 2 hops", "gin, 2 hops"  # what a network of two layers sees: the references
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Blocks with weights of their own.
+
+    ``complexity`` orders rungs: of two that are equally good, the smaller one is kept.
+    """
+
+    name: str
+    family: str
+    words: tuple[Word, ...]
+    complexity: int
+
+
+class Kept(Protocol):
+    """The rung that is kept so far, with its fit."""
+
+    rung: Rung
+    words: tuple[Word, ...]
+    fit: Fit
+
+
+class Search(Protocol):
+    """What a family may look at while it names its rungs."""
+
+    problem: Problem
+
+    @property
+    def incumbent(self) -> Kept:
+        """The rung that is kept; only families that learn may ask."""
+
+    @property
+    def learning_rows(self) -> Tensor:
+        """The training labels that families may learn S on; they do not judge what is learned."""
+
+    def loss(self, name: str) -> float:
+        """The leave-one-out error of a rung that was already named; infinite if it was skipped."""
+
+
+class Context(NamedTuple):
+    """What a sentence about the kept rung may refer to."""
+
+    gain: str = ""  # over GCN's own operator, in brackets; empty: none that can be seen
+    graph: GraphStatistics | None = None
+    rest: str = ""  # what the best other rung could gain, in brackets
+    over: str = ""  # the rung that it was climbed from
+    direction: bool = True  # whether it beats the best rung that ignores direction
+
+    @property
+    def homophily(self) -> float | None:
+        """Adjusted homophily of the known labels."""
+        return None if self.graph is None else self.graph.adjusted_homophily
+
+
+def plain_sentence(rung: RungRecord, context: Context) -> str:
+    """The sentence of a family that has no other one."""
+    return f"The rung {rung.name!r} predicts best: {', '.join(rung.blocks)}{context.gain}."
+
+
+class Family(NamedTuple):
+    """Rungs of one kind: simple families first.
+
+    ``rungs`` is a generator: a rung it yields is fitted before the next one is asked for, so that
+    it may go on with what did well. A family that ``learns`` is asked after the climb, and
+    challenges the rung that is kept. ``says`` is the sentence about a rung that is kept.
+    """
+
+    rank: int
+    rungs: Callable[[Search], Iterator[Rung]]
+    learns: bool = False
+    says: Callable[[RungRecord, Context], str] = plain_sentence
+
+
+FAMILIES: Registry[Family] = Registry("family of rungs", plugins="pgso.rungs")
+
+
+def hops_of(count: int) -> str:
+    """``1 hop`` or ``2 hops``."""
+    return f"{count} hop{'s' if count > 1 else ''}"
+
+
+# No graph: the features alone.
+
+
+def features(search: Search) -> Iterator[Rung]:
+    """X: where every ladder begins."""
+    yield Rung(NO_GRAPH, "features", (Word(),), complexity=0)
+
+
+def _features_say(rung: RungRecord, context: Context) -> str:
+    cannot = f"we cannot show that the graph adds anything{context.rest}"
+    return f"Labels follow the features{context.gain}: {cannot}; use no graph."
+
+
+FAMILIES.register("features")(Family(0, features, says=_features_say))
+
+
+# The architecture's own operator: γx, γ²x and γ³x with GCN's γ, and GIN's for graph tasks.
+
+
+def own(search: Search) -> Iterator[Rung]:
+    """γx, γ²x and γ³x, as networks of one, two and three layers propagate."""
+    for preset in architectures(search.problem.kind):
+        for hops in (1, 2, 3):
+            words = (Word((Letter.of(preset),) * hops),)
+            yield Rung(f"{preset}, {hops_of(hops)}", "own", words, complexity=1)
+
+
+def architectures(kind: str) -> tuple[str, ...]:
+    """The presets to try: GCN's, and for graph tasks GIN's too."""
+    return ("gcn", "gin") if kind == "graph" else ("gcn",)
+
+
+def _own_says(rung: RungRecord, context: Context) -> str:
+    homophily = context.homophily
+    differ = homophily is not None and homophily < 0 and rung.hops > 1
+    why = "Neighbours differ, their neighbours are alike" if differ else "Neighbours are alike"
+    return f"{why}: {rung.terms[0].upper()}'s own operator is right."
+
+
+FAMILIES.register("own")(Family(1, own, says=_own_says))
+
+
+# Another operator in GCN's place.
+
+# gat is gin, zeros is nothing; Laplacians are differences, which are of use once.
+ONCE = tuple(name for name in PRESETS if name not in ("gcn", "gat", "zeros"))
+TWICE = tuple(name for name in ONCE if "laplacian" not in name)
+SUMS = ("adjacency", "gin", "signless_laplacian")
+OPPOSED = -0.1  # adjusted homophily below which neighbours are clearly of other classes
+
+
+def presets(search: Search) -> Iterator[Rung]:
+    """γx and γ²x for every other preset, without a block for the node itself."""
+    for name in ONCE:
+        if name in architectures(search.problem.kind):
+            continue
+        letter = Letter.of(name)
+        yield Rung(f"{name}, 1 hop", "presets", (Word((letter,)),), complexity=2)
+        if name in TWICE:
+            yield Rung(f"{name}, 2 hops", "presets", (Word((letter, letter)),), complexity=2)
+
+
+def _presets_say(rung: RungRecord, context: Context) -> str:
+    preset, homophily = rung.terms[0], context.homophily
+    if preset in SUMS:
+        reason = "Degrees matter: use sums instead of means"
+    elif "laplacian" in preset:
+        reason = "Differences to the neighbours matter, not their mean"
+    else:  # none of these has a self-loop, which GCN's has
+        opposed = homophily is not None and homophily < OPPOSED
+        who = "Neighbours are of other classes, and help" if opposed else "Neighbours help"
+        reason = f"{who}, without the node itself and with other weights for hubs than GCN's"
+    return f"{reason}{context.gain}; use the preset {preset}."
+
+
+FAMILIES.register("presets")(Family(2, presets, says=_presets_say))
+
+
+# Banks: the node itself and every hop of its surroundings with weights of their own.
+
+IN_BANKS = ("gcn", "mean", "adjacency", "quarter", "three_quarters", "transition")
+GOES_ON = 3  # of the banks of one hop, this many are tried with two
+ALIKE = 0.2  # adjusted homophily from which neighbours are clearly of the same class
+
+
+def banks(search: Search) -> Iterator[Rung]:
+    """[x, γx], of the best three [x, γx, γ²x], and of the best one [x, ..., γ³x]."""
+    tried = list(IN_BANKS)
+    for hops in (1, 2, 3):
+        for name in tried:
+            letter = Letter.of(name)
+            words = tuple(Word((letter,) * k) for k in range(hops + 1))
+            yield Rung(f"self + {name}, {hops_of(hops)}", "banks", words, complexity=2 + hops)
+        tried.sort(key=lambda name: search.loss(f"self + {name}, {hops_of(hops)}"))
+        tried = tried[: GOES_ON if hops == 1 else 1]
+
+
+def _banks_say(rung: RungRecord, context: Context) -> str:
+    terms, gain = " + ".join(rung.terms), context.gain
+    one_hop = [name for name in rung.blocks if name.endswith(" x") and not _is_power(name)]
+    if rung.hops > 1 and not one_hop:
+        return f"The signal is two hops away, not next door: {', '.join(rung.blocks)}{gain}."
+    if "self" not in rung.terms:  # the node itself turned out to be of no use
+        return f"Each hop needs weights of its own: {', '.join(rung.blocks)}{gain}."
+    homophily = context.homophily
+    alike = "Neighbours are alike. " if homophily is not None and homophily > ALIKE else ""
+    return f"{alike}A node and its neighbours need weights of their own: {terms}{gain}."
+
+
+def _is_power(block: str) -> bool:
+    """Whether a block has more than one operator: ``gcn² x``, ``gcn@in gcn@out x``."""
+    return any(digit in block for digit in "²³⁴⁵⁶⁷⁸⁹") or block.count(" ") > 1
+
+
+FAMILIES.register("banks")(Family(3, banks, says=_banks_say))
+
+
+# Second moments of graph tasks: how alike neighbours are, summed over each graph.
+
+FEW_OPERATORS = ("gcn", "mean", "adjacency", "quarter")  # where every operator is many blocks
+
+
+def moments(search: Search) -> Iterator[Rung]:
+    """[x, γx, x ∘ x, x ∘ γx], and of the best one also γ²x and x ∘ γ²x."""
+    if search.problem.kind != "graph":
+        return
+
+    def rung(name: str, hops: int) -> Rung:
+        powers = [(Letter.of(name),) * k for k in range(hops + 1)]
+        words = tuple(Word(letters, squared) for squared in (False, True) for letters in powers)
+        text = f"self + {name} + moments, {hops_of(hops)}"
+        return Rung(text, "moments", words, complexity=3 + hops)
+
+    tried = [rung(name, 1) for name in FEW_OPERATORS]
+    yield from tried
+    best = min(range(len(tried)), key=lambda k: search.loss(tried[k].name))
+    yield rung(FEW_OPERATORS[best], 2)
+
+
+def _moments_say(rung: RungRecord, context: Context) -> str:
+    terms = " + ".join(rung.terms)
+    return f"How alike neighbours are tells the graphs apart: {terms} with moments{context.gain}."
+
+
+FAMILIES.register("moments")(Family(4, moments, says=_moments_say))
+
+
+# Both directions of a directed graph, with weights of their own.
+
+DEEPER = 0.99  # of the loss without a graph: two hops are tried only where one helped
+
+
+def directions(search: Search) -> Iterator[Rung]:
+    """[x, γ_in x, γ_out x], and of the best two also the products of two such operators."""
+    if search.problem.graph.is_undirected:
+        return
+
+    def rung(name: str, hops: int) -> Rung:
+        ways = Letter.of(name, "in"), Letter.of(name, "out")
+        words = (Word(letters) for k in range(hops + 1) for letters in product(ways, repeat=k))
+        text = f"self + {name} in + out, {hops_of(hops)}"
+        return Rung(text, "directions", tuple(words), complexity=2 + 2 * hops)
+
+    tried = {name: rung(name, 1) for name in FEW_OPERATORS}
+    yield from tried.values()
+    best = sorted(FEW_OPERATORS, key=lambda name: search.loss(tried[name].name))[:2]
+    for name in best:
+        if search.loss(tried[name].name) < DEEPER * search.loss(NO_GRAPH):
+            yield rung(name, 2)
+
+
+def _directions_say(rung: RungRecord, context: Context) -> str:
+    ways = {term.partition("@")[2] for term in rung.terms} - {""}
+    terms = " + ".join(rung.terms)
+    if not context.direction:
+        return (
+            f"A node and its neighbours need weights of their own: {terms}{context.gain}. We "
+            "cannot show that direction matters."
+        )
+    what = "give each its own weights" if len(ways) > 1 else "follow the edges one way"
+    return f"Direction matters: {what}, {terms}{context.gain}."
+
+
+FAMILIES.register("directions")(Family(5, directions, says=_directions_say))
+
+
+# Kinds of edges, each with weights of its own.
+
+MOST_RELATIONS = 8  # those with the most edges get a block: a block costs as much as a rung
+
+
+def relations(search: Search) -> Iterator[Rung]:
+    """[x, γ_r x of every relation r], and of the best one also γ_r² x."""
+    kinds = search.problem.relations
+    if kinds is None or search.problem.kind != "node" or len(kinds.graphs) < 2:
+        return
+    by_size = sorted(kinds.graphs, key=lambda name: -kinds.graphs[name].num_edges)
+
+    def rung(preset: str, hops: int) -> Rung:
+        letters = [Letter.of(preset, name) for name in by_size[:MOST_RELATIONS]]
+        powers = (Word((letter,) * k) for k in range(1, hops + 1) for letter in letters)
+        text = f"self + {preset} per relation, {hops_of(hops)}"
+        return Rung(text, "relations", (Word(), *powers), complexity=2 + 2 * hops)
+
+    tried = {preset: rung(preset, 1) for preset in FEW_OPERATORS}
+    yield from tried.values()
+    best = min(FEW_OPERATORS, key=lambda preset: search.loss(tried[preset].name))
+    if search.loss(tried[best].name) < DEEPER * search.loss(NO_GRAPH):
+        yield rung(best, 2)
+
+
+def _relations_say(rung: RungRecord, context: Context) -> str:
+    terms = " + ".join(rung.terms)
+    return f"Kinds of edges matter: give each its own weights, {terms}{context.gain}."
+
+
+FAMILIES.register("relations")(Family(6, relations, says=_relations_say))
+
+
+# The rung that is kept, with S learned: one S for all hops, and one S per hop.
+
+HELPS = 0.999  # of the leave-one-out loss: what one S does not lower, an S per hop hardly will
+
+
+def learned(search: Search) -> Iterator[Rung]:
+    """S from where the kept rung has it, by the gradient of the leave-one-out loss.
+
+    The S of every hop start from the S that all of them learned together.
+    """
+    problem, start = search.problem, search.incumbent
+    letters = {letter.S for word in start.words for letter in word.letters}
+    if problem.kind != "node" or len(letters) != 1 or len(problem.train) < learning.FEWEST:
+        return
+    name, complexity = f"{start.rung.name}, S learned", start.rung.complexity
+    S = learning.learn(problem, start.words, start.fit, search.learning_rows)
+    words = learning.with_S(start.words, S)
+    yield Rung(name, "learned", words, complexity + 1)
+    hops = max(len(word.letters) for word in words)
+    if hops > 1 and search.loss(name) < HELPS * search.loss(start.rung.name):
+        S = learning.learn(problem, words, start.fit, search.learning_rows, per_hop=True)
+        yield Rung(f"{name} per hop", "learned", learning.with_S(words, S), complexity + 2)
+
+
+def _learned_says(rung: RungRecord, context: Context) -> str:
+    of_hops = " of every hop" if rung.S_per_hop else ""
+    over = f"better than {context.over}" if context.over else "better than its preset"
+    terms = " + ".join(rung.terms)
+    return f"A learned S{of_hops} fits this graph {over}: {terms}{context.gain}."
+
+
+FAMILIES.register("learned")(Family(9, learned, learns=True, says=_learned_says))
