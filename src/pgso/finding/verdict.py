@@ -11,8 +11,6 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from pgso.data.arrays import Array
@@ -257,6 +255,9 @@ def _correlations(values: Array, targets: Array) -> Array:  # (n, F), (n, C) -> 
 
 def _tells(column: Array, y: Array) -> float:
     """The balanced accuracy of a tree on one column with a leaf per class."""
+    from sklearn.metrics import balanced_accuracy_score  # slow to import, and not always needed
+    from sklearn.tree import DecisionTreeClassifier
+
     tree = DecisionTreeClassifier(
         max_leaf_nodes=len(np.unique(y)), class_weight="balanced", random_state=0
     )
