@@ -14,8 +14,8 @@ learning S also picks a luckier network, the second column is too good.
 
 Before: S, the epoch and the evidence share the validation set, and every seed decides alone, by the
 exact sign test at 97.5 %. After: three parts, and all seeds decide together
-(:mod:`pgso.records.judged`) at 1 - 0.1 / 3; ``found`` is a fixed operator that no validation label
-has chosen, so that two of the parts judge it.
+(:mod:`pgso.evaluation.evidence`) at 1 - 0.1 / 3; ``found`` is a fixed operator that no validation
+label has chosen, so that two of the parts judge it.
 """
 
 import json
@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import bdtrc
 from scipy.stats import norm
 
-from pgso.records.judged import clustered_confidence
+from pgso.evaluation.statistics import clustered_confidence
 
 RESULTS = Path(__file__).parents[2] / "results" / "find" / "pooling.json"
 SEEDS, OPERATORS, EPOCHS = 10, 8, 3

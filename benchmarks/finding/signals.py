@@ -20,8 +20,8 @@ from rich.table import Table
 
 import pgso
 from pgso.data.sources.customers import SIGNALS
+from pgso.evaluation.baselines import FEATURES, baselines
 from pgso.records.numerics import LADDER
-from pgso.training.baselines import FEATURES, baselines
 
 RESULTS = Path(__file__).parents[2] / "results" / "find" / "signals.json"
 NEEDED = 18 / 20  # of the seeds, that the case is named on

@@ -9,8 +9,8 @@ from statistics import mean
 from benchmarks.measure import Row
 from pgso.data import DATASETS
 from pgso.data.places import data_root
+from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.report.statistics import t_interval
 from pgso.training.fit import fit
 
 SEEDS = 3

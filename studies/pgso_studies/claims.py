@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgso.evaluation.statistics import t_interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.pairs import differences
-from pgso.report.statistics import t_interval
 from pgso_studies import convergence, sbm_sparsity, spectral_support
 from pgso_studies.classification import (
     ABSENT,

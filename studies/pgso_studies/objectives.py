@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgso.evaluation.statistics import spread, t_interval
 from pgso.records import RunRecord, RunSpec
 from pgso.report.labels import plain, signed
 from pgso.report.pairs import differences
-from pgso.report.statistics import spread, t_interval
 from pgso_studies.study import EXPERIMENTS, Experiment, Size, best_choice, tuned_runs
 from pgso_studies.summaries import group, scores, table
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from pgso.errors import InputError
+from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import check_one_revision
 from pgso.report.grid import table
 from pgso.report.labels import plain, signed
 from pgso.report.pairs import differences, pairs
-from pgso.report.statistics import t_interval
 from pgso_studies.ledger import read_ledger
 
 RESULTS = Path("results")

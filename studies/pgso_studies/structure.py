@@ -5,9 +5,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import has_direction
-from pgso.report.statistics import t_interval
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import group, mean_and_interval, mean_and_spread, table
 

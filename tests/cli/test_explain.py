@@ -2,16 +2,11 @@
 
 import json
 
-from pgso.training import edge_importance
-
 TRAIN = ("train", "customers", "--epochs", 3, "--option", "size=300", "--save", "m.safetensors")
 EXPLAIN = ("explain", "m.safetensors", "customers", "--option", "size=300", "--repeats", 2)
 
 
-def test_what_matters_is_printed_kept_in_the_record_and_shown_on_the_page(
-    pgso, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(edge_importance, "EPOCHS", 2)
+def test_what_matters_is_printed_kept_in_the_record_and_shown_on_the_page(pgso, tmp_path):
     assert pgso(*TRAIN).exit_code == 0
     shown = pgso(*EXPLAIN, "--top", 3)
     assert shown.exit_code == 0, shown.output

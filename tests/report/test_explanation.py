@@ -8,14 +8,13 @@ EXPLANATION = Explanation(
     score=0.8,
     repeats=10,
     features=(
-        FeatureImportance(name="age", loss=0.1, low=0.08, high=0.12),
+        FeatureImportance(name="age", loss=0.1, low=0.08, high=0.12, p=0.001, matters=True),
         FeatureImportance(name="city", loss=0.01, low=-0.01, high=0.03),
         FeatureImportance(name="shoe", loss=-0.02, low=-0.04, high=0.0),
     ),
     left_out=3,
     items="30 nodes",
-    fits=3,
-    edges=(EdgeImportance(source="a", target="b", importance=0.9, low=0.8, high=1.0),),
+    edges=(EdgeImportance(source="a", target="b", importance=0.9),),
 )
 
 
@@ -37,5 +36,5 @@ def test_bars_stand_on_one_scale_and_stay_inside_it():
     assert (bars[2].left, bars[2].width, bars[2].low) == (12.5, 12.5, 0.0)
 
 
-def test_edges_have_their_ends_and_a_range():
-    assert edges_grid(EXPLANATION).rows == (("a", "b", "0.900", "0.800 to 1.000"),)
+def test_edges_have_their_ends_and_what_they_add():
+    assert edges_grid(EXPLANATION).rows == (("a", "b", "0.900"),)

@@ -26,7 +26,7 @@ def explain(
         list[str] | None,
         typer.Option(help="A node or graph whose prediction the edges are for; may be repeated."),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Shuffles of every column.", min=2)] = 10,
+    repeats: Annotated[int, typer.Option(help="Shuffles of every column.", min=2)] = 20,
     top: Annotated[int, typer.Option(help="Rows to print.", min=1)] = 15,
     options: choices.DataOptions = None,
     out: choices.Out = choices.RUNS,
@@ -34,7 +34,7 @@ def explain(
     offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
-    """Rank columns by what shuffling them costs on validation, and edges by PyG's GNNExplainer.
+    """Rank columns by what shuffling them costs on validation, and edges by what they add.
 
     Of several relations, and for links, kinds of edges are ranked by what moving them costs.
 

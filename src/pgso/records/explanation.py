@@ -10,20 +10,20 @@ class FeatureImportance(BaseModel):
 
     name: str
     loss: float  # of the score, in its own unit; positive: the column matters
-    low: float  # 95 % interval over the shuffles
+    low: float  # 95 % interval of the loss in one more shuffle, Holm's for several columns
     high: float
+    p: float | None = None  # that noise gets this much, Holm-corrected; None: an older record
+    matters: bool | None = None
 
 
 class EdgeImportance(BaseModel):
-    """How much of an edge the predictions need: 0 nothing, 1 all of it."""
+    """How much an edge adds to the predictions: 1 is the edge that adds most."""
 
     model_config = ConfigDict(frozen=True)
 
     source: str
     target: str
-    importance: float  # mean over several fits of the mask
-    low: float  # the lowest and the highest of them
-    high: float
+    importance: float
 
 
 class Explanation(BaseModel):
@@ -37,6 +37,5 @@ class Explanation(BaseModel):
     left_out: int = 0  # columns that were not shuffled, since their gradients are small
     relations: tuple[FeatureImportance, ...] = ()  # kinds of edges, moved to other nodes
     items: str = ""  # whose predictions the edges are for
-    fits: int = 0  # of the edges' mask
     edges: tuple[EdgeImportance, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be said, and why

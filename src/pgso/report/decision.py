@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgso.evaluation.evidence import decide
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord
-from pgso.records.judged import decide
 from pgso.records.spec import RECIPES
 from pgso.report.labels import LABELS
 

@@ -6,11 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from pgso.objectives import OBJECTIVES, Objective
-from pgso.records import RunRecord
-from pgso.report.labels import LABELS, plain, signed
-from pgso.report.pairs import pairs
-from pgso.report.statistics import (
+from pgso.evaluation.statistics import (
     Interval,
     holm,
     holm_levels,
@@ -19,6 +15,10 @@ from pgso.report.statistics import (
     t_test,
     wilcoxon_test,
 )
+from pgso.objectives import OBJECTIVES, Objective
+from pgso.records import RunRecord
+from pgso.report.labels import LABELS, plain, signed
+from pgso.report.pairs import pairs
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,9 @@ def features_grid(explanation: Explanation, objective: Objective) -> Grid:
         rows=_rows(explanation.features, objective),
         caption=(
             f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
-            f"{unit}: mean of {explanation.repeats} shuffles and the interval over them. "
-            "Columns that say the same share their importance."
+            f"{unit}: mean and 95 % interval of {explanation.repeats} shuffles. A column matters "
+            "if the losses of single items and the shuffles are both sure of it, corrected for the "
+            "number of columns. Columns that say the same share their importance."
             + (left if explanation.left_out else "")
         ),
     )
@@ -49,7 +50,7 @@ def relations_grid(explanation: Explanation, objective: Objective) -> Grid:
         rows=_rows(explanation.relations, objective),
         caption=(
             "How much worse validation gets when edges of this kind connect other nodes, in "
-            f"{unit}: mean of {explanation.repeats} draws and the interval over them."
+            f"{unit}: mean and 95 % interval of {explanation.repeats} draws."
         ),
     )
 
@@ -63,24 +64,24 @@ def _rows(
     for entry in importances:
         loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
         bounds = f"{plain(low, digits)} to {plain(high, digits)}"
-        surely = "yes" if entry.low > 0 else "no" if entry.high <= 0 else "unsure"
-        rows.append((entry.name, signed(loss, digits), bounds, surely))
+        matters = "yes" if entry.matters else "no" if entry.high <= 0 else "unsure"
+        rows.append((entry.name, signed(loss, digits), bounds, matters))
     return tuple(rows)
 
 
 def edges_grid(explanation: Explanation) -> Grid:
-    """A row an edge: how much of it the predictions need."""
-    rows = tuple(
-        (e.source, e.target, f"{e.importance:.3f}", f"{e.low:.3f} to {e.high:.3f}")
-        for e in explanation.edges
-    )
+    """A row an edge: how much it adds to the predictions."""
+    rows = tuple((e.source, e.target, f"{e.importance:.3f}") for e in explanation.edges)
+    largest = rows[0][2] if rows else ""
+    tied = sum(shown == largest for _, _, shown in rows)
+    ties = f" The first {tied} edges tie." if tied > 1 else ""
     return Grid(
         title="Which edges matter",
-        header=("from", "to", "importance", "lowest to highest"),
+        header=("from", "to", "importance"),
         rows=rows,
         caption=(
-            f"For the predictions of {explanation.items}: 0 is an edge that is not needed, 1 one "
-            f"that is. By PyG's GNNExplainer, fitted {explanation.fits} times from several starts."
+            f"What an edge adds to the predictions of {explanation.items}, as a share of the edge "
+            f"that adds most; by integrated gradients from no edges to the graph.{ties}"
         ),
     )
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgso.evaluation.statistics import Interval
 from pgso.records import RunRecord
 from pgso.report.labels import LABELS, places
 from pgso.report.series import is_number, points_of
-from pgso.report.statistics import Interval
 
 _ORDER = {name: rank for rank, name in enumerate(LABELS)}
 

@@ -6,6 +6,7 @@ from typing import Literal
 from rich.console import Group
 from rich.text import Text
 
+from pgso.evaluation.statistics import Interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.comparison import Comparison
@@ -14,7 +15,6 @@ from pgso.report.grid import Grid
 from pgso.report.labels import LABELS, plain, signed
 from pgso.report.learned import learned_operators
 from pgso.report.series import Band, thinned
-from pgso.report.statistics import Interval
 
 ROWS_UNDER_A_CURVE = 21
 NONE = "–"

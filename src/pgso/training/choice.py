@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from pgso.evaluation.evidence import confidence_in_gain
 from pgso.records import RunRecord, RunSpec
 from pgso.training.candidates import Candidate
-from pgso.training.evidence import confidence_in_gain
 from pgso.training.session import Session, take_best
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from pgso.data.description import describe
 from pgso.data.load import task_of
 from pgso.data.task import Task
+from pgso.evaluation.baselines import baselines
 from pgso.records import RunSpec, Store
 from pgso.records.data import DataRecord
-from pgso.training.baselines import baselines
 from pgso.training.fit import state_of
 
 

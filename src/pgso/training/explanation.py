@@ -8,12 +8,22 @@ import torch
 from pgso.data import Task
 from pgso.data.description import is_identity
 from pgso.errors import InputError
+from pgso.evaluation.importance import (
+    MOST_ITEMS,
+    REPEATS,
+    column_groups,
+    dense_features,
+    edge_importance,
+    feature_importance,
+    relation_importance,
+    screened_columns,
+    validation_outputs,
+    why_no_edges,
+)
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
+from pgso.objectives.values import Scale
 from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
-from pgso.training.edge_importance import FITS, MOST_ITEMS, edge_importance, why_not
-from pgso.training.feature_importance import REPEATS, feature_importance, score_of
-from pgso.training.relation_importance import relation_importance
 
 
 def explain(
@@ -32,6 +42,13 @@ def explain(
         items: Nodes or graphs whose predictions the edges are for; by default all of validation.
         repeats: Shuffles of every column, 2 or more.
     """
+    scale = None if header.get("scale") is None else Scale(**header["scale"])
+
+    def predict(data: Task) -> torch.Tensor:
+        with torch.no_grad():
+            out = validation_outputs(model, data)
+        return out if scale is None else scale.decode(out)
+
     notes = []
     score: float | None = None
     features: tuple[FeatureImportance, ...] = ()
@@ -46,7 +63,8 @@ def explain(
             f"{task.name} has other labels"
         )
     else:
-        score_is_known = score_of(model, task, header) is not None
+        score = task.objective.score(predict(task).numpy(), task.y[task.val].numpy())
+        score_is_known = score is not None
         if not score_is_known:
             notes.append(
                 f"features are judged on validation, where {task.objective.label} has no value: "
@@ -55,23 +73,26 @@ def explain(
     if is_identity(task):
         notes.append("there are no features to shuffle: every node has a column of its own")
     elif score_is_known:
-        score, features, left_out = feature_importance(model, task, header, repeats)
+        dense = dense_features(task)
+        chosen = screened_columns(model, dense)
+        features = feature_importance(predict, dense, chosen, repeats)
+        left_out = len(column_groups(task)) - len(chosen)
     kinds: tuple[FeatureImportance, ...] = ()
     if task.kind != "graph" and score_is_known and (task.relations or task.kind == "link"):
-        kinds = relation_importance(model, task, header, repeats)
+        kinds = relation_importance(predict, task, repeats)
     edges: tuple[EdgeImportance, ...] = ()
-    fits, what = 0, ""
-    problem = why_not(model, task)
+    what = ""
+    problem = why_no_edges(model, task)
     if problem is not None:
         notes.append(problem)
     else:
         assert isinstance(model, GNN)
-        chosen = _chosen(task, items)
+        explained = _chosen(task, items)
         noun = {"node": "nodes", "graph": "graphs"}[task.kind]
-        what = ", ".join(items[:10]) if items else f"{len(chosen)} {noun}"
+        what = ", ".join(items[:10]) if items else f"{len(explained)} {noun}"
         what += "" if items or not len(task.val) else " of the validation set"
         names = task.ids if task.kind == "node" else None
-        edges, fits = edge_importance(model, task, chosen, names), FITS
+        edges = edge_importance(model, task, explained, names)
     return Explanation(
         score=score,
         repeats=repeats,
@@ -79,7 +100,6 @@ def explain(
         left_out=left_out,
         relations=kinds,
         items=what,
-        fits=fits,
         edges=edges,
         notes=tuple(notes),
     )

@@ -6,7 +6,7 @@ from scipy.special import softmax
 from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 import pgso
-from pgso.training.evaluation import (
+from pgso.evaluation.scores import (
     GRID,
     detection,
     evaluation_of_classes,

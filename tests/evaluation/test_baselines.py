@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pgso.data import load_task
-from pgso.training.baselines import baselines
+from pgso.evaluation.baselines import baselines
 
 
 def scores(task):

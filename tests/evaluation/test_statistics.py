@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pgso.report.statistics import (
+from pgso.evaluation.statistics import (
     holm,
     holm_levels,
     spread,

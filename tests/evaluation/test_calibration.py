@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgso.training.calibration import (
+from pgso.evaluation.scores import (
     bins_of,
     calibration_error,
     fit_temperature,

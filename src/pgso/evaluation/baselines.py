@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import torch
 
 from pgso.data import Task
@@ -12,11 +13,11 @@ from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.data.inputs import as_scipy
 from pgso.records.data import FEATURES, GRAPH, GUESS, BaselineRecord
-from pgso.training.link_baselines import link_baselines, scored
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
 LARGE = 1e30  # targets from here on are divided by the largest
+MOST_PAIRS = 2_000_000  # of links, above which nothing is scored
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
 
 
@@ -26,7 +27,7 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
     the training labels; of a graph task, regression on the numbers of nodes and edges. Links have
-    others: :func:`pgso.training.link_baselines.link_baselines`.
+    others: :func:`link_baselines`.
     """
     if task.answer == "link":
         return tuple(link_baselines(task))
@@ -83,7 +84,6 @@ def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
 
 def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     """The regression whose penalty is best on validation."""
-    import scipy.sparse
     from sklearn.preprocessing import StandardScaler
 
     train, y = task.train.numpy(), task.y.numpy()
@@ -146,8 +146,6 @@ def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Arra
 
 def _spread(task: Task) -> Array:  # (n, outputs)
     """Training labels, spread along edges: what a node's neighbourhood says."""
-    import scipy.sparse
-
     n, train = task.num_nodes, task.train.numpy()
     weight = task.graph.edge_weight
     values = np.ones(task.num_edges) if weight is None else weight.abs().double().numpy()
@@ -166,3 +164,56 @@ def _spread(task: Task) -> Array:  # (n, outputs)
         said, heard = given + KEPT * (P @ said), is_known + KEPT * (P @ heard)
     mean = given.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))
+
+
+def link_baselines(task: Task) -> Iterator[BaselineRecord]:
+    """Scores of pairs of nodes without a network.
+
+    ``guess``: every pair alike. ``features``: the cosine of two nodes' features. ``graph``: common
+    neighbours, each worth 1 / log(its degree) (Adamic and Adar 2003), in the graph that is trained
+    on.
+    """
+    assert task.pairs is not None
+    pairs = task.pairs.numpy()  # (rows, 1 + m, 2)
+    if pairs.size // 2 > MOST_PAIRS:
+        return
+    yield scored(task, GUESS, "chance", np.zeros(pairs.shape[:2]))
+    if not is_identity(task):
+        X = _rows(task.x)
+        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+        unit = scipy.sparse.diags_array(1 / np.maximum(norms, 1e-30)) @ X
+        yield scored(task, FEATURES, "similar features, no graph", _products(unit, unit, pairs))
+    n = task.num_nodes
+    source, target = task.graph.edge_index.numpy()
+    A = scipy.sparse.csr_array((np.ones(len(source)), (target, source)), shape=(n, n))
+    A = ((A + A.T) > 0).astype(float)
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    worth = scipy.sparse.diags_array(1 / np.log(np.maximum(degree, 2)))
+    scores = _products(A, A @ worth, pairs)
+    yield scored(task, GRAPH, "common neighbours, no features", scores)
+
+
+def scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
+    """The record of a baseline with these outputs for every item."""
+    y = task.y.numpy()
+
+    def score(part: torch.Tensor) -> float | None:
+        rows = part.numpy()
+        return task.objective.score(out[rows], y[rows]) if len(rows) else None
+
+    return BaselineRecord(name=name, label=label, val=score(task.val), test=score(task.test))
+
+
+def _rows(x: torch.Tensor) -> "scipy.sparse.csr_array":
+    if x.layout == torch.strided:
+        return scipy.sparse.csr_array(x.double().numpy())
+    return as_scipy(x).astype(np.float64)
+
+
+def _products(
+    left: "scipy.sparse.csr_array", right: "scipy.sparse.csr_array", pairs: Array
+) -> Array:
+    """Row by row products: of the first node in ``left``, of the second in ``right``."""
+    first, second = pairs.reshape(-1, 2).T
+    products = np.asarray(left[first].multiply(right[second]).sum(axis=1))
+    return products.reshape(pairs.shape[:2])

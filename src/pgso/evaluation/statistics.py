@@ -1,12 +1,13 @@
-"""Paired statistics: the t interval, the paired tests, and Holm's correction of several of them."""
+"""Paired statistics: t intervals, the t, sign and Wilcoxon tests, clusters, Holm's correction."""
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to be imported
+from scipy.special import bdtrc, stdtr, stdtrit  # scipy.stats takes a second to be imported
 
+Array = np.ndarray[Any, Any]
 LEVEL = 0.95
 FEWEST_FOR_WILCOXON = 6  # with fewer, even its smallest p, 2 / 2^n, is above 0.05
 
@@ -46,8 +47,13 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None
     if not sd:
         return None
     mean, n = float(np.mean(values)), len(values)
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * sd / math.sqrt(n)
+    half = t_quantile(n - 1, level) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
+
+
+def t_quantile(freedom: int, level: float = LEVEL) -> float:
+    """How many standard errors an interval of this level reaches to either side."""
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def t_test(differences: Sequence[float]) -> float | None:
@@ -57,6 +63,33 @@ def t_test(differences: Sequence[float]) -> float | None:
         return None
     t = float(np.mean(differences)) / (sd / math.sqrt(len(differences)))
     return 2 * float(stdtr(len(differences) - 1, -abs(t)))
+
+
+def sign_confidence(before: Array, after: Array) -> float:  # (n,), (n,) of booleans
+    """One minus the probability that chance puts as many of the changed answers right.
+
+    The exact one-sided form of McNemar's test.
+    """
+    put_right = int(np.count_nonzero(after & ~before))
+    put_wrong = int(np.count_nonzero(before & ~after))
+    return 1 - float(bdtrc(put_right - 1, put_right + put_wrong, 0.5))
+
+
+def t_confidence(gain: Array) -> float:  # (n,)
+    """One minus the one-sided p of the paired t-test that gains are above 0."""
+    n = len(gain)
+    if n < 2 or not gain.any():
+        return 0.0
+    error = float(gain.std(ddof=1)) / np.sqrt(n)
+    return float(stdtr(n - 1, gain.mean() / error)) if error > 0 else float(gain.mean() > 0)
+
+
+def outlier_confidence(values: Array) -> float:  # (n,)
+    """One minus the one-sided p that 0 is one more draw from where the values come from."""
+    n, mean, sd = len(values), float(values.mean()), float(values.std(ddof=1))
+    if sd == 0:
+        return float(mean > 0)
+    return float(stdtr(n - 1, mean / (sd * math.sqrt(1 + 1 / n))))
 
 
 def wilcoxon_test(differences: Sequence[float]) -> float | None:
@@ -72,6 +105,42 @@ def wilcoxon_test(differences: Sequence[float]) -> float | None:
     from scipy.stats import wilcoxon
 
     return float(wilcoxon(nonzero).pvalue)
+
+
+def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,), (N,), (N,)
+    r"""One minus the one-sided p-value of the mean of d, whose labels and seeds come in clusters.
+
+    Every judged label i of every seed s gives one paired difference d_si. Labels of one seed share
+    its network, and a label that several seeds judge is one label, so the differences are not
+    independent. The variance of their mean counts both (two-way clustering, Cameron, Gelbach and
+    Miller 2011):
+
+    .. math::
+        V = V_\text{labels} + V_\text{seeds} - V_\text{both}, \qquad
+        V_c = N^{-2} \sum_{g \in c} \Big( \sum_{(s, i) \in g} (d_{si} - \bar d) \Big)^2
+
+    and the t-value of the mean has as many degrees of freedom as Satterthwaite's formula says.
+    """
+    mean = float(d.mean())
+    variances, freedoms = [], []
+    for clusters in (items, seeds):
+        _, cluster = np.unique(clusters, return_inverse=True)
+        sums = np.bincount(cluster, weights=d - mean)
+        count = len(sums)
+        scale = count / (count - 1) if count > 1 else 0.0  # one cluster has no spread
+        variances.append(scale * float((sums**2).sum()) / len(d) ** 2)
+        freedoms.append(max(count - 1, 1))
+    alone = float(((d - mean) ** 2).sum()) / len(d) ** 2
+    variance = max(sum(variances) - alone, *variances, alone)
+    if variance <= 0:
+        return float(mean > 0)
+    shares = sum(
+        (v / variance) ** 2 / freedom for v, freedom in zip(variances, freedoms, strict=True)
+    )
+    freedom = min(max(1 / shares, 1.0), float(len(d))) if shares > 0 else float(len(d))
+    from scipy.stats import t as student  # slow to import
+
+    return float(student.cdf(mean / variance**0.5, freedom))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

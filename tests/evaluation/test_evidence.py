@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_rel
 
+from pgso.evaluation.evidence import confidence_in_gain
 from pgso.objectives import OBJECTIVES
-from pgso.training.evidence import confidence_in_gain
 
 ACCURACY, ROC_AUC = OBJECTIVES["accuracy"], OBJECTIVES["roc_auc"]
 
