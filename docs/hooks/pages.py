@@ -7,6 +7,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from pgso_studies.study import EXPERIMENTS
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 CLAIMS = RESULTS / "CLAIMS.md"
@@ -21,7 +23,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.nav = _existing(config.nav, docs)
     studies = {page.parent.name: f"results/{page.parent.name}/page.md" for page in _pages()}
     if studies:
-        titles = {name.replace("_", " ").capitalize(): path for name, path in studies.items()}
+        titles = {_title(name): path for name, path in studies.items()}
         if CLAIMS.is_file():
             titles = {"The paper's claims": "results/CLAIMS.md", **titles}
         config.nav.append({"Results": [{title: path} for title, path in titles.items()]})
@@ -56,6 +58,14 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def _pages() -> list[Path]:
     return sorted(RESULTS.glob("*/page.md"))
+
+
+def _title(name: str) -> str:
+    """``Node classification (Table 3, Figure 4)``: a study, and what of the paper it is."""
+    paper = EXPERIMENTS[name].paper if name in EXPERIMENTS else ""
+    numbers = re.findall(r"(?:Tables?|Figures?) \d+(?: and \d+)?", paper)
+    title = name.replace("_", " ").capitalize()
+    return f"{title} ({', '.join(numbers)})" if numbers else title
 
 
 def _existing(nav: list[Any], docs: Path) -> list[Any]:

@@ -128,23 +128,26 @@ def untimed_kinds(timings: Timings, seconds: float = 20.0) -> list[RunSpec]:
 
 def plan_table(results: Path, workers: int = 2) -> str:
     """A row a study, in the order of importance: its runs, how many are done, and its hours."""
-    timings, rows, totals = timings_of(results), [], [0, 0]
+    timings, rows, totals = timings_of(results), [], [0, 0, 0]
     hours: list[float | None] = []
     for name in by_importance():
         study = EXPERIMENTS[name]
         current = [r for r in _records(results, name) if r.is_current]
         done = {record.spec.key: record for record in current}
         specs = whole(study, Size.FULL, done)
+        unasked = len(done.keys() - {spec.key for spec in specs})
         missing = [spec for spec in specs if spec.key not in done]
         datasets = list(dict.fromkeys(spec.dataset for spec in specs))
         hours.append(timings.hours(missing))
-        totals = [totals[0] + len(specs), totals[1] + len(missing)]
+        counts = (len(specs), len(current), len(missing))
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
         rows.append(
             [
                 f"`pgso run {name}`",
                 study.paper,
                 f"{len(datasets)}",
                 f"{len(specs):,}",
+                f"{len(current):,}" + (f" ({unasked} more than asked for)" if unasked else ""),
                 f"{len(missing):,}",
                 _written(hours[-1]),
             ]
@@ -152,11 +155,14 @@ def plan_table(results: Path, workers: int = 2) -> str:
     total = sum(value for value in hours if value is not None)
     more = " and what is not timed yet" if None in hours else ""
     written = f"{total:.1f}{more}"
-    rows.append(["`pgso run all`", "", "", f"{totals[0]:,}", f"{totals[1]:,}", written])
-    header = ["command", "what it shows", "datasets", "runs", "to do", "hours of one core"]
+    rows.append(["`pgso run all`", "", "", *(f"{total:,}" for total in totals), written])
+    header = ["command", "what it shows", "datasets", "runs", "records", "to do",
+              "hours of one core"]  # fmt: skip
     return (
         f"{table(header, rows)}\n\nOn {workers} cores that is about {total / workers:.0f} hours"
-        f"{more}. *To do*: runs without a record of today's numerics (revision {NUMERICS}). The "
+        f"{more}. *Records*: what the ledger holds; records of settings that "
+        "validation did not choose are kept. *To do*: runs without a record of today's numerics "
+        f"(revision {NUMERICS}). The "
         "hours are estimates: the number of runs, times the seconds that a run of the same "
         "dataset, conv and operator took before, other programs on the machine included."
     )

@@ -1,14 +1,14 @@
 """Does structure pay, and does learning S pay on top of it? Banks, direction, filters."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from pgso.evaluation.statistics import t_interval
+from pgso.evaluation.statistics import LEVEL, holm, t_test
 from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import has_direction
-from pgso_studies.study import EXPERIMENTS, Experiment, Size
+from pgso_studies.study import EXPERIMENTS, Experiment, Size, best_choice, tuned_runs
 from pgso_studies.summaries import group, mean_and_interval, mean_and_spread, table
 
 BATCH = {"norm": "batch"}
@@ -56,7 +56,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"dropout": 0.2, "weight_decay": 0.0},
 )
 SEEDS = {Size.QUICK: 3, Size.FULL: 10}
-TUNING_SEEDS = 2  # on which all settings are tried
+TUNING_SEEDS = range(2)  # on which all settings are tried
 
 
 class Question(NamedTuple):
@@ -98,12 +98,8 @@ class Structure(Experiment):
         specs = []
         for name, settings in graphs.items():
             for template in structures(RunSpec(dataset=name, **settings)).values():
-                tried = [template.but(**setting) for setting in settings_of(template)]
-                tuning = [spec.but(seed=s) for s in range(TUNING_SEEDS) for spec in tried]
-                specs += tuning
-                if all(spec.key in done for spec in tuning):
-                    best = chosen(tried, done.get)
-                    specs += [best.but(seed=s) for s in range(TUNING_SEEDS, SEEDS[size])]
+                seeds = range(SEEDS[size])
+                specs += tuned_runs(template, settings_of(template), TUNING_SEEDS, seeds, done)
         return specs
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
@@ -120,15 +116,16 @@ class Structure(Experiment):
         return (
             f"# {self.title}\n\nTest scores in points, differences paired by seed with 95 % "
             f"intervals. Every structure is tried with the same {len(SETTINGS)} settings (dropout "
-            f"and decay) on {TUNING_SEEDS} seeds; the better one by mean validation score is run "
-            "on all of them. The epoch is chosen on validation. *PGSO*, *mPGSO*: S as in the "
+            f"and decay) on {len(TUNING_SEEDS)} seeds; the better one by mean validation score is "
+            "run on all of them. The epoch is chosen on validation. *PGSO*, *mPGSO*: S as in the "
             "paper. *Learned*: one S for all layers, at 0.3 of the rate and without decay. "
             "*Directed*: incoming and outgoing edges, where "
             "the data have a direction.\n\n"
             f"## Answers\n\n{answers_table(answers)}\n\n"
-            "*Surely*: the interval leaves out 0. There are "
-            f"{intervals} intervals below, of which chance alone puts {intervals / 40:.0f} above 0 "
-            "and as many below.\n\n"
+            "*Better*, *worse*: on how many graphs the interval leaves out 0, each alone, and with "
+            "Holm's correction for all graphs of a question. Two versions of one graph count once. "
+            f"There are {intervals} intervals below, of which chance alone puts "
+            f"{intervals / 40:.0f} above 0 and as many below.\n\n"
             f"{sections}\n## Scores\n\n{table(['', *STRUCTURES], rows)}\n\n"
             f"## Time\n\n{_times(records)}\n"
             f"{self.footer('structure', records)}"
@@ -148,17 +145,6 @@ def structures(template: RunSpec) -> dict[str, RunSpec]:
 def settings_of(spec: RunSpec) -> Sequence[dict[str, Any]]:
     """What is tried: a closed form has neither dropout nor decay, and needs no tuning."""
     return ({},) if spec.head == "closed_form" else SETTINGS
-
-
-def chosen(tried: Sequence[RunSpec], find: Callable[[str], RunRecord | None]) -> RunSpec:
-    """The setting with the best mean validation score over the seeds that all were tried on."""
-
-    def merit(spec: RunSpec) -> float:
-        runs = [find(spec.but(seed=seed).key) for seed in range(TUNING_SEEDS)]
-        scores = [r.objective.merit(r.val) for r in runs if r is not None and r.val is not None]
-        return fmean(scores) if scores else float("-inf")
-
-    return max(tried, key=merit)
 
 
 def structure_of(spec: RunSpec) -> str | None:
@@ -183,8 +169,8 @@ def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
         if not name:
             continue
         one = runs[0].spec.but(seed=0)
-        # In the order in which they were tried: of two that tie, the first is the chosen one.
-        best = chosen([one.but(**setting) for setting in settings_of(one)], by_key.get)
+        settings = settings_of(one)
+        best = one.but(**(best_choice(one, settings, TUNING_SEEDS, by_key) or settings[0]))
         scores[name] = {
             run.spec.seed: run.objective.shown(run.test)
             for run in runs
@@ -193,35 +179,59 @@ def scores_of(records: Sequence[RunRecord]) -> dict[str, Scores]:
     return scores
 
 
+# Versions of one graph, which count once.
+VERSIONS = {"minesweeper-public": "minesweeper", "Chameleon-filtered": "Chameleon"}
+
+
+def points(scores: Mapping[str, Scores], one: str, other: str) -> list[float]:
+    """One structure minus another on a graph, paired by seed."""
+    ours, theirs = scores.get(one, {}), scores.get(other, {})
+    return [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
+
+
 class Answer(NamedTuple):
     """One structure minus another on every graph that has both."""
 
     question: Question
-    means: list[float]
-    better: int  # on how many graphs surely
-    worse: int
-    rows: list[list[str]]
+    by_graph: dict[str, list[float]]  # paired differences
 
     @classmethod
     def of(cls, question: Question, scores: Mapping[str, Mapping[str, Scores]]) -> "Answer":
         """The differences, paired by seed."""
-        rows, means, better, worse = [], [], 0, 0
-        for dataset, by_structure in scores.items():
-            one, other = by_structure.get(question.one, {}), by_structure.get(question.other, {})
-            points = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
-            if points:
-                rows.append([dataset, mean_and_interval(points), str(len(points))])
-                means.append(fmean(points))
-                interval = t_interval(points)
-                better += interval is not None and interval.low > 0
-                worse += interval is not None and interval.high < 0
-        return cls(question, means, better, worse, rows)
+        by_graph = {
+            dataset: points(by_structure, question.one, question.other)
+            for dataset, by_structure in scores.items()
+        }
+        return cls(question, {dataset: values for dataset, values in by_graph.items() if values})
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The difference on every graph."""
+        return [
+            [dataset, mean_and_interval(values), str(len(values))]
+            for dataset, values in self.by_graph.items()
+        ]
+
+    def sure(self, sign: int, together: bool) -> int:
+        """On how many graphs the difference surely has this sign, each alone or all together."""
+        p_values: Sequence[float | None] = [t_test(values) for values in self.by_graph.values()]
+        if together:
+            p_values = holm(p_values)
+        return len(
+            {
+                VERSIONS.get(dataset, dataset)
+                for (dataset, values), p in zip(self.by_graph.items(), p_values, strict=True)
+                if p is not None and p <= 1 - LEVEL and sign * fmean(values) > 0
+            }
+        )
 
     def summary(self) -> list[str]:
         """The question, the median of its differences, and on how many graphs it is sure."""
-        middle = f"{median(self.means):+.1f}" if self.means else ""
-        counts = (self.better, self.worse, len(self.rows))
-        return [self.question.text, middle, *map(str, counts)]
+        means = [fmean(values) for values in self.by_graph.values()]
+        counts = [self.sure(sign, together) for together in (False, True) for sign in (1, -1)]
+        graphs = len({VERSIONS.get(dataset, dataset) for dataset in self.by_graph})
+        middle = f"{median(means):+.1f}" if means else ""
+        return [self.question.text, middle, *map(str, counts), str(graphs)]
 
     def section(self) -> str:
         """The difference on every graph."""
@@ -242,7 +252,8 @@ def answers_of(scores: Mapping[str, Mapping[str, Scores]]) -> list[Answer]:
 
 def answers_table(answers: Sequence[Answer]) -> str:
     """A row for each question."""
-    headings = ["question", "the median graph", "surely better", "surely worse", "graphs"]
+    headings = ["question", "the median graph", "better", "worse", "better, all tested together",
+                "worse, all tested together", "graphs"]  # fmt: skip
     return table(headings, [answer.summary() for answer in answers])
 
 

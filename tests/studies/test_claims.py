@@ -2,6 +2,7 @@ import pytest
 
 from pgso.records import RunRecord, RunSpec
 from pgso_studies import claims
+from pgso_studies.study import TUNING_SEEDS
 
 
 def cells(
@@ -41,9 +42,9 @@ def test_a_cell_is_judged_on_validation_and_on_test(
 ):
     shown = row(claims.page({"node_classification": cells(test, val=val)}))
     assert (shown[3], shown[5]) == verdicts
-    assert shown[6] == "4"  # pairs
-    assert why in shown[7]
-    assert bool(shown[7]) == bool(why)
+    assert shown[7] == "4"  # pairs
+    assert why in shown[8]
+    assert bool(shown[8]) == bool(why)
 
 
 def test_a_verdict_among_many_comparisons_is_bold_only_if_all_of_them_allow_it():
@@ -67,8 +68,8 @@ def test_what_is_left_of_gains_on_validation_is_said():
 def test_runs_with_substitute_features_stand_beside_the_claim_and_decide_nothing():
     page = claims.page({"node_classification": cells([1.0, 1.2, 0.8], "ogbn-arxiv-topicbag")})
     shown = row(page, "gcn-pgso on ogbn-arxiv")
-    assert shown[2:7] == ["–", "not run", "–", "not run", "0"]
-    assert shown[7].startswith("without its features; with others, on its graph: +1.0 [")
+    assert shown[2:8] == ["–", "not run", "–", "not run", "–", "0"]
+    assert shown[8].startswith("without its features; with others, on its graph: +1.0 [")
 
 
 def test_what_was_not_run_is_said_and_nothing_is_taken_from_the_paper():
@@ -107,6 +108,46 @@ def test_a_start_that_ends_lower_is_explained_by_how_it_fits(m2: float, train: f
         r.model_copy(update={"test": 0.3 + r.spec.seed / 500}) for r in runs("mean", m2, train, 0)
     ]
     page = claims.page({"initialisations": [*usual, *lower]})
-    (line,) = [line for line in page.splitlines() if "GCN's): mean" in line]
+    (line,) = [line for line in page.splitlines() if "GCN's, Cora): mean" in line]
     assert "| does not hold |" in line
     assert why in line
+
+
+def tuning(width: int, learned: float) -> list[RunRecord]:
+    """Three tuning seeds of one width: the learned network is better by so many points."""
+    return [
+        RunRecord(
+            spec=RunSpec(dataset="Cora", operator=name, seed=seed, hidden_channels=width),
+            test=0.8 + points / 100,
+        )
+        for seed in TUNING_SEEDS
+        for name, points in (("fixed", 0.0), ("pgso", learned + seed / 100))
+    ]
+
+
+def test_with_the_same_settings_tuned_models_are_their_own_comparison():
+    page = claims.page({"node_classification": [*cells(UP), *tuning(64, -9.0)]})
+    assert row(page)[6] == f"{row(page)[4]}, tuned alike"
+    assert "in 1 of 1 cells to the same settings" in page
+
+
+def test_where_tuning_chose_other_settings_the_tuning_runs_compare_like_with_like():
+    wider = [
+        r.model_copy(update={"spec": r.spec.but(hidden_channels=16)})
+        if r.spec.operator == "pgso"
+        else r
+        for r in cells(UP)
+    ]
+    shown = row(claims.page({"node_classification": [*wider, *tuning(64, 1.0), *tuning(16, -5.0)]}))
+    assert shown[4].startswith("+1.0 [")  # the tuned ones
+    assert shown[6].startswith("-1.0 [")  # the mean of +1 and -5, and a hundredth of 100, 101, 102
+    assert shown[6].endswith(", 3 tuning seeds, mean of 2 settings")
+    assert "For 1 cells there are no such runs." in claims.page({"node_classification": wider})
+
+
+def test_a_baseline_far_below_what_is_printed_is_marked():
+    strong = cells(UP)  # 80.0; the paper prints 81.4
+    weak = [r.model_copy(update={"test": r.test - 0.02}) for r in strong]
+    assert "weak" not in row(claims.page({"node_classification": strong}))[8]
+    shown = row(claims.page({"node_classification": weak}))
+    assert "weak baseline: 78.0, printed 81.4" in shown[8]

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from pgso.data import DATASETS, load_task
+from pgso.data.places import data_root
 from pgso.records import RunRecord, RunSpec
 from pgso_studies import found
+from pgso_studies.graph_classification import LARGER_CLASS
 from pgso_studies.ledger import write_ledger
 from pgso_studies.readme import filled
 
@@ -34,6 +37,7 @@ def test_without_records_nothing_is_claimed(tmp_path: Path):
     assert all("not run yet" in row for row in others)
     assert "not run yet" in found.reasons(tmp_path)
     assert "not run yet" in found.instead(tmp_path)
+    assert "not run yet" in found.gains(tmp_path)
 
 
 def test_a_gain_on_validation_that_test_turns_round_is_told(tmp_path: Path):
@@ -44,6 +48,7 @@ def test_a_gain_on_validation_that_test_turns_round_is_told(tmp_path: Path):
     assert "1 of 1 models are worse on test" in table
     reasons = found.reasons(tmp_path)
     assert "a lower training loss in 4 of 4 pairs of models that are worse on test" in reasons
+    assert "Overfitting alone is not the reason" in reasons
     assert "1 models gain there; test confirms 0, and a mean of +2.1 points is -2.1" in reasons
     assert "reach the printed baseline on test in 0 of 1 cases" in reasons
 
@@ -83,7 +88,7 @@ def test_a_residual_map_stands_beside_the_learned_operator(tmp_path: Path):
     write_ledger(ledger, [*records, *runs("pgso", 4.0, residual=True)])
     (row,) = [line for line in found.instead(tmp_path).splitlines() if line.startswith("| Cora")]
     assert [cell.split(" [")[0] for cell in row.strip("| ").split(" | ")] == [
-        "Cora", "50.0", "+1.0", "+3.1", "+1.0",
+        "Cora", "50.0", "+1.0", "+3.1", "+1.0", "–",
     ]  # fmt: skip
 
 
@@ -98,3 +103,47 @@ def test_a_page_is_what_the_records_say(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     tables = {name: make(ROOT / "results") for name, make in found.PAGES[page].items()}
     assert text == filled(text, tables), "run: make readme"
+
+
+def test_what_s_did_on_mutag_is_said_and_no_reason_is_given(tmp_path: Path):
+    ends = (0.0, 1.0, 0.0, 0.0, -0.75, -0.5, 1.0)
+    records = [
+        RunRecord(
+            spec=RunSpec(dataset="MUTAG", operator=operator, seed=fold),
+            val=0.8,
+            test=0.7 + (0.05 + fold / 1000 if operator == "pgso" else 0.0),
+            parameters=(ends,),
+        )
+        for operator in ("fixed", "pgso")
+        for fold in range(4)
+    ]
+    write_ledger(tmp_path / "graph_classification" / "records.jsonl", records)
+    said = found.gains(tmp_path)
+    assert "On MUTAG 1 of 1 models gain on test: gcn pgso." in said
+    assert "e2 = -0.75 and e3 = -0.50 on average" in said
+    assert "Why that helps is open." in said
+
+
+def test_a_set_on_which_nothing_beats_guessing_is_named(tmp_path: Path):
+    def folds(mean: float) -> list[RunRecord]:
+        return [
+            RunRecord(
+                spec=RunSpec(dataset="PTC_MR", operator="fixed", seed=fold),
+                test=mean + (-1) ** fold * 0.02,
+            )
+            for fold in range(6)
+        ]
+
+    ledger = tmp_path / "graph_classification" / "records.jsonl"
+    write_ledger(ledger, folds(0.56))
+    assert "On PTC_MR (55.8 by guessing) no model" in found.gains(tmp_path)
+    write_ledger(ledger, folds(0.66))
+    assert "PTC_MR" not in found.gains(tmp_path)
+
+
+@pytest.mark.parametrize("dataset", LARGER_CLASS)
+def test_the_share_of_the_larger_class_is_that_of_the_files(dataset):
+    if DATASETS[dataset].missing(data_root()):
+        pytest.skip("its files are not here")
+    classes = load_task(dataset).y.bincount()
+    assert LARGER_CLASS[dataset] == pytest.approx(classes.max().item() / classes.sum().item())

@@ -61,10 +61,12 @@ def test_the_plan_counts_what_is_done_and_takes_times_from_the_ledgers(
     monkeypatch.setattr("pgso_studies.plan.by_importance", lambda: ["spectral_support"])
     spec = RunSpec(dataset="Cora", seed=3)
     ledger = tmp_path / "spectral_support" / "records.jsonl"
-    write_ledger(ledger, [RunRecord(spec=spec, timing={"seconds": 3600.0})])
+    unasked = RunRecord(spec=spec.but(seed=77))
+    write_ledger(ledger, [RunRecord(spec=spec, timing={"seconds": 3600.0}), unasked])
     assert timings_of(tmp_path).seconds(spec) == 3600
     text = plan_table(tmp_path)
-    assert "| `pgso run spectral_support` | Figure 1 | 1 | 10 | 9 | 9.0 |" in text
+    counts = "10 | 2 (1 more than asked for) | 9 | 9.0"
+    assert f"| `pgso run spectral_support` | Figure 1 | 1 | {counts} |" in text
     assert "On 2 cores that is about 4 hours" in text
 
 
