@@ -5,7 +5,7 @@ READY := .venv/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: help demo test lint fuzz bench bench-scale docs readme clean
+.PHONY: help demo test lint fuzz bench bench-scale rivals docs readme clean
 help:
 	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
@@ -13,6 +13,7 @@ help:
 	@echo "make fuzz   hostile files, random graphs, killed sweeps (an hour); writes to runs/fuzz"
 	@echo "make bench  speed and memory as ratios measured in one run; writes to runs/benchmarks"
 	@echo "make bench-scale  up to 10^8 edges, sampling, several processes (20 GiB, half an hour)"
+	@echo "make rivals what a user would pick instead, measured side by side (hours); writes docs/rivals.md"
 	@echo "make docs   build the documentation into site/"
 	@echo "make readme write the tables of README.md and docs/ from results/"
 
@@ -43,6 +44,12 @@ bench: $(READY)
 
 bench-scale: $(READY)
 	$(BIN)/python -m benchmarks.scale
+
+rivals: $(READY)
+	@$(PIP) install -c constraints.txt -e '.[rivals,molecules]'
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore -m benchmarks.rivals run
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore -m benchmarks.rivals rank
+	$(BIN)/python -m benchmarks.rivals page
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,0 +1,1 @@
+"""What a user would pick instead, measured side by side: ``make rivals``, docs/rivals.md."""
