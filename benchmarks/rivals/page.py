@@ -78,6 +78,8 @@ def overall(race: Race) -> str:
     """The race in one sentence, which README shows too."""
     verdicts = [d.verdict for (_, who), d in race.differences.items() if who in race.others]
     paired = [verdict for verdict in verdicts if verdict != "one split"]
+    if not paired:
+        return "The race against what you might use instead has begun; no comparison is there yet."
     text = (
         f"Against {len(race.others)} things you might use instead, on {len(race.datasets)} "
         f"datasets with the same labels and one core, `find` is clearly better in "

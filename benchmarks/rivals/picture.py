@@ -10,6 +10,7 @@ from benchmarks.rivals.summary import Race
 
 COLOURS = {"ours": "#d1495b", "networks": "#2e4057", "trees": "#3a7d44", "others": "#8d8d8d"}
 TREES = ("hist_boosting", "lightgbm", "catboost_graph", "forest")
+ENOUGH = 3  # datasets: a mean over fewer says little
 VERDICTS = {"better": "#3a7d44", "open": "#d9d9d9", "worse": "#d1495b"}
 
 
@@ -33,7 +34,7 @@ def family(rival: str) -> str:
 def _scatter(axis: Axes, race: Race) -> None:
     for rival in race.rivals:
         share = race.mean_share(rival)
-        if share is None or rival == "majority":
+        if share is None or share[1] < ENOUGH or rival == "majority":
             continue
         x, y = race.typical_seconds(rival), 100 * share[0]
         colour = COLOURS[family(rival)]

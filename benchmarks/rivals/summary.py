@@ -120,9 +120,9 @@ class Race:
         )
 
     def mean_share(self, rival: str) -> tuple[float, int] | None:
-        """The mean of the shares, and over how many datasets."""
+        """The mean of the shares, 0 where it is worse than guessing, and the count of datasets."""
         shares = [self.share(dataset, rival) for dataset in self.datasets]
-        known = [max(value, -1.0) for value in shares if value is not None]
+        known = [max(value, 0.0) for value in shares if value is not None]
         return (mean(known), len(known)) if known else None
 
     def slowdown(self, rival: str) -> float | None:

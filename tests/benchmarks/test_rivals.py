@@ -1,4 +1,4 @@
-"""The race is fair: same labels for all, the test set hidden, and a page that follows the records."""
+"""The race is fair: same labels for all, test labels hidden, a page that follows the records."""
 
 import json
 import re
