@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-
-import pgso
 from benchmarks.rivals import ledger, page, rank
 from benchmarks.rivals.field import DATASETS, OURS, RIVALS, races
 from benchmarks.rivals.problem import Problem, read
 from benchmarks.rivals.summary import Race
+
+import pgso
 
 ROOT = Path(__file__).parents[2]
 ON_NODES = [r.name for r in RIVALS.values() if "node" in r.kinds and r.name not in OURS]
