@@ -5,8 +5,8 @@ import pytest
 from pgso import RunSpec, load_task
 from pgso.data.dataset import DATASETS, Dataset
 from pgso.data.load import task_of
-from pgso.data.own import folder as folder_module
 from pgso.data.recent import RecentTasks
+from pgso.data.tables import folder as folder_module
 
 
 def write(path, labels="abab"):

@@ -3,9 +3,8 @@
 import os
 
 from pgso import fit
-from pgso.data.own.files import NAMES, SUFFIXES
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.fingerprint import READ, fingerprint
+from pgso.records.fingerprint import file_kind, fingerprint
 
 
 def test_a_name_has_no_files_to_look_at(tmp_path, monkeypatch):
@@ -26,14 +25,15 @@ def test_a_record_of_files_that_changed_since_does_not_count(tmp_path):
 
 
 def test_files_that_are_no_part_of_the_dataset_do_not_count(tmp_path):
-    for name in READ:
+    for name in ("edges.csv", "Labels.tsv", "features.parquet", "columns.json", "splits.csv.gz"):
+        assert file_kind(name)
         (tmp_path / name).write_text("a,b")
     before = fingerprint(str(tmp_path))
     (tmp_path / "predictions.csv").write_text("a,1")
     (tmp_path / "best.safetensors").write_text("")
     assert fingerprint(str(tmp_path)) == before
-    tables = {name + suffix for name in NAMES for suffix in SUFFIXES}
-    assert tables | {"features.npy", "columns.json"} == set(READ)
+    (tmp_path / "Labels.tsv").write_text("a,c")
+    assert fingerprint(str(tmp_path)) != before
 
 
 def test_a_folder_that_is_called_like_a_dataset_is_not_it(tmp_path, monkeypatch):

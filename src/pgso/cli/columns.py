@@ -8,7 +8,7 @@ from pgso.cli.terminal import Console
 
 if TYPE_CHECKING:
     from pgso.data import Task
-    from pgso.data.own.preparation import Column
+    from pgso.data.tables.columns import Column
 
 SHOWN = 3  # of more columns in a row that became the same, the first ones are
 
@@ -22,6 +22,8 @@ def show_columns(console: Console, task: "Task") -> None:
 
     if task.ids is not None:
         console.print(about_edges(task), soft_wrap=True, style="dim")
+    for note in task.notes:
+        console.print(note, soft_wrap=True, style="dim", markup=False)
     if task.preparation is None or not task.preparation.columns:
         return
     table = Table("column", "is a", "became", box=None, title_justify="left")

@@ -83,7 +83,7 @@ def options_of(incomplete: str) -> list[str]:
     """
     from pgso.data import DATASETS
     from pgso.data.dataset import Dataset
-    from pgso.data.own.folder import load_folder
+    from pgso.data.tables.folder import load_folder
 
     variables = (os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"))
     words = " ".join(variables).lower().split()

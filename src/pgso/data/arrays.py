@@ -13,7 +13,7 @@ from pgso.objectives.objective import ANSWERS
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from pgso.data.own.preparation import Preparation
+    from pgso.data.tables.columns import Preparation
 
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
@@ -40,6 +40,7 @@ class Arrays:
     columns: tuple[str, ...] | None = None  # and each column of x
     preparation: "Preparation | None" = None  # how x was made of the user's table
     gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
+    notes: tuple[str, ...] = ()  # what a user should know about how the files were read
 
     def replace(self, **changes: Any) -> "Arrays":
         """The same with some fields changed."""

@@ -13,13 +13,13 @@ from pgso.data.arrays import Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_options
 from pgso.data.download import ensure_files
 from pgso.data.links import LINK_OPTIONS, link_task
-from pgso.data.own.folder import load_folder
-from pgso.data.own.npz import load_npz
-from pgso.data.own.preparation import Preparation
-from pgso.data.own.smiles import load_smiles
 from pgso.data.places import data_root
 from pgso.data.recent import RecentTasks
 from pgso.data.sources.tu import tu_dataset
+from pgso.data.tables.columns import Preparation
+from pgso.data.tables.folder import load_folder
+from pgso.data.tables.npz import load_npz
+from pgso.data.tables.smiles import load_smiles
 from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.records import RunSpec

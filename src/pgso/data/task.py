@@ -19,7 +19,7 @@ from pgso.data.arrays import (
     rarer_class,
 )
 from pgso.data.batch import Batch, Slices
-from pgso.data.own.preparation import Preparation
+from pgso.data.tables.columns import Preparation
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
@@ -75,6 +75,7 @@ class Task:
     preparation: Preparation | None = None  # how x was made of the user's table
     gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
     positive: str | None = None  # of two classes the rarer one, or the one that was named
+    notes: tuple[str, ...] = ()  # what a user should know about how the files were read
 
     @classmethod
     def of(cls, name: str, arrays: Arrays) -> "Task":
@@ -106,6 +107,7 @@ class Task:
             targets=arrays.targets,
             preparation=arrays.preparation,
             gaps=arrays.gaps,
+            notes=arrays.notes,
             relations=relations,
             positive=rarer_class(arrays.y[arrays.split[0]], arrays.classes),
         )

@@ -1,16 +1,28 @@
 """The state of a user's own files, to see whether they have changed since a record was made."""
 
 import hashlib
+import re
 from pathlib import Path
 
-# Of a folder.
-READ = (
-    "columns.json", "edges.csv", "features.csv", "features.npy", "labels.csv", "targets.csv",
-    "splits.csv", "edges.parquet", "features.parquet", "labels.parquet", "targets.parquet",
-    "splits.parquet",
-)  # fmt: skip
+_TABLE = re.compile(r"(?i)(edge|feature|node|label|target|split)s?\.(csv|tsv|txt|parquet)(\.gz)?")
 
 
+def file_kind(name: str) -> str | None:
+    """What a file of a user's folder holds, by its name; None: it is no part of the dataset.
+
+    Example:
+        >>> file_kind("Edges.CSV"), file_kind("nodes.tsv.gz"), file_kind("notes.txt")
+        ('edges', 'features', None)
+    """
+    if name.lower() in ("columns.json", "features.npy"):
+        return "columns" if name.lower() == "columns.json" else "array"
+    table = _TABLE.fullmatch(name)
+    if table is None:
+        return None
+    return "features" if table[1].lower() == "node" else f"{table[1].lower()}s"
+
+
+ORDER = ("columns", "edges", "features", "array", "labels", "targets", "splits", None)
 READ_UP_TO = 2**26  # bytes of a file that are read: a twentieth of a second
 
 
@@ -25,7 +37,10 @@ def fingerprint(dataset: str) -> str | None:
     path = Path(dataset).expanduser()
     if not path.exists():
         return None
-    files = [path] if path.is_file() else [path / name for name in READ if (path / name).is_file()]
+    files = [path]
+    if path.is_dir():
+        some = (file for file in path.iterdir() if file_kind(file.name) and file.is_file())
+        files = sorted(some, key=lambda file: (ORDER.index(file_kind(file.name)), file.name))
     total = hashlib.sha256()
     for file in files:
         status = file.stat()

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from pgso.data.own.table import MISSING
+from pgso.data.tables.table import MISSING
 from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.data import FEATURES, GRAPH, GUESS, DataRecord

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from pgso.data.own.preparation import Preparation
+from pgso.data.tables.columns import Preparation
 from pgso.errors import InputError
 from pgso.models.build import Model, build_model
 from pgso.records import RunSpec

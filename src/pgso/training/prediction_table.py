@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.data.links import NonLinks
-from pgso.data.own.answers import SEVERAL
+from pgso.data.tables.answers import SEVERAL
 from pgso.errors import InputError
 from pgso.models.links import LinkModel
 from pgso.objectives import OBJECTIVES

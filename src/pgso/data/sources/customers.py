@@ -8,9 +8,9 @@ import numpy as np
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_choice
 from pgso.data.edge_lists import merged
-from pgso.data.own.kinds import fit_preparation, gaps_of
-from pgso.data.own.table import Row
 from pgso.data.splits import split_each_class
+from pgso.data.tables.columns import fit_preparation, gaps_of
+from pgso.data.tables.table import frame_table
 from pgso.errors import InputError
 from pgso.records.suggestions import TABLE
 
@@ -42,6 +42,8 @@ def load(
         strength: The standard deviation of the reason; chance has a standard deviation of 1.8.
         size: The number of customers, 100 or more.
     """
+    import pandas as pd
+
     check_choice("signal", signal, SIGNALS)
     if isinstance(size, bool) or not isinstance(size, int) or not 100 <= size <= MOST_CUSTOMERS:
         raise InputError(f"size must be between 100 and {MOST_CUSTOMERS:,} customers, got {size!r}")
@@ -64,18 +66,19 @@ def load(
     y = leaves.astype(np.int64)
     y[rng.permutation(size)[round(LABELLED * size) :]] = -1
     split = split_each_class(y, seed)
-    preparation = fit_preparation(list(rows[0]), table := _table(rows), split[0], {})
+    table = frame_table(pd.DataFrame(rows), Path("customers"))
+    preparation = fit_preparation(table, split[0], {})
     return Arrays(
         edge_index=edge_index,
         edge_weight=calls,
-        x=preparation.apply(list(rows[0]), table),
+        x=preparation.apply(table),
         y=y,
         split=split,
         classes=("stays", "leaves"),
         metric="roc_auc",
         columns=preparation.outputs,
         preparation=preparation,
-        gaps=gaps_of(list(rows[0]), table),
+        gaps=gaps_of(table),
     )
 
 
@@ -129,10 +132,6 @@ def _calls(rng: np.random.Generator, n: int) -> tuple[Array, Array]:  # (2, E), 
     edge_index, weight = merged(pairs, calls, n, True, Path("customers"))
     assert weight is not None
     return edge_index, weight
-
-
-def _table(rows: list[dict[str, str]]) -> list[Row]:
-    return [Row(Path("customers"), 2 + i, list(cells.values())) for i, cells in enumerate(rows)]
 
 
 def _standardised(values: Array) -> Array:

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pgso.data import load_task
-from pgso.data.own.preparation import Preparation
+from pgso.data.tables.columns import Preparation
 from pgso.errors import InputError
 
 N = 40

@@ -7,8 +7,9 @@ import numpy as np
 
 from pgso.data.arrays import Arrays, is_unknown
 from pgso.data.molecules import ATOM_CATEGORIES, Molecule, join, molecule_of
-from pgso.data.own.table import Row, check_widths, encode_labels, part_of, read_rows
 from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.tables.answers import LABEL, encode_labels, parts_of
+from pgso.data.tables.table import Table, read_table
 from pgso.errors import InputError
 
 MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for twice as many
@@ -31,23 +32,23 @@ def load_smiles(
             targets, which are numbers.
         unlabelled: To predict on: labels and targets are not read, and may be missing.
     """
-    header, *rows = read_rows(path)
-    columns = {name.lower(): c for c, name in enumerate(header.cells)}
+    table = read_table(path).with_header(("smiles", "target", *LABEL), (), "smiles,label")
+    columns = {name.lower(): c for c, name in enumerate(table.header or ())}
     if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
-        raise header.error(
+        shown = ",".join(table.header or table.first)
+        raise table.header_error(
             f"a table of molecules needs a header with the columns smiles and label (or target), "
-            f"got {','.join(header.cells)}"
+            f"got {shown}"
         )
-    check_widths([header, *rows], len(header.cells))
-    readable_rows, molecules = _parse(rows, columns["smiles"], path)
+    table, molecules = _parse(table, columns["smiles"])
     regression = "label" not in columns and not unlabelled
     classes: tuple[str, ...] = ()
     if regression:
-        y = np.array([[row.optional_number(columns["target"])] for row in readable_rows])
+        y = table.numbers(columns["target"], optional=True)[:, None]
     elif unlabelled:
-        y, metric = np.full(len(readable_rows), -1), "accuracy"
+        y, metric = np.full(len(table), -1), "accuracy"
     else:
-        y, classes = encode_labels([row.cells[columns["label"]] for row in readable_rows])
+        y, classes = encode_labels(table.cells(columns["label"]))
         if len(classes) < 2:
             raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
     if metric == "auto":
@@ -55,7 +56,7 @@ def load_smiles(
 
     nodes, edge_index, x = join(molecules)
     if "split" in columns and not unlabelled:
-        part = np.array([part_of(row, columns["split"]) for row in readable_rows])
+        part = parts_of(table, columns["split"])
         split = tuple(np.flatnonzero(part == k) for k in range(3))
     elif regression:
         split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
@@ -71,29 +72,29 @@ def load_smiles(
         metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
-        ids=tuple(row.cells[columns.get("id", columns["smiles"])] for row in readable_rows),
+        ids=tuple(table.cells(columns.get("id", columns["smiles"]))),
     )
 
 
-def _parse(rows: list[Row], column: int, path: Path) -> tuple[list[Row], list[Molecule]]:
+def _parse(table: Table, column: int) -> tuple[Table, list[Molecule]]:
     """The rows whose molecules RDKit can read, and those molecules."""
-    readable_rows, molecules, lost = [], [], []
-    for row in rows:
-        if len(row.cells[column]) > MOST_LETTERS:
-            letters = len(row.cells[column])
-            raise row.error(f"a SMILES of {letters} letters; at most {MOST_LETTERS} are read")
-        molecule = molecule_of(row.cells[column])
-        if molecule is None:
-            lost.append(row)
-        else:
-            readable_rows.append(row)
-            molecules.append(molecule)
-    if not readable_rows:
-        raise InputError(f"{path} has no molecule that RDKit can parse; check its column smiles")
-    if lost:
+    cells = table.cells(column)
+    for row, cell in enumerate(cells):
+        if len(cell) > MOST_LETTERS:
+            raise table.line_error(
+                row, f"a SMILES of {len(cell)} letters; at most {MOST_LETTERS} are read"
+            )
+    molecules = [molecule_of(cell) for cell in cells]
+    lost = np.array([molecule is None for molecule in molecules])
+    if lost.all():
+        raise InputError(
+            f"{table.path} has no molecule that RDKit can parse; check its column smiles"
+        )
+    if lost.any():
+        first = int(lost.argmax())
         warnings.warn(
-            f"{len(lost)} of {len(rows)} molecules of {path} could not be parsed and are left out, "
-            f"the first in line {lost[0].line}: {lost[0].cells[column][:80]!r}",
+            f"{lost.sum()} of {len(cells)} molecules of {table.path} could not be parsed and are "
+            f"left out, the first in line {table.lines[first]}: {cells[first][:80]!r}",
             stacklevel=2,
         )
-    return readable_rows, molecules
+    return table.take(np.flatnonzero(~lost)), [m for m in molecules if m is not None]

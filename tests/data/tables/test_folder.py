@@ -83,7 +83,16 @@ def test_features_are_found_by_node_or_by_order(write, tmp_path):
     (folder := write(features=named)).joinpath("columns.json").write_text(AS_IS)
     assert load_task(folder).x[:2].tolist() == [[3, 4], [1, 2]]
     ordered = "height,age\n" + "".join(f"{k},0.5\n" for k in range(6))
-    assert load_task(write(features=ordered)).x[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    folder = write(features=ordered)
+    with pytest.raises(
+        InputError, match=r"no column that names the nodes: .* 'ann'.*rows=in_order"
+    ):
+        load_task(folder)
+    task = load_task(folder, rows="in_order")
+    assert task.x[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert "features.csv: rows taken in the order of labels.csv" in task.notes
+    folder.joinpath("columns.json").write_text(AS_IS.replace("{", '{"rows": "in order", '))
+    assert torch.equal(load_task(folder).x, task.x)
     (folder / "columns.json").unlink()
     (tmp_path / "friends" / "features.csv").unlink()
     np.save(tmp_path / "friends" / "features.npy", np.arange(12).reshape(6, 2))
@@ -182,9 +191,16 @@ def test_two_classes_may_be_scored_by_roc_auc(write):
             r"splits\.csv, line 2: 'ann' has no label",
         ),
         ({"splits": "node,split\nann,test\n"}, "gives the part train to none; give it to some"),
-        ({"features": "node,a\nann,1\nann,2\n"}, r"features\.csv, line 3: .* described twice"),
+        (
+            {"features": "node,a\nann,1\nann,2\n"},
+            r"features\.csv, line 3: node 'ann' was described in line 2",
+        ),
         ({"features": "node,a\nann,1\n"}, "has no row for node 'bob'"),
-        ({"features": "a\n1\n2\n"}, "has 2 rows, but labels.csv names 6 nodes"),
+        ({"features": "a\n1\n2\n"}, "has no column that names the nodes: they are called 'ann'"),
+        (
+            {"labels": "a\nb\na\nb\n", "edges": "0,1\n2,3\n", "features": "a\n1\n1\n"},
+            "has 2 rows, but labels.csv names 4 nodes",
+        ),
         ({"edges": '"ann,bob\n'}, r"edges\.csv, line 1"),
     ],
 )
@@ -238,7 +254,15 @@ def test_pickled_features_are_refused(write):
 def test_column_names_that_are_not_known_are_no_nodes(write):
     assert load_task(write(edges=EDGES.replace("source,target", "u,v"))).num_nodes == 6
     weighted = "buyer,seller,euros\nann,bob,1\nbob,cid,2\n"
-    assert load_task(write(edges=weighted)).graph.edge_weight.tolist() == [1, 1, 2, 2]
+    task = load_task(write(edges=weighted))
+    assert task.graph.edge_weight is None
+    assert any("'euros' left out" in note for note in task.notes)
+    assert load_task(write(edges=weighted), weight="euros").graph.edge_weight.tolist() == [
+        1,
+        1,
+        2,
+        2,
+    ]
     folder = write(edges=EDGES.replace("source,target", "zoe,ann"))  # one more friend
     assert load_task(folder).num_nodes == 7
 
@@ -282,7 +306,7 @@ def test_one_of_several_columns_may_be_chosen_and_the_objective_too(write):
     task = load_task(folder, target="rent", objective="MAE")
     assert (task.targets, task.metric) == (("rent",), "mae")
     assert sorted(torch.cat([task.train, task.val, task.test]).tolist()) == [0, 3, 4, 5]
-    with pytest.raises(InputError, match="has no column 'size'; it has price, rent"):
+    with pytest.raises(InputError, match="no column 'size'; it has price, rent"):
         load_task(folder, target="size")
 
 
@@ -553,13 +577,13 @@ def test_whole_numbers_beside_others_are_a_target(write, header):
 
 def test_whole_numbers_are_features_where_labels_number_the_nodes(write):
     labels = "red\nblue\nred\nblue\nred\nblue\n"
-    features = "children,x\n" + "".join(f"{i + 1},{i / 4}\n" for i in range(6))
-    assert load_task(write(edges=RING, labels=labels, features=features)).columns == (
-        "children",
-        "x",
-    )
-    alone = "children\n" + "".join(f"{i + 1}\n" for i in range(6))
-    assert load_task(write(edges=RING, labels=labels, features=alone)).columns == ("children",)
+    features = "children,x\n" + "".join(f"{i % 3},{i / 4}\n" for i in range(6))
+    task = load_task(write(edges=RING, labels=labels, features=features))
+    assert task.columns == ("children", "x")
+    assert task.notes == ("features.csv: rows taken in the order of labels.csv",)
+    alone = "children\n" + "".join(f"{i + 1}\n" for i in range(6))  # may be ids, from 1 on
+    with pytest.raises(InputError, match=r"no row for node '0'.* they count from 1"):
+        load_task(write(edges=RING, labels=labels, features=alone))
 
 
 def test_semicolons_separate_where_all_commas_are_decimal(write):

@@ -7,8 +7,8 @@ import numpy as np
 from pgso.data.archive import read_archive
 from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
 from pgso.data.edge_lists import merged
-from pgso.data.own.table import encode_labels
 from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.tables.answers import encode_labels
 from pgso.errors import InputError
 
 PARTS = ("train", "val", "test")

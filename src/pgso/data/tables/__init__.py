@@ -1,0 +1,1 @@
+"""Tables of a user: folders of CSV or Parquet files, frames in memory, archives and molecules."""
