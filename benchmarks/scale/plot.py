@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgso.report.colours import OPERATORS
+from pgso.report.words import OPERATORS
 from pgso_studies.summaries import figure_of, legend_beside, panels, save
 
 

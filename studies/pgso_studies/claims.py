@@ -8,7 +8,7 @@ import numpy as np
 from pgso.evaluation.statistics import t_interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
-from pgso.report.pairs import differences
+from pgso.report.differences import differences
 from pgso_studies import convergence, sbm_sparsity, spectral_support
 from pgso_studies.classification import (
     ABSENT,

@@ -9,9 +9,9 @@ import numpy as np
 
 from pgso.evaluation.statistics import LEVEL, holm, t_interval, t_test
 from pgso.records import RunRecord
-from pgso.report.colours import OPERATORS as COLOURS
-from pgso.report.labels import LABELS
-from pgso.report.pairs import differences, pairs
+from pgso.report.differences import differences, pairs
+from pgso.report.words import LABELS
+from pgso.report.words import OPERATORS as COLOURS
 from pgso_studies.published import PUBLISHED, Printed
 from pgso_studies.study import CONVS, OPERATORS, TUNING_SEEDS, final_runs
 from pgso_studies.summaries import (

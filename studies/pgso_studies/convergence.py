@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec
-from pgso.report.colours import OPERATORS
-from pgso.report.labels import LABELS
-from pgso.report.pairs import Pair, pairs
+from pgso.report.differences import Pair, pairs
+from pgso.report.words import LABELS, OPERATORS
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import (
     curve,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pgso.records import RunRecord, RunSpec
-from pgso.report.pairs import differences
+from pgso.report.differences import differences
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import (
     group,

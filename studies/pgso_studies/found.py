@@ -8,7 +8,7 @@ import numpy as np
 
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
-from pgso.report.pairs import differences
+from pgso.report.differences import differences
 from pgso_studies import structure
 from pgso_studies.claims import Claim, claims_of
 from pgso_studies.classification import (

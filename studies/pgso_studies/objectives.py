@@ -8,8 +8,8 @@ import numpy as np
 
 from pgso.evaluation.statistics import spread, t_interval
 from pgso.records import RunRecord, RunSpec
-from pgso.report.labels import plain, signed
-from pgso.report.pairs import differences
+from pgso.report.differences import differences
+from pgso.report.words import plain, signed
 from pgso_studies.study import EXPERIMENTS, Experiment, Size, best_choice, tuned_runs
 from pgso_studies.summaries import group, scores, table
 

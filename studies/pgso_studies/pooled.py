@@ -6,9 +6,8 @@ from pathlib import Path
 from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec
 from pgso.report.comparison import nothing_found
-from pgso.report.decision import decision_of
-from pgso.report.labels import LABELS
-from pgso.report.pairs import differences
+from pgso.report.differences import decision_of, differences
+from pgso.report.words import LABELS
 from pgso_studies.structure import GRAPHS
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import group, mean_and_interval, mean_and_spread, scores, table

@@ -17,9 +17,9 @@ from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import check_one_revision
+from pgso.report.differences import differences, pairs
 from pgso.report.grid import table
-from pgso.report.labels import plain, signed
-from pgso.report.pairs import differences, pairs
+from pgso.report.words import plain, signed
 from pgso_studies.ledger import read_ledger
 
 RESULTS = Path("results")

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord, RunSpec
-from pgso.report.colours import OPERATORS
+from pgso.report.words import OPERATORS
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import (
     LINES,

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from pgso.evaluation.statistics import t_interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
-from pgso.report.colours import PARAMETERS
 from pgso.report.grid import table as table
+from pgso.report.words import PARAMETERS
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]

@@ -1,7 +1,8 @@
-"""Right and wrong, over the seeds."""
+"""Right and wrong, and what matters, over the seeds."""
 
 import pytest
 
+from pgso.objectives import OBJECTIVES
 from pgso.records.evaluation import (
     Bin,
     Calibration,
@@ -11,7 +12,16 @@ from pgso.records.evaluation import (
     LabelScore,
     Scatter,
 )
-from pgso.report.evaluation import calibration_grid, confusion_grids, evaluation_plots, labels_grid
+from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
+from pgso.report.evaluation import (
+    calibration_grid,
+    confusion_grids,
+    edges_grid,
+    evaluation_plots,
+    feature_bars,
+    features_grid,
+    labels_grid,
+)
 from tests.report.records import make_record
 
 
@@ -85,3 +95,39 @@ def test_captions_name_the_part_that_was_counted():
     run = make_record("pgso", 0, None, 0.5, evaluation=judged)
     assert confusion_grids([run])["pgso"].caption == "Validation examples."
     assert "on validation." in calibration_grid([run]).caption
+
+
+EXPLANATION = Explanation(
+    score=0.8,
+    repeats=10,
+    features=(
+        FeatureImportance(name="age", loss=0.1, low=0.08, high=0.12, p=0.001, matters=True),
+        FeatureImportance(name="city", loss=0.01, low=-0.01, high=0.03),
+        FeatureImportance(name="shoe", loss=-0.02, low=-0.04, high=0.0),
+    ),
+    left_out=3,
+    items="30 nodes",
+    edges=(EdgeImportance(source="a", target="b", importance=0.9),),
+)
+
+
+def test_columns_are_in_points_with_their_intervals_and_a_word():
+    grid = features_grid(EXPLANATION, OBJECTIVES["accuracy"])
+    assert grid.rows == (
+        ("age", "+10.00", "8.00 to 12.00", "yes"),
+        ("city", "+1.00", "-1.00 to 3.00", "unsure"),
+        ("shoe", "-2.00", "-4.00 to 0.00", "no"),
+    )
+    assert "(score: 80.0)" in grid.caption
+    assert "3 columns with small gradients were not shuffled" in grid.caption
+
+
+def test_bars_stand_on_one_scale_and_stay_inside_it():
+    bars = feature_bars(EXPLANATION, OBJECTIVES["accuracy"])
+    zero = 25.0  # from -0.04 to 0.12
+    assert (bars[0].left, bars[0].width, bars[0].high) == (zero, 62.5, 100.0)
+    assert (bars[2].left, bars[2].width, bars[2].low) == (12.5, 12.5, 0.0)
+
+
+def test_edges_have_their_ends_and_what_they_add():
+    assert edges_grid(EXPLANATION).rows == (("a", "b", "0.900"),)

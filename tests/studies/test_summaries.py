@@ -3,7 +3,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from pgso.records import RunRecord, RunSpec
-from pgso.report.colours import OPERATORS
+from pgso.report.words import OPERATORS
 from pgso_studies.classification import points
 from pgso_studies.summaries import figure_of, legend_beside, panels, save
 

@@ -105,7 +105,7 @@ def compare(
     if missing:  # a finished comparison needs no torch
         choices.start_early(engine, used)
 
-    from pgso.report.baselines import mean_baselines
+    from pgso.report.about import mean_baselines
     from pgso.report.comparison import compare as compare_records
     from pgso.report.comparison import nothing_found
     from pgso.report.doubts import doubts

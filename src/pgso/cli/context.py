@@ -32,7 +32,7 @@ def with_spectra(records: Sequence[RunRecord], store: Store, data: Path | None) 
 
 def show_doubts(console: Console, records: Sequence[RunRecord], data: Sequence[DataRecord]) -> None:
     """Print what a network must beat, and what speaks against the result."""
-    from pgso.report.baselines import baselines_grid
+    from pgso.report.about import baselines_grid
     from pgso.report.doubts import doubts
 
     baselines = baselines_grid(data, records[0].objective)

@@ -45,7 +45,7 @@ def explain(
     with console.status("loading", spinner="line") as status:
         saved = open_model(model, dataset, options, data)
 
-        from pgso.report.explanation import edges_grid, features_grid, relations_grid
+        from pgso.report.evaluation import edges_grid, features_grid, relations_grid
         from pgso.report.run_page import write_run
         from pgso.training.explanation import explain as explain_model
 

@@ -40,8 +40,7 @@ def find(
     spec = choices.make_spec(dataset, None, options, **asked)
 
     import pgso
-    from pgso.report.baselines import baselines_grid
-    from pgso.report.data_tables import columns_grid
+    from pgso.report.about import baselines_grid, columns_grid
     from pgso.report.doubts import doubts_of_finding
     from pgso.report.finding import CANNOT_CONFIRM, rungs_grid, write_finding
     from pgso.training.data_records import data_record

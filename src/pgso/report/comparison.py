@@ -2,21 +2,48 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
-from pgso.records import RunRecord
+from pgso.records import RunRecord, RunSpec
 from pgso.records.numerics import check_one_revision
-from pgso.report.decision import Decision, decision_of
-from pgso.report.differences import Difference, Scores, operator_differences, summary
-from pgso.report.labels import LABELS, plain
-from pgso.report.notes import notes_on
-from pgso.report.reference import Reference, changes, describe, scored
+from pgso.report.differences import (
+    Decision,
+    Difference,
+    Scores,
+    Summary,
+    decision_of,
+    operator_differences,
+    summary,
+)
 from pgso.report.series import by_operator
+from pgso.report.words import LABELS, plain
 
 STRONGER = "take a stronger network with its own fixed operator"
 TAKE_FOUND = "take what pgso find found"
+FEW_SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A network with more structure and the architecture's own operator, on the same seeds."""
+
+    description: str  # "a fixed residual gcn of 6 layers"
+    changes: dict[str, Any]  # the choices in which it differs from the runs that are compared
+    test: Summary
+    val: Summary | None
+    differences: tuple[Difference, ...]  # each learned operator minus the reference, on test
+
+    def difference(self, operator: str | None) -> Difference | None:
+        """The comparison of one learned operator with the reference, if there is one."""
+        return next((entry for entry in self.differences if entry.operator == operator), None)
+
+    @property
+    def code(self) -> str:
+        """The reference as a change of the spec that is compared."""
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.changes.items())
+        return f"spec.but({changed})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,3 +258,64 @@ def _settings_that_differ(records: Sequence[RunRecord]) -> str:
     specs = [record.spec.model_dump(exclude={"operator", "seed"}) for record in records]
     fields = [name for name in specs[0] if any(spec[name] != specs[0][name] for spec in specs)]
     return ", ".join(fields)
+
+
+def describe(spec: RunSpec) -> str:
+    """A fixed network in words.
+
+    Example:
+        >>> describe(RunSpec(dataset="karate", residual=True, norm="batch", num_layers=6))
+        'a fixed residual gcn of 6 layers with batch norm'
+    """
+    residual = "residual " if spec.residual else ""
+    norm = f" with {spec.norm} norm" if spec.norm else ""
+    layers = "1 layer" if spec.num_layers == 1 else f"{spec.num_layers} layers"
+    return f"a fixed {residual}{spec.conv} of {layers}{norm}"
+
+
+def changes(spec: RunSpec, reference: RunSpec) -> dict[str, Any]:
+    """What a reference has that the compared runs have not; its operator first."""
+    old = spec.model_dump(exclude={"operator", "seed"})
+    new = reference.model_dump(exclude={"operator", "seed"})
+    return {"operator": reference.operator} | {
+        name: value for name, value in new.items() if value != old[name]
+    }
+
+
+def scored(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """The runs of a reference that count."""
+    return [record for record in records if record.test is not None]
+
+
+def notes_on(records: Sequence[RunRecord]) -> Iterable[str]:
+    """What ended badly, what was left out and why, what to be careful with."""
+    by_operator: dict[str, set[int]] = {name: set() for name in LABELS}
+    for record in records:
+        name = f"{LABELS[record.spec.operator]}, seed {record.spec.seed}"
+        if record.status == "failed":
+            yield f"{name} failed and is left out: {record.error or 'no reason was recorded'}"
+        elif record.status == "diverged" and record.test is None:
+            yield f"{name} diverged before it had a score and is left out: {record.error}"
+        elif record.status == "diverged":
+            yield f"{name} diverged; its best epoch before that counts: {record.error}"
+        if record.test is not None:
+            by_operator[record.spec.operator].add(record.spec.seed)
+    one_layer = all(record.spec.num_layers == 1 for record in records)
+    compared = by_operator["fixed"] and by_operator["pgso"]
+    if one_layer and compared and not by_operator["mpgso"]:
+        yield "the network has one layer, so that mPGSO is PGSO and is left out"
+    fixed = by_operator.pop("fixed")
+    for operator, seeds in by_operator.items():
+        unpaired = sorted(seeds ^ fixed) if seeds and fixed else []
+        if unpaired:
+            listed = ", ".join(map(str, unpaired))
+            noun = "seed" if len(unpaired) == 1 else "seeds"
+            yield (
+                f"{noun} {listed} {'is' if len(unpaired) == 1 else 'are'} not in the comparison of "
+                f"{LABELS[operator]} with fixed: scored with one of the two only"
+            )
+    paired = [len(seeds & fixed) for seeds in by_operator.values() if seeds & fixed]
+    if paired and min(paired) == 1:
+        yield "one seed gives no interval: nothing can be said about chance"
+    elif paired and min(paired) < FEW_SEEDS:
+        yield f"only {min(paired)} seeds: the intervals rest on few differences"

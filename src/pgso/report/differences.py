@@ -1,11 +1,16 @@
-"""Scores over the seeds, and differences between runs of the same seed."""
+"""Runs of the same seed, paired: scores, differences with their intervals, and one decision.
 
-from collections.abc import Mapping, Sequence
+Two runs of one seed share the split and the first weights, so that their difference is due to
+what else differs between them (docs/conventions.md). Nothing else pairs scores.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from pgso.evaluation.evidence import decide
 from pgso.evaluation.statistics import (
     Interval,
     holm,
@@ -17,8 +22,42 @@ from pgso.evaluation.statistics import (
 )
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
-from pgso.report.labels import LABELS, plain, signed
-from pgso.report.pairs import pairs
+from pgso.records.spec import RECIPES
+from pgso.report.words import LABELS, plain, signed
+
+
+class Pair(NamedTuple):
+    """A run, and the run of the same seed that it is compared with."""
+
+    run: RunRecord
+    baseline: RunRecord
+
+    def difference(self, part: str = "test") -> float | None:
+        """The run's score minus its baseline's, as the objective shows it; None without both."""
+        score, other = getattr(self.run, part), getattr(self.baseline, part)
+        if score is None or other is None:
+            return None
+        return self.run.objective.shown(score - other)
+
+
+def pairs(runs: Iterable[RunRecord], baselines: Iterable[RunRecord]) -> list[Pair]:
+    """Each run with the baseline of its seed, in the order of the runs; others are left out."""
+    by_seed = {record.spec.seed: record for record in baselines}
+    return [Pair(run, by_seed[run.spec.seed]) for run in runs if run.spec.seed in by_seed]
+
+
+def differences(
+    runs: Iterable[RunRecord], baselines: Iterable[RunRecord], part: str = "test"
+) -> list[float]:
+    """Runs minus baselines of the same seed, as the objective shows scores (mostly in points).
+
+    Args:
+        runs: What is compared, such as the runs with a learned operator.
+        baselines: What it is compared with, at most one run a seed.
+        part: ``"test"`` or ``"val"``. Pairs that lack one of the two scores are left out.
+    """
+    values = (pair.difference(part) for pair in pairs(runs, baselines))
+    return [difference for difference in values if difference is not None]
 
 
 @dataclass(frozen=True)
@@ -160,3 +199,47 @@ def _score_interval(values: Sequence[float], objective: Objective) -> Interval |
     ends = t_interval(values)
     low, high = map(objective.shown, objective.bounds)
     return ends and Interval(max(ends.low, low), min(ends.high, high))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What validation says to keep, and how sure it is of each challenger."""
+
+    kept: str  # an operator
+    confidence: dict[str, float]  # that each one is better than the fixed operator
+    needed: float  # by each: challengers share the risk
+    seeds: int
+    labels: int  # that judged, over all seeds
+
+    @property
+    def sentence(self) -> str:
+        """The decision in words."""
+        sure = ", ".join(f"{LABELS[n]} {100 * c:.1f} %" for n, c in self.confidence.items())
+        seeds = "1 seed" if self.seeds == 1 else f"all {self.seeds} seeds together"
+        operator = "the fixed operator" if self.kept == "fixed" else LABELS[self.kept]
+        return (
+            f"{self.labels:,} validation labels of {seeds}, which chose no epoch and taught no S, "
+            f"say: keep {operator} (sure of a gain: {sure}; {100 * self.needed:.1f} % needed)"
+        )
+
+
+def decision_of(records: Sequence[RunRecord]) -> Decision | None:
+    """The decision; None unless the fixed operator and another one have labels that judged."""
+    judged = {
+        name: {
+            run.spec.seed: run.judged
+            for run in records
+            if run.spec.operator == name and run.judged is not None
+        }
+        for name in LABELS
+        if name != "auto"  # it chooses by itself
+    }
+    judged = {name: by_seed for name, by_seed in judged.items() if by_seed}
+    if "fixed" not in judged or len(judged) < 2:
+        return None
+    needed = 1 - (1 - RECIPES["robust"]["evidence"]) / (len(judged) - 1)
+    operator, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
+    fixed = judged["fixed"]
+    return Decision(
+        operator, sure, needed, len(fixed), sum(len(one.items) for one in fixed.values())
+    )

@@ -9,7 +9,7 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.data import FEATURES, GRAPH, GUESS, DataRecord
 from pgso.records.finding import FindingRecord
-from pgso.report.baselines import mean_baselines
+from pgso.report.about import mean_baselines
 
 FEW = 10  # training examples of a class
 LARGE = 100.0  # a feature that makes training unstable, where others are near 1

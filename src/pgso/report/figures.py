@@ -10,9 +10,7 @@ from matplotlib.figure import Figure
 from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.spectra import Spectra
-from pgso.report.colours import OPERATORS, PARAMETERS
 from pgso.report.comparison import Comparison
-from pgso.report.labels import LABELS, places
 from pgso.report.series import (
     Band,
     by_operator,
@@ -20,6 +18,7 @@ from pgso.report.series import (
     interval_bands,
     parameter_bands,
 )
+from pgso.report.words import LABELS, OPERATORS, PARAMETERS, places
 
 FORMATS = ("png", "svg", "pdf")
 MOST_COLUMNS = 4

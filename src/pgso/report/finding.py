@@ -5,8 +5,7 @@ from pathlib import Path
 
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
-from pgso.report.baselines import baselines_grid
-from pgso.report.data_tables import data_grids
+from pgso.report.about import baselines_grid, data_grids
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Grid
 from pgso.report.tables import probability

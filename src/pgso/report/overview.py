@@ -17,10 +17,10 @@ from pgso.records.sweep import FILE as SWEEP
 from pgso.records.sweep import read_sweep
 from pgso.report.finding import write_finding
 from pgso.report.grid import Grid
-from pgso.report.labels import LABELS
 from pgso.report.page import write_report
 from pgso.report.run_page import run_page_path
 from pgso.report.template import render
+from pgso.report.words import LABELS
 
 FINDING = "finding.json"
 PAGE = "index.html"

@@ -13,36 +13,40 @@ from pgso.records import RunRecord, Store
 from pgso.records.comparison import FILE, ComparisonRecord
 from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
-from pgso.report.baselines import baselines_grid, mean_baselines
+from pgso.report.about import (
+    baselines_grid,
+    chosen_epochs_grid,
+    data_grids,
+    mean_baselines,
+    provenance_grids,
+    python_code,
+)
 from pgso.report.comparison import STRONGER, TAKE_FOUND, Comparison, compare
-from pgso.report.curve_tables import curve_grids, trajectory_grids
-from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
-    evaluated_part,
-    labels_grid,
-    positive_class,
-)
-from pgso.report.explanation import (
     edges_grid,
+    evaluated_part,
     feature_bars,
     features_grid,
+    labels_grid,
+    positive_class,
     relations_grid,
 )
-from pgso.report.labels import LABELS
 from pgso.report.payload import embedded, learned_runs, payload
-from pgso.report.provenance import chosen_epochs_grid, provenance_grids, python_code
 from pgso.report.report_text import report_text
 from pgso.report.tables import (
+    curve_grids,
     differences_grid,
     learned_grid,
     likeness_grid,
     reference_grid,
     scores_grid,
+    trajectory_grids,
 )
 from pgso.report.template import render
+from pgso.report.words import LABELS
 
 SCRIPTS = ("plot.js", "operator.js", "report.js")
 LEAD = (

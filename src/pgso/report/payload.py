@@ -8,9 +8,16 @@ from pgso.records import RunRecord
 from pgso.records.spectra import Spectra
 from pgso.report.comparison import Comparison
 from pgso.report.evaluation import evaluation_plots
-from pgso.report.labels import LABELS
-from pgso.report.learned import interval_at_start
-from pgso.report.series import Band, by_operator, curve_band, is_number, points_of, thinned
+from pgso.report.series import (
+    Band,
+    by_operator,
+    curve_band,
+    interval_at_start,
+    is_number,
+    points_of,
+    thinned,
+)
+from pgso.report.words import LABELS
 
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
 

@@ -5,13 +5,11 @@ from pathlib import Path
 
 from pgso.records import RunRecord
 from pgso.records.data import DataRecord
-from pgso.report.baselines import baselines_grid
+from pgso.report.about import baselines_grid, data_grids, provenance_grids, python_code
 from pgso.report.comparison import Comparison
-from pgso.report.data_tables import data_grids
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import confusion_grids
 from pgso.report.grid import markdown_text
-from pgso.report.provenance import provenance_grids, python_code
 from pgso.report.tables import markdown_tables
 
 

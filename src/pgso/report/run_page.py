@@ -6,11 +6,11 @@ from pathlib import Path
 from pgso.records import RunRecord, Store
 from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
-from pgso.report.baselines import mean_baselines
+from pgso.report.about import mean_baselines
 from pgso.report.comparison import compare
 from pgso.report.doubts import doubts
-from pgso.report.labels import LABELS
 from pgso.report.page import Verdict, record_links, render_page
+from pgso.report.words import LABELS
 
 LEAD = "One run: its scores, what it must beat, and what was learned."
 

@@ -1,12 +1,17 @@
-"""Curves over the seeds: the mean, and the band from the lowest to the highest run."""
+"""Curves over the seeds, and what was learned: S beside its start, its nearest named operator."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from pgso.evaluation.statistics import Interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
+from pgso.report.words import LABELS, places
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,115 @@ def thinned(count: int, at_most: int, keep: Iterable[int] = ()) -> list[int]:
 def is_number(value: Any) -> bool:
     """Whether a recorded value can be drawn."""
     return isinstance(value, int | float) and math.isfinite(value)
+
+
+_ORDER = {name: rank for rank, name in enumerate(LABELS)}
+
+
+@dataclass(frozen=True)
+class LearnedOperator:
+    """One operator of a model, over its seeds; ``place`` is empty where it is the only one."""
+
+    operator: str
+    chosen: str | None  # under auto, the operator that validation chose on these seeds
+    rung: str | None  # the rung of pgso.find whose network it was learned in
+    place: str  # its layer, counted from 1, and in a bank its term
+    n: int
+    start: tuple[float, ...]  # (7,) mean over the seeds
+    mean: tuple[float, ...]  # (7,)
+    sd: tuple[float, ...] | None  # (7,) none for one seed
+    nearest: str  # the preset that most seeds are nearest to
+    nearest_count: int  # how many seeds
+    nearest_distance: float  # their mean distance, in [0, 1]
+    interval_start: Interval | None  # certified; the mean of each end over the seeds
+    interval_learned: Interval | None
+
+    @property
+    def name(self) -> str:
+        """The operator as a reader knows it, with its place."""
+        label = network_name(self.operator, self.chosen, self.rung)
+        return f"{label}, {self.place}" if self.place else label
+
+
+def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
+    """Every learned operator of every mode, in layer order, over the runs that have a score."""
+    runs = [record for record in records if record.parameters and record.test is not None]
+    learned = [run for run in runs if (run.chosen or run.spec.operator) != "fixed"]
+    return [
+        _over_seeds(group, layer)
+        for group in by_network(learned).values()
+        for layer in range(len(group[0].parameters))
+    ]
+
+
+def by_network(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """The runs whose operators stand in the same places, by name, each by seed.
+
+    Seeds are kept apart if ``auto`` or ``found`` took the networks of different rungs.
+    """
+    groups: dict[str, list[RunRecord]] = {}
+    for run in sorted(records, key=lambda run: (_ORDER[run.spec.operator], run.spec.seed)):
+        name = network_name(run.spec.operator, run.chosen, run.rung)
+        groups.setdefault(name, []).append(run)
+    return groups
+
+
+def network_name(operator: str, chosen: str | None, rung: str | None) -> str:
+    """An operator, what validation chose for it, and the rung whose network it is in.
+
+    Example:
+        >>> network_name("auto", "pgso", None), network_name("found", "pgso", "gcn, 2 hops")
+        ('auto (PGSO)', 'found (PGSO) in gcn, 2 hops')
+    """
+    label = LABELS[operator] if chosen is None else f"{LABELS[operator]} ({LABELS[chosen]})"
+    return label if rung is None else f"{label} in {rung}"
+
+
+def _over_seeds(group: Sequence[RunRecord], layer: int) -> LearnedOperator:
+    S = np.array([record.parameters[layer] for record in group])
+    names = [record.nearest[layer] for record in group if layer < len(record.nearest)]
+    nearest, count = Counter(name for name, _ in names).most_common(1)[0] if names else ("-", 0)
+    distances = [distance for name, distance in names if name == nearest]
+    spec = group[0].spec.model_copy(update={"terms": terms_of(group[0])})
+    return LearnedOperator(
+        operator=group[0].spec.operator,
+        chosen=group[0].chosen,
+        rung=group[0].rung,
+        place=places(spec, len(group[0].parameters))[layer],
+        n=len(group),
+        start=tuple(np.mean([record.start[layer] for record in group], axis=0).tolist()),
+        mean=tuple(S.mean(axis=0).tolist()),
+        sd=tuple(S.std(axis=0, ddof=1).tolist()) if len(group) > 1 else None,
+        nearest=nearest,
+        nearest_count=count,
+        nearest_distance=float(np.mean(distances)) if distances else float("nan"),
+        interval_start=_mean([interval_at_start(run, layer) for run in group]),
+        interval_learned=_mean([interval_at_epoch(run, layer, run.epoch) for run in group]),
+    )
+
+
+def terms_of(record: RunRecord) -> tuple[str, ...] | None:
+    """The terms of a run's network: those of its rung, where it has one with terms."""
+    terms = record.network.get("terms", record.spec.terms)
+    return None if terms is None else tuple(terms)
+
+
+def interval_at_epoch(record: RunRecord, layer: int, epoch: int | None) -> Interval | None:
+    """The certified interval after an epoch; none for directed graphs."""
+    if epoch is None:
+        return None
+    bounds = dict(points_of(record, "interval")).get(epoch + 1)
+    if bounds is None or not all(map(is_number, bounds[layer])):
+        return None
+    return Interval(*bounds[layer])
+
+
+def interval_at_start(record: RunRecord, layer: int) -> Interval | None:
+    """The certified interval before training; none for directed graphs."""
+    bounds = record.start_interval[layer : layer + 1]
+    return Interval(*bounds[0]) if bounds and all(map(is_number, bounds[0])) else None
+
+
+def _mean(intervals: Sequence[Interval | None]) -> Interval | None:
+    certified = [interval for interval in intervals if interval is not None]
+    return Interval(*np.mean(certified, axis=0).tolist()) if certified else None

@@ -1,20 +1,30 @@
 """The tables of a comparison: who scored what, what was learned, and the numbers under plots."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Group
 from rich.text import Text
 
 from pgso.evaluation.statistics import Interval
 from pgso.gso.parameters import NAMES
+from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.report.comparison import Comparison
 from pgso.report.differences import Difference, Scores
 from pgso.report.grid import Grid
-from pgso.report.labels import LABELS, plain, signed
-from pgso.report.learned import learned_operators
-from pgso.report.series import Band, thinned
+from pgso.report.payload import learned_runs
+from pgso.report.series import (
+    Band,
+    by_network,
+    by_operator,
+    curve_band,
+    interval_bands,
+    learned_operators,
+    parameter_bands,
+    thinned,
+)
+from pgso.report.words import LABELS, plain, signed
 
 ROWS_UNDER_A_CURVE = 21
 NONE = "–"
@@ -216,3 +226,36 @@ def _difference_cells(difference: Difference | None, ranked: bool, digits: int) 
 
 def _operator_row(name: str, S: Sequence[float], bounds: Interval | None) -> tuple[str, ...]:
     return (name, *(plain(value, 2) for value in S), interval(bounds, 2))
+
+
+def curve_grids(records: Sequence[RunRecord], objective: Objective) -> dict[str, Grid]:
+    """Loss, validation and test scores against epochs, a column an operator."""
+    titles = {
+        "loss": "Training loss",
+        "val": f"Validation {objective.heading}",
+        "test": f"Test {objective.heading}",
+    }
+    grids = {}
+    for name, title in titles.items():
+        scale = 1.0 if name == "loss" else objective.shown(1.0)
+        bands = {
+            LABELS[operator]: band
+            for operator, group in by_operator(records, LABELS).items()
+            if (band := curve_band(group, name, scale)) is not None
+        }
+        if bands:
+            grids[name] = curves_grid(f"{title}, by epoch", bands)
+    return grids
+
+
+def trajectory_grids(records: Sequence[RunRecord]) -> list[Grid]:
+    """S and the certified interval against epochs, one table an operator."""
+    grids = []
+    for name, group in by_network(learned_runs(records)).items():
+        for layer in range(len(group[0].start)):
+            bands: dict[str, Any] = dict(parameter_bands(group, layer))
+            ends = interval_bands(group, layer)
+            if ends is not None:
+                bands |= {"interval low": ends[0], "interval high": ends[1]}
+            grids.append(curves_grid(f"{name}, operator {layer + 1}", bands))
+    return grids

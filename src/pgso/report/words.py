@@ -1,8 +1,28 @@
-"""How operators and numbers are written, the same in every table, figure and page."""
+"""Words and colours: how operators and numbers are written in every table, figure and page."""
 
 from pgso.records import RunSpec
 
 LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "found": "found", "auto": "auto"}
+
+
+# Colour-blind readers can tell these apart (Okabe and Ito 2008).
+OPERATORS = {
+    "fixed": "#6b7280",
+    "pgso": "#0072b2",
+    "mpgso": "#d55e00",
+    "found": "#cc79a7",
+    "auto": "#009e73",
+}
+# Multipliers are solid, exponents dashed, a is dotted: pairs of one colour differ by their dash.
+PARAMETERS = {
+    "m1": ("#0072b2", "solid"),
+    "m2": ("#d55e00", "solid"),
+    "m3": ("#009e73", "solid"),
+    "e1": ("#0072b2", "dashed"),
+    "e2": ("#d55e00", "dashed"),
+    "e3": ("#009e73", "dashed"),
+    "a": ("#cc79a7", "dotted"),
+}
 
 
 def places(spec: RunSpec, count: int) -> list[str]:
