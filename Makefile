@@ -1,7 +1,10 @@
-# Everything installs itself: each target needs only Python 3.11, pip and make.
+# Everything installs itself: each target needs only Python 3.11 or later, pip and make.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-BIN := .venv/bin
-READY := .venv/ready
+VENV ?= .venv
+CONSTRAINTS ?= constraints.txt# "none" takes the newest versions there are
+EXTRAS ?= dev,cluster,docs,molecules,search,tensorboard
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+READY := $(VENV)/ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
@@ -9,6 +12,7 @@ export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 help:
 	@echo "make demo   install and compare fixed and learned operators on two tasks"
 	@echo "make test   install and run all tests"
+	@echo "make test-oldest  the core tests with the oldest supported versions, in .venv-oldest"
 	@echo "make lint   format, lint, types and import directions"
 	@echo "make fuzz   hostile files, random graphs, killed sweeps (an hour); writes to runs/fuzz"
 	@echo "make bench  speed and memory as ratios measured in one run; writes to runs/benchmarks"
@@ -16,11 +20,12 @@ help:
 	@echo "make rivals what a user would pick instead, measured side by side (hours); writes docs/rivals.md"
 	@echo "make docs   build the documentation into site/"
 	@echo "make readme write the tables of README.md and docs/ from results/"
+	@echo "make package  build both packages into dist/, install them elsewhere and try them"
 
-$(READY): pyproject.toml studies/pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	@echo "installing pgso with all its extras into .venv, in the versions of constraints.txt (a few minutes)"
-	@$(PIP) install -c constraints.txt -e '.[dev,cluster,docs,molecules,search,tensorboard]' -e ./studies
+$(READY): pyproject.toml studies/pyproject.toml $(filter-out none,$(CONSTRAINTS))
+	$(PYTHON) -m venv $(VENV)
+	@echo "installing pgso[$(EXTRAS)] into $(VENV), versions: $(CONSTRAINTS) (a few minutes)"
+	@$(PIP) install $(if $(filter none,$(CONSTRAINTS)),,-c $(CONSTRAINTS)) -e '.[$(EXTRAS)]' -e ./studies
 	@touch $@
 
 demo: $(READY)
@@ -29,6 +34,13 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+CORE := graph gso convs models spectrum bases objectives records data finding estimators contracts paper
+test-oldest:
+	$(MAKE) VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt EXTRAS=dev test-core
+
+test-core: $(READY)
+	$(BIN)/python -m pytest -n auto $(wildcard $(addprefix tests/,$(CORE)))
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -57,5 +69,11 @@ docs: $(READY)
 readme: $(READY)
 	$(BIN)/python -m pgso_studies
 
+package: $(READY)
+	$(BIN)/python .ci/package.py
+
+release-check: package
+	@! grep -n "example.org" pyproject.toml || (echo "replace the placeholders in pyproject.toml first"; exit 1)
+
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-oldest dist

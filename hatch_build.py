@@ -2,7 +2,7 @@
 
 An index shows the README alone, so a link to ``docs/find.md`` would lead nowhere. Where
 ``[project.urls]`` in pyproject.toml has a ``Repository``, such links lead there. Where it has none,
-their text stays and the link goes.
+or a placeholder at example.org, their text stays and the link goes.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+PLACEHOLDER = "https://example.org/"
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?!https?:|#)(?P<path>[^)\s]+)\)")
 
 
@@ -20,7 +21,9 @@ class ReadmeHook(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the description of the package."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        repository = metadata.get("urls", {}).get("Repository")
+        repository = metadata.get("urls", {}).get("Repository", PLACEHOLDER)
+        if repository.startswith(PLACEHOLDER):
+            repository = None
         text = for_an_index(text, repository)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
 

@@ -39,6 +39,14 @@ def test_with_an_address_all_links_are_absolute(hook):
 
 
 def test_the_package_gets_this_description(hook):
-    metadata = {"urls": {"Repository": "https://example.org/pgso"}}
+    address = "https://code.example.com/pgso"
+    metadata = {"urls": {"Repository": address}}
     hook.ReadmeHook(str(ROOT), {}).update(metadata)
-    assert metadata["readme"]["text"] == hook.for_an_index(README, "https://example.org/pgso")
+    assert metadata["readme"]["text"] == hook.for_an_index(README, address)
+
+
+def test_a_placeholder_is_not_taken_for_an_address(hook):
+    for urls in ({}, {"Repository": "https://example.org/pgso"}):
+        metadata = {"urls": urls}
+        hook.ReadmeHook(str(ROOT), {}).update(metadata)
+        assert metadata["readme"]["text"] == hook.for_an_index(README, None)
