@@ -121,6 +121,6 @@ def _load() -> None:
     import pgso.cli
     import pgso.spectrum.figure
     import pgso.spectrum.summary
-    import pgso.training.preload  # noqa: F401
+    import pgso.training.fit  # noqa: F401
 
     torch.set_num_threads(1)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import torch
 
-from pgso.training.freed_memory import keep_freed_memory
+from pgso.training.engines import keep_freed_memory
 
 torch.set_num_threads(1)  # also in a worker process, which imports this file
 keep_freed_memory()

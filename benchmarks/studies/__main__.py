@@ -9,8 +9,7 @@ run under way.
 import time
 from pathlib import Path
 
-from pgso.training.engines import run_one
-from pgso.training.threads import one_thread
+from pgso.training.engines import one_thread, run_one
 from pgso_studies.ledger import read_ledger, write_current
 from pgso_studies.plan import Timing, timings_of, untimed_kinds
 

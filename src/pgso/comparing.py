@@ -30,12 +30,12 @@ from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records
 from pgso.scale.place import place_of
 from pgso.training.criterion import Criterion
+from pgso.training.engines import one_thread
 from pgso.training.fit import check_task, fit_task
 from pgso.training.loops import loop_of
 from pgso.training.loops.loop import Run
 from pgso.training.own_model import OwnModel
 from pgso.training.scoring import Scoring
-from pgso.training.threads import one_thread
 
 OPERATORS = ("fixed", "pgso", "mpgso")  # of a model of the user's
 OF_A_MODEL = (  # choices that mean something for a model of the user's

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
-
-from pgso.cli import choices, folders
 from pgso.cli.effort import useful_workers
+
+from pgso.cli import folders
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.errors import InputError, UnknownNameError
@@ -88,7 +88,6 @@ class Runner:
             folders.check_destination("--out", self.store.root, folder=True)
             folders.check_destination("--results", self.ledger(name))
             workers = useful_workers(specs, self.workers)
-            choices.start_early(self.engine, workers)
             with progress(self.console, name, len(specs)) as advance:
                 ended = run_all(
                     specs, self.store, self.data, self.engine, workers, self.address, tell

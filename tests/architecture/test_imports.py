@@ -59,33 +59,3 @@ def test_a_worker_that_trains_waits_for_neither_scikit_learn_nor_matplotlib():
     actual = imported_by("import pgso.training.fit")
     assert "torch" in actual
     assert actual & {"sklearn", "matplotlib"} == set()
-
-
-EARLY = """
-from pgso.cli import choices
-from pgso.cli.main import app
-
-def stop():
-    print(*[m for m in {heavy} if m in sys.modules], file=sys.stderr)
-    sys.exit()
-
-choices.start_loading = stop
-app(["{command}", "{what}", "--workers", "2", "--engine", "local"])
-"""
-
-
-@pytest.mark.parametrize(
-    ("command", "what"),
-    [("compare", "karate"), ("sweep", "karate"), ("run", "initialisations")],
-)
-def test_workers_begin_to_load_before_their_command_does(command, what, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "torch" not in imported_by(EARLY.format(heavy=HEAVY, command=command, what=what))
-
-
-def test_loading_early_leaves_the_garbage_collector_on():
-    imported_by(
-        "import gc, pgso.training.preload\n"
-        "assert gc.isenabled()\n"
-        "assert 'pgso.training.fit' in sys.modules"
-    )

@@ -7,10 +7,9 @@ from typer.main import get_command
 
 import pgso as package
 from pgso.bases import BASES
-from pgso.cli import completion
+from pgso.cli import choices
 from pgso.cli.main import COMMANDS, app, as_typed, loaded_commands
-from pgso.convs import CONVS
-from pgso.records import Store
+from pgso.records import RunSpec, Store
 
 LOADED = loaded_commands()
 WITHOUT = ("record", "save", "tensorboard", "only", "results", "out", "max_radius", "sample")  # off
@@ -31,8 +30,10 @@ def test_every_command_has_help_with_an_example(pgso, command):
 
 
 def test_names_that_are_completed_are_those_that_there_are():
-    assert completion.conv_names("") == sorted(CONVS)
-    assert set(completion.BASE_NAMES) == set(BASES)
+    assert choices.completing(["gcn", "gat", "sgc"])("g") == ["gcn", "gat"]
+    assert "karate" in choices.dataset_names("kar")
+    assert choices.settings_of("norm=b") == ["norm=batch"]
+    assert all(name in RunSpec.model_fields["base"].description for name in BASES)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -97,7 +98,7 @@ def test_the_version_is_the_packages(pgso):
         (["find", "karate", "--option", "x=1"], "karate has no option 'x'"),
         (["spectrum"], "name a dataset or a file, for example: pgso spectrum karate"),
         (["sweep", "karate", "--space", "epochs=3"], "--space epochs takes a list"),
-        (["sweep", "karate", "--search", "random"], "choose grid or tpe"),
+        (["sweep", "karate", "--search", "random"], "is not one of 'grid', 'tpe'"),
         (["sweep", "karte"], "Did you mean 'karate'?"),
     ],
     ids=" ".join,

@@ -86,35 +86,30 @@ def test_a_wrong_engine_is_refused(store, wrong, sentence):
         run_all(SPECS, store, **wrong)
 
 
-# What follows needs processes that are really killed. A sweep is a program of its own: a fit that
-# takes as long as its spec has epochs (in tenths of a second), or kills its process at seed 13.
+# What follows needs processes that are really killed. A sweep is a program of its own, whose runs
+# take as long as their specs have epochs (in tenths of a second), or kill their process at seed 13.
 
 SWEEP = """
     import os, signal, sys, time
+    from functools import partial
     from pathlib import Path
-    from types import SimpleNamespace
     from pgso.records import RunRecord, RunSpec, Store
 
-    def slow_fit(spec, root, device=None):
+    def slow_run(spec, root):
         (Path(root) / f"{spec.seed}.{os.getpid()}").touch()
         if spec.seed == 13:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(spec.epochs / 10)
         return RunRecord(spec=spec, val=0.5)
 
-    # Nothing here is trained: without torch, a process starts in no time.
-    sys.modules["torch"] = SimpleNamespace(set_num_threads=int, get_num_threads=int)
-    sys.modules["pgso.training.fit"] = SimpleNamespace(fit=slow_fit, versions=dict, state_of=str)
-
     if __name__ == "__main__":
-        from pgso.training import workers as processes
-        from pgso.training.engines import run_all
-        processes.PRELOADED.clear()  # that would be the real ones
+        from pgso.training import engines
         signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         root, out, workers, *sweep = sys.argv[1:]
+        engines.run_one = lambda spec, root, device: slow_run(spec, root)
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
-        records = run_all(specs, Store(out), root, workers=int(workers))
+        records = engines.run_all(specs, Store(out), root, workers=int(workers))
         print(*[record.status for record in records])
 """
 

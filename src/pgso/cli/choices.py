@@ -1,27 +1,20 @@
-"""The options that several commands share, and the spec they make."""
+"""The options of the commands, made from the fields of a RunSpec, and the spec they make."""
 
+import functools
+import inspect
 import json
 import math
 import os
 import re
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterable, Mapping
+from glob import escape, glob
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
 from pgso.cli.columns import show_columns
-from pgso.cli.completion import (
-    BASE_NAMES,
-    completing,
-    conv_names,
-    dataset_names,
-    options_of,
-    settings_of,
-    terms_of,
-    words_of,
-)
 from pgso.cli.terminal import Console
 from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
@@ -29,14 +22,136 @@ from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
-from pgso.records.spec import RECIPES
-from pgso.training.workers import start_loading
+
+if TYPE_CHECKING:
+    from pgso.data import Task
+
+PANELS = {"data": "Data", "network": "Network", "S": "Operator S", "training": "Training"}
+OUTPUT = "Output"
+Given = Mapping[str, str]  # a choice that a command makes itself, and what decides it
 
 
-def usual(name: str) -> str:
-    """The default of a choice, for the help; a dataset or a recipe may suggest another one."""
-    default = RunSpec.model_fields[name].default
-    return "off" if default is False else "none" if default is None else str(default)
+def with_spec(without: Given | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every choice of a run as an option, and call it with the spec they make.
+
+    The function takes ``spec`` and its own options. A new field of :class:`RunSpec` is an option
+    of every such command.
+
+    Args:
+        without: Choices that the command makes itself, and what decides them, for the message
+            where somebody gives them by ``--set``.
+    """
+    without = without or {}
+    fields = [
+        name
+        for name, field in RunSpec.model_fields.items()
+        if field.json_schema_extra and name not in without
+    ]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(*, dataset: str, settings: Any, options: Any, **given: Any) -> None:
+            refuse_settings(settings, without)
+            chosen = {name: given.pop(name) for name in fields}
+            function(spec=make_spec(dataset, settings, options, **chosen), **given)
+
+        own = [p for p in inspect.signature(function).parameters.values() if p.name != "spec"]
+        context = [p for p in own if p.annotation is typer.Context]
+        hints = {"dataset": DatasetName, **{name: option(name) for name in fields}}
+        hints |= {"settings": Settings, "options": DataOptions}
+        made = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=hint,
+                default=inspect.Parameter.empty if name == "dataset" else None,
+            )
+            for name, hint in hints.items()
+        ]
+        rest = [p.replace(kind=p.KEYWORD_ONLY) for p in own if p not in context]
+        parameters = [*(p.replace(kind=p.KEYWORD_ONLY) for p in context), *made, *rest]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def option(name: str) -> Any:
+    """A choice of a run as an option of a command; None: nothing was said.
+
+    Name, type, default and help come from the field of :class:`RunSpec`.
+    """
+    field = RunSpec.model_fields[name]
+    extra: Any = field.json_schema_extra
+    kind, words = _kind(field.annotation), words_of(name)
+    flag = extra["option"] or f"--{name.replace('_', '-')}"
+    long = f"--{name.replace('_', '-')}"
+    names = [f"{flag}/--no-{flag[2:]}"] if kind is bool else list(dict.fromkeys([flag, long]))
+    about = field.description or ""
+    if len(words) > 1:
+        about = f"{about.removesuffix('.')} ({' | '.join(words)})."
+    usual = "none" if field.default in (None, ()) else str(field.default)
+    if isinstance(field.default, bool):
+        usual = "on" if field.default else "off"
+    return Annotated[
+        kind | None,
+        typer.Option(
+            *names,
+            help=about,
+            show_default=extra["usual"] or usual,
+            rich_help_panel=PANELS[extra["panel"]],
+            autocompletion=COMPLETED.get(name) or completing(words),
+        ),
+    ]
+
+
+def _kind(hint: Any) -> type:
+    """What typer reads: a flag, a number, or a text that the spec takes apart."""
+    kinds = {bool, int, float}
+    if get_origin(hint) is Annotated:
+        return _kind(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        found = {_kind(part) for part in get_args(hint) if part is not type(None)}
+        return found.pop() if len(found) == 1 else str
+    return hint if hint in kinds else str
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words that a choice of a run may be.
+
+    Example:
+        >>> words_of("norm")
+        ('batch', 'layer')
+    """
+    hint = RunSpec.model_fields[name].annotation
+    return next((get_args(h) for h in (hint, *get_args(hint)) if get_origin(h) is Literal), ())
+
+
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell offers after TAB; only names that are known without importing torch."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def dataset_names(incomplete: str) -> list[str]:
+    """What the shell offers for a dataset: names, and folders of this place."""
+    from pgso.data import DATASETS
+
+    names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
+    found = names or completing(DATASETS)(incomplete)  # small letters will do
+    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
+
+
+def settings_of(incomplete: str) -> list[str]:
+    """What the shell offers after ``--set``: the names of choices, then the words of one."""
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return completing(f"{field}=" for field in RunSpec.model_fields)(incomplete)
+    words = words_of(name) if name in RunSpec.model_fields else ()
+    return [f"{name}={word}" for word in completing(words)(value)]
+
+
+COMPLETED = {"preset": completing(PRESETS), "objective": completing(OBJECTIVES)}
 
 
 def go_offline(offline: bool) -> bool:
@@ -44,6 +159,13 @@ def go_offline(offline: bool) -> bool:
     if offline:
         os.environ["PGSO_OFFLINE"] = "1"
     return offline
+
+
+def _device(name: str) -> str:
+    """Refuse a device that cannot exist, also where the record is there and nothing is run."""
+    if not re.fullmatch(r"auto|cpu|(cuda|mps|xpu)(:\d+)?", name):
+        raise InputError(f"no device is called {name!r}; choose cpu, cuda, cuda:1, ... or auto")
+    return name
 
 
 DatasetName = Annotated[
@@ -54,111 +176,14 @@ DatasetName = Annotated[
         autocompletion=dataset_names,
     ),
 ]
-Conv = Annotated[
-    str | None,
-    typer.Option(
-        help="Base architecture: pgso list convs.",
-        show_default=usual("conv"),
-        autocompletion=conv_names,
-    ),
-]
-Operator = Annotated[
-    str,
-    typer.Option(
-        help=" | ".join(words_of("operator")), autocompletion=completing(words_of("operator"))
-    ),
-]
-Terms = Annotated[
-    str | None,
-    typer.Option(
-        help="A bank: each term has weights of its own, e.g. self,gcn@in,gcn@out.",
-        show_default="none",
-        autocompletion=terms_of,
-    ),
-]
-Basis = Annotated[
-    str | None,
-    typer.Option(
-        help=f"A polynomial filter: {' | '.join(words_of('basis'))}.",
-        show_default="none",
-        autocompletion=completing(words_of("basis")),
-    ),
-]
-Degree = Annotated[
-    int | None, typer.Option(help="The degree of a filter.", min=0, show_default="10")
-]
-Epochs = Annotated[
-    int | None,
-    typer.Option(help="Passes over the training data.", min=1, show_default=usual("epochs")),
-]
-Layers = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of layers.",
-        min=1,
-        show_default=f"{usual('num_layers')}, or the dataset's",
-    ),
-]
-Hidden = Annotated[
-    int | None,
-    typer.Option(help="Width of the hidden layers.", min=1, show_default=usual("hidden_channels")),
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME | m1,m2,m3,e1,e2,e3,a",
-        help="Where S starts: pgso list presets, or seven numbers.",
-        show_default="the conv's",
-        autocompletion=completing(PRESETS),
-    ),
-]
-Recipe = Annotated[
-    str | None,
-    typer.Option(
-        help=" | ".join(RECIPES), show_default=usual("recipe"), autocompletion=completing(RECIPES)
-    ),
-]
-Base = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Another matrix than A: {' | '.join(BASE_NAMES)}.",
-        show_default="A",
-        autocompletion=completing(BASE_NAMES),
-    ),
-]
-Task = Annotated[
-    str | None,
-    typer.Option(
-        help="link: predict links.",
-        show_default="what the dataset is for",
-        autocompletion=completing(words_of("task")),
-    ),
-]
-ObjectiveName = Annotated[
-    str | None,
-    typer.Option(
-        help="What is scored: pgso list objectives.",
-        show_default="the dataset's",
-        autocompletion=completing(OBJECTIVES),
-    ),
-]
-ClassWeights = Annotated[
-    str | None,
-    typer.Option(
-        help="balanced: rare classes count as much as frequent ones.",
-        show_default="all examples count the same",
-        autocompletion=completing(words_of("class_weights")),
-    ),
-]
-LogTargets = Annotated[
-    bool | None, typer.Option("--log-targets", help="Learn the logarithm of the targets.")
-]
+ObjectiveName = option("objective")
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any other choice, e.g. --set norm=batch; may be repeated.",
+        help="Any choice by its name in Python, e.g. --set norm=batch; may be repeated.",
+        rich_help_panel=PANELS["training"],
         autocompletion=settings_of,
     ),
 ]
@@ -168,13 +193,17 @@ DataOptions = Annotated[
         "--option",
         metavar="NAME=VALUE",
         help="An option of the dataset, e.g. rows=50; may be repeated.",
-        autocompletion=options_of,
+        rich_help_panel=PANELS["data"],
     ),
 ]
-Out = Annotated[Path, typer.Option(help="Where records and reports go.")]
+Out = Annotated[Path, typer.Option(help="Where records and reports go.", rich_help_panel=OUTPUT)]
 Data = Annotated[
     Path | None,
-    typer.Option(help="Where datasets are.", show_default="$PGSO_DATA, or ~/.cache/pgso"),
+    typer.Option(
+        help="Where datasets are.",
+        show_default="$PGSO_DATA, or ~/.cache/pgso",
+        rich_help_panel=PANELS["data"],
+    ),
 ]
 Offline = Annotated[
     bool,
@@ -183,32 +212,40 @@ Offline = Annotated[
         envvar="PGSO_OFFLINE",
         callback=go_offline,
         help="Download nothing, and write nothing into the data folder.",
+        rich_help_panel=PANELS["data"],
     ),
 ]
-Workers = Annotated[int, typer.Option(help="Processes, one thread each.", min=1)]
-Engine = Annotated[Literal["local", "ray"], typer.Option(help="What runs the workers.")]
+MACHINE = "Machine"
+Workers = Annotated[
+    int, typer.Option(help="Processes, one thread each.", min=1, rich_help_panel=MACHINE)
+]
+Engine = Annotated[
+    Literal["local", "ray"],
+    typer.Option(help="What runs the workers.", rich_help_panel=MACHINE),
+]
 Address = Annotated[
     str | None,
-    typer.Option(help="The address of a running Ray cluster.", show_default="one is started here"),
+    typer.Option(
+        help="The address of a running Ray cluster.",
+        show_default="one is started here",
+        rich_help_panel=MACHINE,
+    ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON; everything that is not JSON goes to stderr.")
-]
-
-
-def _device(name: str) -> str:
-    """Refuse a device that cannot exist, also where the record is there and nothing is run."""
-    if not re.fullmatch(r"auto|cpu|(cuda|mps|xpu)(:\d+)?", name):
-        raise InputError(f"no device is called {name!r}; choose cpu, cuda, cuda:1, ... or auto")
-    return name
-
-
 Device = Annotated[
     str,
     typer.Option(
         help="cpu | cuda | cuda:1 | auto: a GPU if there is one.",
         callback=_device,
+        rich_help_panel=MACHINE,
         autocompletion=completing(("auto", "cpu", "cuda")),
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print JSON; everything that is not JSON goes to stderr.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -221,13 +258,6 @@ def device_of_runs(device: str) -> str | None:
     return None if device == "auto" else device
 
 
-def start_early(engine: str, workers: int) -> None:
-    """Load torch, here and where workers are forked from at the same time."""
-    if engine == "local" and workers > 1:
-        start_loading()
-    import_module("pgso.training.preload")
-
-
 def make_spec(
     dataset: str,
     settings: list[str] | None = None,
@@ -235,11 +265,7 @@ def make_spec(
     **choices: Any,
 ) -> RunSpec:
     """What was asked for, with what suits the dataset, as in Python."""
-    given = {name: value for name, value in choices.items() if value is not None}
-    if isinstance(given.get("terms"), str):
-        given["terms"] = [term.strip() for term in given["terms"].split(",")]
-    if isinstance(given.get("preset"), str):
-        given["preset"] = preset_of(given["preset"])
+    given = {name: read_choice(name, value) for name, value in choices.items() if value is not None}
     given |= pairs(settings)
     for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
         if name in given:
@@ -247,6 +273,47 @@ def make_spec(
     if "complete" in given:  # how records are read, and no choice
         raise UnknownNameError("choice", "complete", RunSpec.model_fields)
     return suited(RunSpec(dataset=dataset, **given, data_options=pairs(data_options)))
+
+
+def read_choice(name: str, value: Any) -> Any:
+    """What was typed for a choice, as a spec takes it: lists are separated by commas.
+
+    Example:
+        >>> read_choice("terms", "self, gcn@in"), read_choice("learn", "false")
+        (['self', 'gcn@in'], False)
+    """
+    if name == "preset" and isinstance(value, str):
+        return preset_of(value)
+    if name == "learn" and value in ("true", "false"):
+        return value == "true"
+    if name in ("terms", "sample", "presets", "learn") and isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return value
+
+
+def as_options(choices: Mapping[str, Any]) -> list[str]:
+    """Choices of a run as words of a command.
+
+    Example:
+        >>> as_options({"num_layers": 3, "terms": ("self", "gcn"), "residual": False})
+        ['--layers', '3', '--terms', 'self,gcn', '--no-residual']
+    """
+    words: list[str] = []
+    for name, value in choices.items():
+        extra: Any = RunSpec.model_fields[name].json_schema_extra
+        if name == "data_options":
+            words += [w for pair in value.items() for w in ("--option", "{}={}".format(*pair))]
+            continue
+        flag = extra["option"] or f"--{name.replace('_', '-')}"
+        if value is None:  # a dataset may suggest something else
+            words += ["--set", f"{name}=null"]
+        elif isinstance(value, bool) and name != "learn":
+            words.append(flag if value else f"--no-{flag[2:]}")
+        elif isinstance(value, tuple | list):
+            words += [flag, ",".join(map(str, value))]
+        else:
+            words += [flag, str(value).lower() if isinstance(value, bool) else str(value)]
+    return words
 
 
 def preset_of(text: str) -> str | tuple[float, ...]:
@@ -285,19 +352,17 @@ def check_names(spec: RunSpec) -> None:
         CONVS[spec.conv].check_terms(spec.terms)
 
 
-def check(
-    spec: RunSpec, data: Path | None, needs_test: bool = False, console: Console | None = None
-) -> str | None:
-    """Refuse, before the first of many runs, what would fail in every one of them.
+def checked_task(
+    spec: RunSpec, data: Path | None, console: Console, needs_test: bool = False
+) -> "Task":
+    """The data of some runs. What would fail in every run is refused before the first one.
 
     Args:
         spec: One of the runs.
         data: Where datasets are.
+        console: Where to say what became of the columns of a user's table, and what to be careful
+            with on these data.
         needs_test: Whether there must be a test set.
-        console: Where to say what became of the columns of a user's table.
-
-    Returns:
-        What to be careful with on these data, in a sentence; mostly nothing.
     """
     from pgso.data.load import task_of
     from pgso.models.build import build_model
@@ -313,9 +378,10 @@ def check(
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
     build_model(spec, task)
-    if console is not None:
-        show_columns(console, task)
-    return advice_on(task)
+    show_columns(console, task)
+    if advice := advice_on(task):
+        console.print(f"Note: {advice}.", soft_wrap=True)
+    return task
 
 
 def refuse_settings(

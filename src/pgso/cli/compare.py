@@ -8,11 +8,10 @@ import typer
 
 from pgso.cli import choices, folders
 from pgso.cli.context import data_of, show_doubts, with_spectra
-from pgso.cli.effort import useful_workers
 from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
-from pgso.records import RunRecord, Store
+from pgso.records import RunRecord, RunSpec, Store
 
 NOT_SET = {
     "seed": "--seeds says how many",
@@ -28,37 +27,35 @@ NOT_SET = {
     "pgso compare karate --epochs 20 --json",
     "pgso compare Cora --task link",
 )
+@choices.with_spec(NOT_SET)
 def compare(
     context: typer.Context,
-    dataset: choices.DatasetName,
-    conv: choices.Conv = None,
-    terms: choices.Terms = None,
-    basis: choices.Basis = None,
-    degree: choices.Degree = None,
+    spec: RunSpec,
     seeds: Annotated[
-        int, typer.Option(help="Runs per operator, paired by seed.", min=1, max=10_000)
+        int,
+        typer.Option(
+            help="Runs per operator, paired by seed.",
+            min=1,
+            max=10_000,
+            rich_help_panel=choices.PANELS["data"],
+        ),
     ] = 10,
-    epochs: choices.Epochs = None,
-    layers: choices.Layers = None,
-    hidden: choices.Hidden = None,
-    preset: choices.Preset = None,
-    recipe: choices.Recipe = None,
-    base: choices.Base = None,
-    task: choices.Task = None,
-    objective: choices.ObjectiveName = None,
-    class_weights: choices.ClassWeights = None,
-    log_targets: choices.LogTargets = None,
     reference: Annotated[
-        bool, typer.Option(help="Also train a stronger fixed network on the same seeds.")
+        bool,
+        typer.Option(
+            help="Also train a stronger fixed network on the same seeds.",
+            rich_help_panel=choices.PANELS["network"],
+        ),
     ] = True,
-    settings: choices.Settings = None,
-    options: choices.DataOptions = None,
     workers: choices.Workers = choices.CORES,
     engine: choices.Engine = "local",
     address: choices.Address = None,
     out: choices.Out = choices.RUNS,
     figures: Annotated[
-        bool, typer.Option("--figures", help="Draw PNG, SVG and PDF files too.")
+        bool,
+        typer.Option(
+            "--figures", help="Draw PNG, SVG and PDF files too.", rich_help_panel=choices.OUTPUT
+        ),
     ] = False,
     data: choices.Data = None,
     offline: choices.Offline = False,
@@ -73,26 +70,6 @@ def compare(
     A stronger fixed network (residual, normed, twice as deep) is trained beside: the verdict is
     about the best fixed network, not about a weak one.
     """
-    choices.refuse_settings(settings, NOT_SET)
-    spec = choices.make_spec(
-        dataset,
-        settings,
-        options,
-        conv=conv,
-        terms=terms,
-        basis=basis,
-        degree=degree,
-        epochs=epochs,
-        num_layers=layers,
-        hidden_channels=hidden,
-        preset=preset,
-        recipe=recipe,
-        base=base,
-        task=task,
-        objective=objective,
-        class_weights=class_weights,
-        log_targets=log_targets,
-    )
     stronger = spec.stronger if reference else None
     compared = spec.compared
     specs = [one.but(seed=seed) for seed in range(seeds) for one in compared]
@@ -101,9 +78,6 @@ def compare(
     folders.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
-    used = useful_workers(missing, workers)
-    if missing:  # a finished comparison needs no torch
-        choices.start_early(engine, used)
 
     from pgso.report.about import mean_baselines
     from pgso.report.comparison import compare as compare_records
@@ -114,15 +88,14 @@ def compare(
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
-    if missing:
+    if missing:  # a finished comparison needs no torch
         from pgso.scale.place import device_of
-        from pgso.training.engines import run_all
+        from pgso.training.engines import run_all, useful_workers
 
         device_of(device)  # refused before the first run
-        advice = choices.check(spec, data, needs_test=True, console=console)
-        if advice:
-            console.print(f"Note: {advice}.", soft_wrap=True)
-        with progress(console, dataset, len(missing)) as advance:
+        task = choices.checked_task(spec, data, console, needs_test=True)
+        used = useful_workers(missing, task.num_edges, workers)
+        with progress(console, spec.dataset, len(missing)) as advance:
 
             def tell(record: RunRecord) -> None:
                 name = "stronger" if record.spec in beside else record.spec.operator

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from pgso.cli import choices, completion
+from pgso.cli import choices
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.gso.presets import PRESETS
@@ -88,7 +88,7 @@ LISTS: Registry[Callable[[], list[Row]]] = Registry(
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(help=" | ".join(LISTS), autocompletion=completion.completing(LISTS)),
+        typer.Argument(help=" | ".join(LISTS), autocompletion=choices.completing(LISTS)),
     ] = None,
     as_json: choices.AsJson = False,
 ) -> None:

@@ -1,5 +1,6 @@
 """``pgso``: the commands, and how their errors are shown."""
 
+import io
 import os
 import sys
 import tempfile
@@ -184,9 +185,11 @@ def examples(*commands: str) -> str:
 
 def run() -> None:
     """The entry point of ``pgso``."""
-    from pgso.cli.encoding import write_what_the_terminal_reads
-    from pgso.training.freed_memory import keep_freed_memory
+    from pgso.training.engines import keep_freed_memory
 
-    write_what_the_terminal_reads()
+    for stream in (sys.stdout, sys.stderr):  # a name or symbol that the terminal lacks is escaped
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers import nothing from the current folder
     keep_freed_memory()
     app()

@@ -6,16 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from pgso.cli import choices, completion
+from pgso.cli import choices
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 
+
+def experiment_names(incomplete: str) -> list[str]:
+    """What the shell offers for a study."""
+    return choices.completing(studies().EXPERIMENTS if has_studies() else ())(incomplete)
+
+
 ExperimentName = Annotated[
     str,
-    typer.Argument(
-        help="A name (pgso list experiments), or all.", autocompletion=completion.experiment_names
-    ),
+    typer.Argument(help="A name (pgso list experiments), or all.", autocompletion=experiment_names),
 ]
 Results = Annotated[Path, typer.Option(help="Where ledgers and pages are.")]
 RESULTS = Path("results")
@@ -97,9 +101,7 @@ def run(
 def report(
     experiment: Annotated[
         str | None,
-        typer.Argument(
-            help="One study; by default all.", autocompletion=completion.experiment_names
-        ),
+        typer.Argument(help="One study; by default all.", autocompletion=experiment_names),
     ] = None,
     results: Results = RESULTS,
     out: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from pgso.cli import choices, completion, folders
+from pgso.cli import choices, folders
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
@@ -33,7 +33,7 @@ def spectrum(
         str | None,
         typer.Argument(
             metavar="DATASET_OR_FILE",
-            autocompletion=completion.dataset_names,
+            autocompletion=choices.dataset_names,
             help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
             "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
             "the record's dataset.",
@@ -44,7 +44,7 @@ def spectrum(
         typer.Option(
             metavar="NAME | m1,m2,m3,e1,e2,e3,a",
             help="The operator: pgso list presets, or seven numbers.",
-            autocompletion=completion.completing(PRESETS),
+            autocompletion=choices.completing(PRESETS),
             show_default="gcn",
         ),
     ] = None,

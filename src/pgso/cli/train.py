@@ -14,7 +14,7 @@ from pgso.cli.main import command
 from pgso.cli.progress import progress
 from pgso.cli.terminal import Console
 from pgso.launch import launch
-from pgso.records import Store
+from pgso.records import RunSpec, Store
 from pgso.records.files import free_name
 
 
@@ -27,36 +27,18 @@ from pgso.records.files import free_name
     "pgso train Cora --basis chebyshev --degree 10",
     "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
+@choices.with_spec()
 def train(
     context: typer.Context,
-    dataset: choices.DatasetName,
-    conv: choices.Conv = None,
-    terms: choices.Terms = None,
-    basis: choices.Basis = None,
-    degree: choices.Degree = None,
-    operator: choices.Operator = "pgso",
-    seed: Annotated[int, typer.Option(help="The seed of the split and of the weights.", min=0)] = 0,
-    epochs: choices.Epochs = None,
-    layers: choices.Layers = None,
-    hidden: choices.Hidden = None,
-    preset: choices.Preset = None,
-    recipe: choices.Recipe = None,
-    base: choices.Base = None,
-    task: choices.Task = None,
-    objective: choices.ObjectiveName = None,
-    class_weights: choices.ClassWeights = None,
-    log_targets: choices.LogTargets = None,
-    max_radius: Annotated[
-        float | None, typer.Option(help="Keep the certified spectral radius below this.")
+    spec: RunSpec,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the best weights here.", rich_help_panel=choices.OUTPUT),
     ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(help="Train on sampled neighbours: how many in each hop, e.g. 15,10."),
+    tensorboard: Annotated[
+        Path | None,
+        typer.Option(help="Log scalars to this folder.", rich_help_panel=choices.OUTPUT),
     ] = None,
-    settings: choices.Settings = None,
-    options: choices.DataOptions = None,
-    save: Annotated[Path | None, typer.Option(help="Write the best weights here.")] = None,
-    tensorboard: Annotated[Path | None, typer.Option(help="Log scalars to this folder.")] = None,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
     offline: choices.Offline = False,
@@ -64,29 +46,6 @@ def train(
     as_json: choices.AsJson = False,
 ) -> None:
     """Train one model. A run that was stopped goes on from its last checkpoint."""
-    spec = choices.make_spec(
-        dataset,
-        settings,
-        options,
-        conv=conv,
-        terms=terms,
-        basis=basis,
-        degree=degree,
-        operator=operator,
-        seed=seed,
-        epochs=epochs,
-        num_layers=layers,
-        hidden_channels=hidden,
-        preset=preset,
-        recipe=recipe,
-        base=base,
-        task=task,
-        objective=objective,
-        class_weights=class_weights,
-        log_targets=log_targets,
-        max_radius=max_radius,
-        sample=None if sample is None else sample.split(","),
-    )
     here = launch()
     first = here.rank == 0  # of the processes that torchrun has started
     if here.num_ranks > 1:  # else torch prints C++ frames beside our sentence about a lost process
@@ -99,8 +58,6 @@ def train(
         if first:
             folders.check_destination("--out", out, folder=True)
             folders.check_destination("--save", save)
-        choices.start_early("local", workers=1)
-
         from pgso.scale.place import joined
         from pgso.training.fit import advice_on, fit
 
@@ -110,7 +67,7 @@ def train(
 
             watchers.append(TensorBoard(tensorboard))
         passes = spec.epochs * spec.num_trainings
-        with joined(device) as place, progress(console, dataset, passes, "epochs") as advance:
+        with joined(device) as place, progress(console, spec.dataset, passes, "epochs") as advance:
             under_way, seen = None, 0  # a training, which may begin at a checkpoint
 
             def watch(session: Any) -> None:

@@ -1,29 +1,45 @@
-"""Many runs at once: in this process, in several processes, or on a Ray cluster."""
+"""Many runs at once: in this process, in worker processes (joblib), or on a Ray cluster.
 
+Here is also how a run uses its machine: threads of torch, and memory that was freed.
+"""
+
+import ctypes
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pgso.data.dataset import suited
+from pgso.data.places import data_root
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
-from pgso.training.threads import one_thread
-from pgso.training.workers import Records, RunOne, run_in_workers
+
+if TYPE_CHECKING:
+    from pgso.data import Task
 
 Engine = Literal["local", "ray"]
+Records = Generator[RunRecord, None, None]
+RunOne = Callable[[RunSpec], RunRecord]
 WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
+WATCHED_EVERY = 1.0  # seconds between two looks of a worker at its parent
 RAY_PATIENCE = 10.0  # seconds for a cluster to answer
 JOIN_RAY = "import ray, sys; print(flush=True); ray.init(sys.argv[1], configure_logging=False)"
-OnRecord = Callable[[RunRecord], None]
+KILLED = "the process of this run was killed; it may have needed too much memory"
+# Seconds of runs below which this process does them all: workers need 4 s to import torch. The
+# seconds of an epoch were measured on karate, Cora and ogbn-arxiv.
+WORTH_WORKERS, PER_EPOCH, PER_EDGE = 10.0, 4e-3, 1e-6
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+MANY_EDGES = 1_000_000  # from which on several threads are worth it to a run that is alone
 
 
 def run_all(
@@ -33,7 +49,7 @@ def run_all(
     engine: Engine = "local",
     workers: int = 1,
     address: str | None = None,
-    on_record: OnRecord | None = None,
+    on_record: Callable[[RunRecord], None] | None = None,
     device: str | None = None,
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
@@ -62,14 +78,15 @@ def run_all(
         raise InputError(f"an address belongs to a Ray cluster; choose engine ray, not {engine}")
     specs = [suited(spec) for spec in specs]
     missing = store.missing(specs)
-    job = partial(run_one, device=device)
     finished: Records
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(job, missing, root)
+        finished = _in_turn(partial(run_one, root=root, device=device), missing)
     else:
-        finished = run_in_workers(job, missing, root, min(workers, len(missing)), store)
+        # Workers that are used again have the environment of their start, so this is looked up now.
+        job = partial(run_one, root=data_root(root).absolute(), device=device)
+        finished = in_workers(job, missing, store, min(workers, len(missing)))
     with closing(finished):  # workers end before this process does, also on Ctrl-C
         for record in finished:
             store.put(record)
@@ -77,14 +94,6 @@ def run_all(
                 on_record(record)
     records = [store.get(spec) for spec in specs]
     return [record for record in records if record is not None]
-
-
-def _in_turn(job: RunOne, specs: Sequence[RunSpec], root: str | Path | None) -> Records:
-    for spec in specs:
-        with one_thread():  # the caller's code between records keeps its own number
-            record = job(spec, root)
-        yield record
-        give_freed_memory_back()
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
@@ -97,6 +106,95 @@ def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = 
         why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
         state = state_of(spec.dataset)
         return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
+
+
+def useful_workers(specs: Sequence[RunSpec], num_edges: int, workers: int) -> int:
+    """As many processes as asked for, or 1 where the runs end before workers are ready.
+
+    Example:
+        >>> [useful_workers([RunSpec(dataset="karate")] * n, 156, 8) for n in (4, 40)]
+        [1, 8]
+    """
+    passes = sum(spec.num_trainings * spec.epochs for spec in specs)
+    seconds = passes * (PER_EPOCH + PER_EDGE * num_edges)
+    return 1 if seconds < WORTH_WORKERS else max(min(workers, len(specs)), 1)
+
+
+def _in_turn(job: RunOne, specs: Sequence[RunSpec]) -> Records:
+    for spec in specs:
+        with one_thread():  # the caller's code between records keeps its own number
+            record = job(spec)
+        yield record
+        give_freed_memory_back()
+
+
+def in_workers(job: RunOne, specs: Sequence[RunSpec], store: Store, workers: int) -> Records:
+    """Run all specs in worker processes, one thread each, and yield records as they come.
+
+    When a worker dies, the runs that had been handed out are repeated, each alone in a pool. A run
+    that kills its worker again is recorded as failed.
+    """
+    waiting = list(specs)
+    while waiting:
+        lost, waiting = yield from _in_pool(job, waiting, store, workers)
+        for spec in lost:
+            again, _ = yield from _in_pool(job, [spec], store, 2)  # of 1, joblib makes no process
+            if again:
+                yield RunRecord(spec=spec, status="failed", error=KILLED)
+
+
+def _in_pool(
+    job: RunOne, specs: Sequence[RunSpec], store: Store, workers: int
+) -> Generator[RunRecord, None, tuple[list[RunSpec], list[RunSpec]]]:
+    """Yield records as they come; return which runs a dead worker may have had, and the rest."""
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    handed: list[RunSpec] = []
+    done: set[str] = set()
+
+    def jobs() -> Iterator[Any]:
+        for spec in specs:
+            handed.append(spec)
+            yield delayed(_run_and_put)(job, spec, store.root)
+
+    try:
+        with parallel_config("loky", inner_max_num_threads=1, initializer=_start_worker):
+            pool = Parallel(
+                n_jobs=workers,
+                return_as="generator_unordered",
+                batch_size=1,
+                pre_dispatch=2 * workers,
+                max_nbytes=None,
+            )
+            with closing(pool(jobs())) as records:
+                for record in records:
+                    done.add(record.spec.key)
+                    yield record
+    except TerminatedWorkerError:
+        return [spec for spec in handed if spec.key not in done], list(specs[len(handed) :])
+    return [], []
+
+
+def _run_and_put(job: RunOne, spec: RunSpec, folder: Path) -> RunRecord:
+    record = job(spec)
+    Store(folder).put(record)  # the parent saves it too, unless it was killed
+    give_freed_memory_back()
+    return record
+
+
+def _start_worker() -> None:
+    """Set up a worker: no SIGINT, since the parent stops it, and an end when its parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCHED_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | None) -> Records:
@@ -190,3 +288,57 @@ def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) ->
     keep_freed_memory()
     with one_thread():
         return run_one(RunSpec(complete=True, **spec), root).model_dump_json()
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Torch computes with this number of threads within this block.
+
+    The order of sums depends on it, so all commands take the same.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+one_thread = partial(threads, 1)  # on a busy machine two are slower
+
+
+def wants_threads(task: "Task") -> bool:
+    """Whether a step of this task is long enough to be shared."""
+    return task.kind == "node" and task.graph.num_edges >= MANY_EDGES
+
+
+def keep_freed_memory() -> None:
+    """Keep freed memory in this process, for the next step of a training.
+
+    By default glibc gives buffers above 32 MiB back to the system at once. Every training step on
+    a large graph then maps and zeroes them again, which takes half of its time with 169,000 nodes.
+    Other allocators do not need to be told, so elsewhere this does nothing.
+    """
+    libc = _glibc()
+    if libc is not None:
+        libc.mallopt(M_MMAP_MAX, 0)
+        libc.mallopt(M_TRIM_THRESHOLD, -1)
+
+
+def give_freed_memory_back() -> None:
+    """Give back what was freed so far: the next run has buffers of other sizes.
+
+    Without it a worker that ran a study held 6.5 GB after 1,000 runs.
+    """
+    libc = _glibc()
+    if libc is not None:
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL("libc.so.6")
+    except OSError:  # another allocator
+        return None

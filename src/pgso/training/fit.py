@@ -35,9 +35,9 @@ from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, choose
 from pgso.training.closed_form import find_operator
 from pgso.training.curves import certified_now
+from pgso.training.engines import one_thread, threads, wants_threads
 from pgso.training.evaluation import evaluate
 from pgso.training.session import Divergence, Session
-from pgso.training.threads import one_thread, threads, wants_threads
 
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
