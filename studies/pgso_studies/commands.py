@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
-from pgso.cli.effort import useful_workers
 
 from pgso.cli import folders
 from pgso.cli.progress import progress
@@ -71,7 +70,7 @@ class Runner:
 
     def run(self, name: str, study: Experiment, done: dict[str, RunRecord]) -> None:
         """Run a study's specs, stage after stage, and add their records to ``done``."""
-        from pgso.training.engines import run_all
+        from pgso.training.engines import run_all, useful_workers
 
         def tell(record: RunRecord) -> None:
             done[record.spec.key] = record

@@ -93,8 +93,8 @@ def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
     real = engines.run_one
 
-    def sometimes(spec, *options):
-        record = real(spec, *options)
+    def sometimes(spec, **options):
+        record = real(spec, **options)
         if (spec.operator, spec.seed) == ("pgso", 1):
             return record.model_copy(update={"status": "failed", "error": "out of luck"})
         return record

@@ -13,7 +13,7 @@ import pytest
 from pgso.errors import InputError
 from pgso.records import RunRecord, Store
 from pgso.training import engines
-from pgso.training.engines import run_all, run_one
+from pgso.training.engines import run_all, run_one, useful_workers
 from tests.training.tasks import karate, shapes
 
 SPECS = [karate(seed=seed, operator=name) for seed in range(2) for name in ("fixed", "pgso")]
@@ -264,3 +264,13 @@ def test_an_address_where_something_else_listens_is_one_sentence(tmp_path, monke
         problem = f"no Ray cluster answers at {address} .what listens there did not let us join"
         with pytest.raises(InputError, match=problem):
             run_all([karate(epochs=1)], Store(tmp_path), engine="ray")
+
+
+def test_small_comparisons_stay_in_this_process():
+    assert useful_workers(SPECS * 3, 4, num_edges=100) == 1
+    assert useful_workers(SPECS * 3, 4, num_edges=10**9) == 4
+    assert useful_workers([], 8) == 1
+
+
+def test_a_dataset_of_unknown_size_gets_its_workers():
+    assert useful_workers([karate(dataset="sbm", seed=seed) for seed in range(3)], 8) == 3

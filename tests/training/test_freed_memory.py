@@ -7,7 +7,7 @@ import pytest
 
 FAULTS = """
 import resource, sys
-from pgso.training.freed_memory import keep_freed_memory
+from pgso.training.engines import keep_freed_memory
 
 if sys.argv[1] == "kept":
     keep_freed_memory()
@@ -20,7 +20,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 RESIDENT = """
 from pathlib import Path
-from pgso.training.freed_memory import give_freed_memory_back, keep_freed_memory
+from pgso.training.engines import give_freed_memory_back, keep_freed_memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])

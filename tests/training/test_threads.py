@@ -6,7 +6,7 @@ import torch
 from pgso import fit
 from pgso.data import load_task
 from pgso.records import RunSpec, Store
-from pgso.training import threads
+from pgso.training import engines
 from pgso.training.engines import run_all
 from tests.training.tasks import karate
 
@@ -32,7 +32,7 @@ def test_every_way_to_run_a_spec_takes_one_thread_and_gives_one_record(tmp_path,
 
 
 def test_a_large_graph_takes_what_threads_there_are_unless_others_run_beside(tmp_path, monkeypatch):
-    monkeypatch.setattr(threads, "MANY_EDGES", 1)
+    monkeypatch.setattr(engines, "MANY_EDGES", 1)
     assert fit(SPEC).versions["threads"] == "2"
     (record,) = run_all([SPEC], Store(tmp_path))
     assert record.versions["threads"] == "1"
@@ -48,5 +48,5 @@ def test_the_callers_random_numbers_are_left_alone():
 
 def test_neighbours_at_the_same_distance_are_chosen_alike_by_any_number_of_threads():
     by_two = load_task("digits").graph.edge_index
-    with threads.one_thread():
+    with engines.one_thread():
         assert torch.equal(load_task("digits").graph.edge_index, by_two)

@@ -151,7 +151,12 @@ def settings_of(incomplete: str) -> list[str]:
     return [f"{name}={word}" for word in completing(words)(value)]
 
 
-COMPLETED = {"preset": completing(PRESETS), "objective": completing(OBJECTIVES)}
+COMPLETED = {  # the names of convs and bases import torch, so they are written here again
+    "conv": completing(("bank", "filter", "gat", "gcn", "gin", "sgc")),
+    "base": completing(("heat", "non-backtracking", "ppr", "undirected")),
+    "preset": completing(PRESETS),
+    "objective": completing(OBJECTIVES),
+}
 
 
 def go_offline(offline: bool) -> bool:

@@ -94,7 +94,7 @@ def compare(
 
         device_of(device)  # refused before the first run
         task = choices.checked_task(spec, data, console, needs_test=True)
-        used = useful_workers(missing, task.num_edges, workers)
+        used = useful_workers(missing, workers, task.num_edges)
         with progress(console, spec.dataset, len(missing)) as advance:
 
             def tell(record: RunRecord) -> None:

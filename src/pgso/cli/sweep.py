@@ -122,7 +122,7 @@ def sweep(
         def run(specs: Sequence[RunSpec]) -> list[RunRecord]:
             if there := len({spec.key for spec in specs}) - len(store.missing(specs)):
                 advance(f"{there} runs are there already", there)
-            used = useful_workers(specs, task.num_edges, workers)
+            used = useful_workers(specs, workers, task.num_edges)
             return run_all(
                 specs, store, data, engine, used, address, tell, choices.device_of_runs(device)
             )

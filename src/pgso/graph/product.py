@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pgso.graph.edge_values import EdgeList
     from pgso.graph.graph import Graph
 
-warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")  # we know
+with warnings.catch_warnings():  # torch warns once a process that CSR is in beta: that is now
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
 
 DOTS_IN_CACHE = 2**19  # values up to which products of rows are made before they are added
 

@@ -2,10 +2,6 @@
 
 from collections.abc import Sequence
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pgso.data import DATASETS
 from pgso.data.dataset import suited
 from pgso.data.places import data_root
 from pgso.errors import InputError
@@ -108,16 +109,27 @@ def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = 
         return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
 
 
-def useful_workers(specs: Sequence[RunSpec], num_edges: int, workers: int) -> int:
+def useful_workers(specs: Sequence[RunSpec], workers: int, num_edges: int | None = None) -> int:
     """As many processes as asked for, or 1 where the runs end before workers are ready.
 
+    Args:
+        specs: What is to be run.
+        workers: What was asked for.
+        num_edges: Of their graph; by default as published.
+
     Example:
-        >>> [useful_workers([RunSpec(dataset="karate")] * n, 156, 8) for n in (4, 40)]
+        >>> [useful_workers([RunSpec(dataset="karate")] * n, 8) for n in (4, 40)]
         [1, 8]
     """
-    passes = sum(spec.num_trainings * spec.epochs for spec in specs)
-    seconds = passes * (PER_EPOCH + PER_EDGE * num_edges)
-    return 1 if seconds < WORTH_WORKERS else max(min(workers, len(specs)), 1)
+
+    def seconds(spec: RunSpec) -> float:
+        sizes = DATASETS[spec.dataset].sizes if spec.dataset in DATASETS else None
+        edges = sizes.edges if num_edges is None and sizes is not None else num_edges
+        if edges is None:  # not known: workers
+            return WORTH_WORKERS
+        return spec.num_trainings * spec.epochs * (PER_EPOCH + PER_EDGE * edges)
+
+    return 1 if sum(map(seconds, specs)) < WORTH_WORKERS else max(min(workers, len(specs)), 1)
 
 
 def _in_turn(job: RunOne, specs: Sequence[RunSpec]) -> Records:
