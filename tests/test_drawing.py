@@ -1,6 +1,7 @@
 """Pictures: what is in them, what is left out, and what they say about it."""
 
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import matplotlib
 import networkx
@@ -15,8 +16,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 import pgso
-from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, paint, sketch, svg
+from pgso.data.description import sketch_of
+from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
+from pgso.training.data_records import data_record
 
 KARATE = networkx.karate_club_graph()
 GRAPH = pgso.Graph.from_networkx(KARATE)
@@ -107,9 +110,9 @@ def test_classes_numbers_and_unknown_values_have_colours_and_a_legend(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["Mr. Hi", "Officer"]
     fill, legend = paint(cells(torch.tensor([1, 0, -1, 1]), 4))
     assert fill == [PALETTE[1], PALETTE[0], GREY, PALETTE[1]]
-    assert legend[-1] == ("unknown", GREY)
+    assert legend[-1] == ("no value", GREY)
     fill, legend = paint(cells(np.array([0.5, np.nan, 2.5]), 3))
-    assert [text for text, _ in legend] == ["0.5", "1.5", "2.5", "unknown"]
+    assert [text for text, _ in legend] == ["0.5", "1.5", "2.5", "no value"]
     assert fill[1] == GREY
     assert fill[0] != fill[2]
     with pytest.raises(InputError, match=r"one value per node, \(34,\), got shape \(3,\)"):
@@ -213,3 +216,45 @@ def test_svg_is_well_formed_escaped_and_says_every_node():
     assert len(list(root.iter("line"))) == 78
     assert {"<b>", "b"} == {element.text for element in root.iter("text")}
     assert root.get("fill") == "currentColor"  # legible in dark mode
+
+
+def test_a_finding_keeps_a_sketch_with_labels_predictions_errors_and_parts():
+    found = pgso.find("karate")
+    part = found.record.sketch
+    assert list(part.colours) == ["label", "prediction", "error", "split"]
+    chosen = found.predict().argmax(dim=1)
+    assert part.colours["prediction"] == tuple(found.task.classes[k] for k in chosen)
+    for label, predicted, error, split in zip(*part.colours.values(), strict=True):
+        # What was trained on is not judged.
+        assert error == (None if split == "train" else "right" if label == predicted else "wrong")
+    assert part.nodes == tuple(range(34))
+
+
+def test_numbers_have_distances_and_graphs_share_the_label_of_their_nodes():
+    part = pgso.find("diabetes").record.sketch
+    label, predicted, error, split = (values for values in part.colours.values())
+    judged = [k for k, name in enumerate(split) if name != "train"]
+    assert judged
+    for k in judged:
+        assert error[k] == pytest.approx(abs(label[k] - predicted[k]), rel=1e-3, abs=1e-3)
+    pairs = pgso.Graph.from_networkx(networkx.disjoint_union_all([networkx.path_graph(2)] * 3))
+    task = SimpleNamespace(
+        graph=pairs, kind="graph", y=torch.tensor([0, 1, -1]), classes=("a", "b"), ids=None,
+        nodes_per_graph=torch.tensor([2, 2, 2]),
+        train=torch.tensor([0]), val=torch.tensor([1]), test=torch.tensor([], dtype=torch.long),
+    )  # fmt: skip
+    colours = sketch_of(task).colours
+    assert colours["label"] == ("a", "a", "b", "b", None, None)
+    assert colours["split"] == ("train", "train", "val", "val", None, None)
+
+
+def test_a_run_keeps_its_predictions_of_the_nodes_that_its_data_draw():
+    spec = pgso.RunSpec(dataset="karate", conv="gcn", operator="fixed", epochs=40)
+    record, task = pgso.fit(spec), pgso.load_task("karate")
+    part = data_record(spec).sketch
+    assert part.colours["label"] == tuple(task.classes[k] for k in task.y)
+    judged = errors(part.colours["label"], record.evaluation.sketched, part.colours["split"])
+    tested = [
+        error for error, split in zip(judged, part.colours["split"], strict=True) if split == "test"
+    ]
+    assert tested.count("right") / len(tested) == pytest.approx(record.test)

@@ -170,7 +170,7 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
 
     Example:
         >>> paint(["cat", "dog", "cat", None])[1]
-        [('cat', '#0072b2'), ('dog', '#e69f00'), ('unknown', '#8a8f98')]
+        [('cat', '#0072b2'), ('dog', '#e69f00'), ('no value', '#8a8f98')]
     """
     known = [value for value in values if value is not None]
     legend: list[tuple[str, str]]
@@ -193,7 +193,7 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
         if len(counts) > len(names):
             legend.append(("other", GREY))
     if len(known) < len(values):
-        legend.append(("unknown", GREY))
+        legend.append(("no value", GREY))
     return colours, legend
 
 
@@ -222,6 +222,26 @@ def cells(values: Any, count: int) -> list[Cell]:
     if array.dtype.kind in "iu":
         return [float(value) for value in array]
     return [None if value is None or value != value else str(value) for value in array.tolist()]
+
+
+def errors(
+    labels: Sequence[Cell], predicted: Sequence[Cell], split: Sequence[Cell]
+) -> tuple[Cell, ...]:
+    """Right or wrong of classes, the distance of numbers; None if unknown or trained on.
+
+    Example:
+        >>> errors(["a", "b", None, 2.0, "a"], ["a", "a", "a", 2.5, "a"], ["test"] * 4 + ["train"])
+        ('right', 'wrong', None, 0.5, None)
+    """
+
+    def error(label: Cell, other: Cell, part: Cell) -> Cell:
+        if label is None or other is None or part == "train":
+            return None
+        if isinstance(label, str) or isinstance(other, str):
+            return "right" if label == other else "wrong"
+        return float(f"{abs(label - other):.6g}")
+
+    return tuple(error(*row) for row in zip(labels, predicted, split, strict=True))
 
 
 # Axes
@@ -475,7 +495,7 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
 def written(cell: Cell) -> str:
     """A value as text."""
     if cell is None:
-        return "unknown"
+        return "no value"
     return cell if isinstance(cell, str) else f"{cell:.4g}"
 
 

@@ -55,7 +55,8 @@ def find(
             **given,
         )
         status.update("what it must beat")
-        record = finding.record.model_copy(update={"data": data_record(spec, data, finding.task)})
+        described = data_record(spec, data, finding.task, drawn=False)  # the finding has a sketch
+        record = finding.record.model_copy(update={"data": described})
     settings = [*filter(None, [objective]), *(options or [])]
     name = "-".join(folders.slug(part) for part in (dataset, str(seed), *settings))
     folder = out / folders.shortened(f"find-{name}")

@@ -1,5 +1,8 @@
 """A task in numbers: what a reader wants to know before any score."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import torch
 from scipy.sparse import coo_array
@@ -8,11 +11,21 @@ from torch import Tensor
 
 from pgso.data.arrays import Array
 from pgso.data.task import Task
+from pgso.drawing import sketch
 from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec
-from pgso.records.data import ClassCount, DataRecord, FeatureColumn, TargetRange, data_spec
+from pgso.records.data import (
+    Cell,
+    ClassCount,
+    DataRecord,
+    FeatureColumn,
+    Sketch,
+    TargetRange,
+    data_spec,
+)
 
+MOST_EDGES = 5_000_000  # of a graph that is drawn: choosing nodes looks at all edges
 MOST_COLUMNS = 200  # of a user's table that are described one by one
 
 
@@ -60,6 +73,42 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         largest_feature=_largest(task.x),
         columns=_columns(task),
     )
+
+
+def sketch_of(task: Any) -> Sketch | None:
+    """Some nodes of a task in the plane, with their labels and parts; None of very large graphs.
+
+    Args:
+        task: A task, or what ``find`` makes of one.
+    """
+    graph = task.graph
+    if not 0 < graph.num_edges <= MOST_EDGES:
+        return None
+    part = sketch(graph.edge_index.numpy(force=True), graph.num_nodes)
+    items = sketched_items(task, part.nodes)
+    colours = {}
+    if task.kind != "link":
+        colours["label"] = cells_of(task.y[items], task.classes)
+        split = np.full(len(task.y), None, dtype=object)
+        for name in ("train", "val", "test"):
+            split[getattr(task, name).numpy(force=True)] = name
+        colours["split"] = tuple(split[items.numpy()])
+    names = () if task.ids is None or task.kind == "graph" else [task.ids[k] for k in part.nodes]
+    return part.model_copy(update={"colours": colours, "names": tuple(names)})
+
+
+def sketched_items(task: Any, nodes: Sequence[int] | Array) -> Tensor:
+    """The items that these nodes are or belong to: themselves, or their graphs."""
+    chosen = torch.as_tensor(nodes)
+    return torch.repeat_interleave(task.nodes_per_graph)[chosen] if task.kind == "graph" else chosen
+
+
+def cells_of(answers: Tensor, classes: Sequence[str]) -> tuple[Cell, ...]:
+    """Answers (k,), or the first column of several, as words or numbers; None if unknown."""
+    if answers.dim() == 2:
+        numbers = answers[:, 0].tolist()
+        return tuple(None if value != value else float(f"{value:.6g}") for value in numbers)
+    return tuple(None if k < 0 else classes[k] for k in answers.tolist())
 
 
 def component_sizes(graph: Graph) -> Array:  # (components,)

@@ -21,7 +21,12 @@ from pgso.finding.head import Head
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem, problem_from
 from pgso.finding.rungs import GCN, NO_GRAPH
-from pgso.finding.summary import graph_statistics, some_predictions, spectrum_of
+from pgso.finding.summary import (
+    graph_statistics,
+    sketch_with_predictions,
+    some_predictions,
+    spectrum_of,
+)
 from pgso.finding.verdict import (
     leaks_of,
     score_of_guessing,
@@ -224,7 +229,7 @@ def check_problem(problem: Problem) -> None:
 
 
 def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) -> FindingRecord:
-    problem = ladder.problem
+    problem, out = ladder.problem, ladder.predict(best)
     guess = score_of_guessing(problem)
     rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
@@ -265,7 +270,8 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         spec=spec_of(best_rung, is_directed, wanted).model_dump(mode="json"),
         code=code_of(best_rung, problem),
         command=command_of(best_rung, is_directed, wanted) if can_be_compared else "",
-        predictions=some_predictions(problem, ladder.predict(best)),
+        predictions=some_predictions(problem, out),
+        sketch=sketch_with_predictions(problem, out),
         targets=problem.columns,
         spectrum=spectrum_of(problem, best_rung.S),
         versions={"pgso": pgso.__version__, "torch": torch.__version__},

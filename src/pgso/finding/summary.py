@@ -4,10 +4,18 @@ import torch
 from torch import Tensor
 
 from pgso.bases import undirected
-from pgso.data.description import component_sizes, homophily
+from pgso.data.description import (
+    cells_of,
+    component_sizes,
+    homophily,
+    sketch_of,
+    sketched_items,
+)
+from pgso.drawing import errors
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
 from pgso.graph.degrees import received_weight
+from pgso.records.data import Sketch
 from pgso.records.finding import GraphStatistics, Prediction, Spectrum
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
@@ -50,6 +58,18 @@ def adjusted_homophily(problem: Problem) -> float | None:
         return None
     labelled = torch.cat([problem.train, problem.val])
     return homophily(problem.graph, problem.y, labelled, len(problem.classes))
+
+
+def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # out: (items, C)
+    """Some nodes in the plane with labels, predictions and errors."""
+    part = sketch_of(problem)
+    if part is None:
+        return None
+    rows = out[sketched_items(problem, part.nodes)]
+    predicted = cells_of(rows.argmax(dim=1) if problem.classes else rows, problem.classes)
+    label, split = part.colours["label"], part.colours["split"]
+    colours = {"label": label, "prediction": predicted, "error": errors(label, predicted, split)}
+    return part.model_copy(update={"colours": {**colours, "split": split}})
 
 
 def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  # (items, C)

@@ -115,6 +115,7 @@ class DataRecord(Revised, BaseModel):
     largest_feature: float = 0.0  # the largest absolute value of x
     columns: tuple[FeatureColumn, ...] = ()  # of a user's table
     baselines: tuple[BaselineRecord, ...] = ()
+    sketch: Sketch | None = None  # some nodes as a page draws them; None: too many edges
 
     def baseline(self, name: str) -> BaselineRecord | None:
         """A baseline by its name, if the task has it."""

@@ -84,3 +84,4 @@ class Evaluation(BaseModel):
     detection: Detection | None = None
     labels: tuple[LabelScore, ...] = ()  # of several labels each
     scatter: tuple[Scatter, ...] = ()
+    sketched: tuple[str | float | None, ...] = ()  # predictions of the nodes of the data's sketch

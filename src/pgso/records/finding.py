@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
 from pgso.objectives import OBJECTIVES, Objective
-from pgso.records.data import DataRecord
+from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import LADDER, UNSAID, Revised
 from pgso.records.spec import SevenNumbers
@@ -117,6 +117,7 @@ class FindingRecord(Revised, BaseModel):
     spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
     versions: dict[str, str] = {}
     seconds: float
+    sketch: Sketch | None = None  # some nodes as a page draws them, with predictions
     data: DataRecord | None = None  # counts, and what a model must beat
 
     @model_validator(mode="before")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from pgso.data.description import describe
+from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
 from pgso.data.task import Task
 from pgso.evaluation.baselines import baselines
@@ -13,12 +13,17 @@ from pgso.training.fit import state_of
 
 
 def data_record(
-    spec: RunSpec, root: str | Path | None = None, task: Task | None = None
+    spec: RunSpec,
+    root: str | Path | None = None,
+    task: Task | None = None,
+    drawn: bool = True,
 ) -> DataRecord:
-    """Counts of the data of a spec, and baselines, fitted now: seconds at most."""
+    """Counts of the data of a spec, a sketch of its graph, and baselines: seconds at most."""
     state = state_of(spec.dataset)
     data = task_of(spec, root) if task is None else task
-    return describe(data, spec, state).model_copy(update={"baselines": baselines(data)})
+    sketch = sketch_of(data) if drawn else None
+    more = {"baselines": baselines(data), "sketch": sketch}
+    return describe(data, spec, state).model_copy(update=more)
 
 
 def complete_data_records(
