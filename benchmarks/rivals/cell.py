@@ -13,7 +13,7 @@ import torch
 
 import pgso
 from benchmarks.rivals.field import DATASETS, OURS, RIVALS
-from benchmarks.rivals.problem import Problem, read
+from benchmarks.rivals.problem import Problem, read, state_of
 from pgso.records.numerics import LADDER
 
 MOST_SECONDS = 1800  # of CPU for one cell
@@ -69,6 +69,7 @@ def measure(dataset_name: str, split: int, rival_name: str) -> dict[str, Any]:
     return {
         **key(dataset_name, split, rival_name),
         "metric": task.metric,
+        "data": state_of(task),
         "train": len(problem.train),
         "test_items": len(problem.test),
         "chosen": answer.chosen,

@@ -10,7 +10,6 @@ labels and of the rows of γx, their normalised Laplacians L1 and L2, and the me
 
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ OPERATORS = (
 )
 DATASETS = ("Texas", "Wisconsin", "Chameleon-filtered", "Cora", "sbm", "digits", "CiteSeer")
 DATASETS += ("minesweeper-public", "Chameleon")
-NEIGHBOURS, RIDGE, EPOCHS = 5, 1e-3, 100
+NEIGHBOURS, RIDGE, EPOCHS, SEEDS = 5, 1e-3, 100, 2
 WAYS = {
     "all_labels": "spectral alignment, all labels (also those of the test set)",
     "train_labels": "spectral alignment, training labels only",
@@ -66,18 +65,17 @@ def distortion(signal: Array, labels: Array) -> float:
     return float(np.trace(np.linalg.solve(L1 + RIDGE * np.eye(len(L1)), L2)) / len(L1))
 
 
-def measure(name: str, seed: int) -> dict[str, Any]:
-    """All four numbers of every operator on one dataset, and CPU seconds for all operators."""
+def measure(name: str, seed: int, before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All four numbers of every operator on one dataset, and CPU seconds for all operators.
+
+    Args:
+        name: The dataset.
+        seed: Of the split and the networks.
+        before: The record of an older ladder: only ``find`` is asked again.
+    """
     torch.set_num_threads(1)
     task, y = read(name, seed)
     problem = Problem(task, seed)
-    graph = pgso.Graph.from_edge_index(problem.edges, num_nodes=len(problem.x))
-    signals = {operator: (pgso.shift(graph, operator) @ problem.scaled) for operator in OPERATORS}
-    known = y >= 0
-    train = problem.train
-
-    def aligned(items: Array) -> Callable[[], dict[str, float]]:
-        return lambda: {k: distortion(v.numpy()[items], y[items]) for k, v in signals.items()}
 
     def left_out() -> dict[str, float]:
         return {
@@ -86,19 +84,19 @@ def measure(name: str, seed: int) -> dict[str, Any]:
             if rung.hops == 1 and len(rung.terms) == 1 and rung.terms[0] in OPERATORS
         }
 
-    losses, seconds = {}, {}
-    ways = {
-        "all_labels": aligned(np.flatnonzero(known)),
-        "train_labels": aligned(train),
-        "leave_one_out": left_out,
-    }
+    ways = {"leave_one_out": left_out}
+    if before is None:
+        ways |= {
+            "all_labels": lambda: aligned(problem, np.flatnonzero(y >= 0), y),
+            "train_labels": lambda: aligned(problem, problem.train, y),
+            "training": lambda: {k: trained(name, k, seed) for k in OPERATORS},
+        }
+    results, seconds = {}, {}
     for way, call in ways.items():
         start = time.process_time()
-        losses[way] = call()
+        results[way] = call()
         seconds[way] = round(time.process_time() - start, 3)
-    start = time.process_time()
-    tests = {operator: trained(name, operator, seed) for operator in OPERATORS}
-    seconds["training"] = round(time.process_time() - start, 3)
+    tests = before["test"] if before else results.pop("training")
     return {
         "dataset": name,
         "seed": seed,
@@ -106,8 +104,19 @@ def measure(name: str, seed: int) -> dict[str, Any]:
         "ladder": LADDER,
         "epochs": EPOCHS,
         "test": tests,
-        "losses": losses,
-        "seconds": seconds,
+        "losses": {**(before["losses"] if before else {}), **results},
+        "seconds": {**(before["seconds"] if before else {}), **seconds},
+    }
+
+
+def aligned(problem: Problem, items: Array, y: Array) -> dict[str, float]:
+    """The distortion of every operator, on some nodes."""
+    graph = pgso.Graph.from_edge_index(problem.edges, num_nodes=len(problem.x))
+    return {
+        operator: distortion(
+            (pgso.shift(graph, operator) @ problem.scaled).numpy()[items], y[items]
+        )
+        for operator in OPERATORS
     }
 
 
@@ -147,22 +156,27 @@ def regret(record: dict[str, Any], way: str) -> float:
 
 
 def records() -> list[dict[str, Any]]:
-    """The newest record of every dataset and seed."""
-    if not RECORDS.exists():
-        return []
-    lines = [json.loads(line) for line in RECORDS.read_text(encoding="utf-8").splitlines()]
+    """The newest record of every dataset and seed; of one ladder, the newest."""
+    lines = _lines()
     newest = max((line["ladder"] for line in lines), default=None)
     kept = {(r["dataset"], r["seed"]): r for r in lines if r["ladder"] == newest}
     return [kept[key] for key in sorted(kept, key=lambda k: (DATASETS.index(k[0]), k[1]))]
 
 
+def _lines() -> list[dict[str, Any]]:
+    if not RECORDS.exists():
+        return []
+    return [json.loads(line) for line in RECORDS.read_text(encoding="utf-8").splitlines()]
+
+
 def main(names: list[str]) -> None:
-    """Measure what has no record yet."""
-    done = {(r["dataset"], r["seed"]) for r in records() if r["ladder"] == LADDER}
-    for seed in range(2):
+    """Measure what has no record of today's ladder yet."""
+    older = {(r["dataset"], r["seed"]): r for r in _lines() if r["numerics"] == pgso.NUMERICS}
+    for seed in range(SEEDS):
         for name in names or DATASETS:
-            if (name, seed) in done:
+            before = older.get((name, seed))
+            if before is not None and before["ladder"] == LADDER:
                 continue
-            record = measure(name, seed)
+            record = measure(name, seed, before)
             append(record, RECORDS)
             print(name, seed, {way: correlation(record, way) for way in WAYS}, flush=True)
