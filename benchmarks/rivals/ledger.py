@@ -26,17 +26,20 @@ def append(record: Record, path: Path = RECORDS) -> None:
 def read(path: Path = RECORDS) -> dict[Cell, Record]:
     """The newest record of every cell that is of the rival's present revision.
 
-    Of ``find``, those of the newest ladder in the file: two ladders do not compare.
+    Of ``find``, those of the newest ladder in the file: two ladders do not compare. Neither do two
+    states of the data: of every split, the newest record says which one counts.
     """
     if not path.exists():
         return {}
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     newest = max((r["ladder"] for r in records if r["rival"] in OURS), default=None)
+    states = {(r["dataset"], r["split"]): r["data"] for r in records}
     return {
         (record["dataset"], record["split"], record["rival"]): record
         for record in records
         if record["rival"] in RIVALS
         and record["dataset"] in DATASETS
+        and record["data"] == states[record["dataset"], record["split"]]
         and record["revision"] == RIVALS[record["rival"]].revision
         and (record["rival"] not in OURS or record["ladder"] == newest)
     }

@@ -7,19 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks.rivals import ledger, page, rank
+from benchmarks.rivals import ledger, page, rank, speed
 from benchmarks.rivals.field import DATASETS, OURS, RIVALS, races
-from benchmarks.rivals.problem import Problem, read
+from benchmarks.rivals.problem import Problem, read, state_of
 from benchmarks.rivals.summary import Race
 
 import pgso
 
 ROOT = Path(__file__).parents[2]
 ON_NODES = [r.name for r in RIVALS.values() if "node" in r.kinds and r.name not in OURS]
-
-
-def node_task():
-    return pgso.load_task("sbm", seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +115,7 @@ def record(dataset, split, rival, test, ladder=4, seconds=1.0, metric="accuracy"
         "numerics": pgso.NUMERICS,
         "ladder": ladder,
         "metric": metric,
+        "data": "0123456789ab",
         "test": test,
         "seconds": seconds,
         "memory_mib": 500.0,
@@ -154,6 +151,27 @@ def test_two_ladders_of_find_are_not_mixed_and_others_stay(tmp_path):
     )
     assert {(split, rival) for _, split, rival in known} == {(0, "find"), (0, "linear")}
     assert known["Texas", 0, "find"]["test"] == 0.9
+
+
+def test_records_of_other_data_are_not_used(tmp_path):
+    lines = [record("Texas", 0, "linear", 0.8), record("Texas", 0, "find", 0.9) | {"data": "new"}]
+    known = written(tmp_path / "records.jsonl", lines)
+    assert list(known) == [("Texas", 0, "find")]
+
+
+def test_the_state_of_the_data_moves_with_the_split():
+    first, again, other = (state_of(pgso.load_task("sbm", seed=seed)) for seed in (0, 0, 1))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("calls", [speed.products, speed.chebyshev, speed.gcn_steps])
+def test_what_is_timed_gives_the_same(calls):
+    ways = calls(speed.power_law_edges(30, 80), 30)
+    expected = ways.pop("pgso")()
+    del ways["compiled"]  # minutes of compiling
+    assert len(ways) >= 2
+    for call in ways.values():
+        torch.testing.assert_close(call(), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_records_of_an_older_revision_of_a_rival_are_not_used(tmp_path):
@@ -221,7 +239,7 @@ def test_every_record_has_one_core_and_says_what_made_it():
     lines = (ROOT / "results" / "rivals" / "records.jsonl").read_text().splitlines()
     for line in map(json.loads, lines):
         assert line["versions"]["threads"] == "1"
-        assert {"numerics", "ladder", "revision", "seconds", "memory_mib"} <= line.keys()
+        assert {"numerics", "ladder", "revision", "data", "seconds"} <= line.keys()
         assert line["rival"] in RIVALS
 
 
