@@ -14,6 +14,7 @@ from pgso.data.dataset import DATASETS, Dataset, check_options
 from pgso.data.download import ensure_files
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.places import data_root
+from pgso.data.pyg_named import PREFIX, pyg_dataset
 from pgso.data.recent import RecentTasks
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.tables.columns import Preparation
@@ -44,7 +45,8 @@ def load_task(
 
     Args:
         name: A registered name, in any case (``pgso list datasets``); the name of any TU dataset
-            whose files are there, or ``"tu:NAME"`` to download it; or the path of a folder
+            whose files are there, or ``"tu:NAME"`` to download it; ``"pyg:CLASS/NAME"`` for a
+            dataset of PyG, such as ``"pyg:GraphLand/tolokers-2"``; or the path of a folder
             (``edges.csv``, ...), an ``.npz`` archive or a ``.csv`` table of SMILES of the user.
         root: Where raw files are, and go to when they are downloaded; by default ``$PGSO_DATA``,
             else ``~/.cache/pgso``.
@@ -117,6 +119,8 @@ def _find(name: str, root: Path) -> Dataset:
     """Registered names come first, so that a folder called ``cora`` does not change Cora."""
     if name in DATASETS:
         return DATASETS[name]
+    if name.lower().startswith(PREFIX):
+        return pyg_dataset(name)
     path = Path(name).expanduser()
     if path.is_dir():
         return Dataset(path.resolve().name, partial(load_folder, path))

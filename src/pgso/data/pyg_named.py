@@ -1,0 +1,139 @@
+"""``pyg:CLASS/NAME``: a dataset of PyTorch Geometric by its name, where loading it is safe.
+
+PyG downloads and prepares the files; they stay below ``pyg/`` of the data folder. A class that
+reads pickles, or files that torch may only open with pickles, is refused: a pickle is a program.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pgso.data.arrays import Arrays
+from pgso.data.dataset import Dataset
+from pgso.data.places import is_offline, is_writable
+from pgso.errors import InputError, UnknownNameError
+
+PREFIX = "pyg:"
+UNSAFE = re.compile(r"pickle|torch_?load|torch\.load")
+READERS = re.compile(r"from torch_geometric\.io import \(?([\w\s,]+)")
+CHOSEN = {"GraphLandDataset": {"split": "RL"}}  # of arguments that PyG asks for
+PLAIN = (str, bool, int, float)  # types of arguments that may be given as options
+
+
+def pyg_dataset(name: str) -> Dataset:
+    """The dataset behind ``pyg:GraphLand/tolokers-2`` or ``pyg:KarateClub``; nothing is loaded yet.
+
+    What PyG's class takes as text, number or yes and no is an option: ``--option split=RH``.
+    """
+    called, _, variant = name[len(PREFIX) :].partition("/")
+    kind = _class(called)
+    _refuse_unsafe(kind)
+    parameters = inspect.signature(kind.__init__).parameters
+    if ("name" in parameters) != bool(variant):
+        want = "/NAME behind it" if "name" in parameters else "no /NAME"
+        raise InputError(f"{name} cannot be loaded: PyG's {kind.__name__} takes {want}")
+    options = _options(parameters, CHOSEN.get(kind.__name__, {}))
+
+    def load(root: Path, seed: int, **chosen: Any) -> Arrays:
+        from pgso.data.pyg import arrays_from_data
+
+        given = {**{key: p.default for key, p in options.items()}, **chosen}
+        missing = [key for key, value in given.items() if value is Ellipsis]
+        if missing:
+            raise InputError(f"{name} needs the option {missing[0]}: --option {missing[0]}=...")
+        if variant:
+            given["name"] = variant
+        if "root" in parameters:
+            given["root"] = str(root / "pyg" / kind.__name__)
+        return arrays_from_data(_loaded(kind, given, name, root), seed)
+
+    shown = [p.replace(default=None if p.default is ... else p.default) for p in options.values()]
+    positional = [
+        inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in ("root", "seed")
+    ]
+    load.__signature__ = inspect.Signature([*positional, *shown])  # type: ignore[attr-defined]
+    return Dataset(name, load)
+
+
+def _class(called: str) -> Any:
+    """PyG's class of this name, with or without Dataset at its end."""
+    import torch_geometric.datasets as shelf
+
+    classes = {known.lower(): known for known in shelf.__all__}
+    for word in (called.lower(), f"{called.lower()}dataset"):
+        if word in classes:
+            return getattr(shelf, classes[word])
+    raise UnknownNameError("dataset of PyG", called, classes.values())
+
+
+def _refuse_unsafe(kind: Any) -> None:
+    """Refuse a class whose file, or a reader it imports from PyG, opens pickles."""
+    import torch_geometric.io
+
+    sources = []
+    for base in _own_bases(kind):
+        module = inspect.getmodule(base)
+        sources.append(inspect.getsource(module) if module else "pickle")
+    for names in READERS.findall(sources[0]):
+        for reader in re.findall(r"\w+", names):
+            module = inspect.getmodule(getattr(torch_geometric.io, reader, None))
+            sources.append(inspect.getsource(module) if module else "")
+    if any(UNSAFE.search(source) for source in sources):
+        raise InputError(
+            f"PyG's {kind.__name__} reads pickles, which are programs, so pgso does not load it by "
+            "name; load it with PyG and hand it over: pgso.Task.from_data(dataset)"
+        )
+
+
+def _own_bases(kind: Any) -> list[Any]:
+    """The class and those it inherits from, as far as they are datasets of PyG."""
+    return [base for base in kind.__mro__ if base.__module__.startswith("torch_geometric.datasets")]
+
+
+def _options(parameters: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a class that may be given as text, numbers, or yes and no."""
+    options = {}
+    for key, parameter in parameters.items():
+        default = chosen.get(key, parameter.default)
+        is_needed = default is inspect.Parameter.empty
+        if key in ("self", "root", "name") or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        if is_needed or isinstance(default, PLAIN):
+            options[key] = inspect.Parameter(
+                key, inspect.Parameter.KEYWORD_ONLY, default=... if is_needed else default
+            )
+    return options
+
+
+def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
+    """The dataset, downloaded if it has to be; its prepared file is opened without pickles."""
+    import torch
+    from torch_geometric.data import Data, InMemoryDataset
+
+    def download(self: Any) -> None:
+        if is_offline() or not is_writable(root):
+            why = "nothing is downloaded offline" if is_offline() else f"{root} is read-only"
+            raise InputError(f"{name} needs files in {self.raw_dir}, and {why}; copy them there")
+        kind.download(self)
+
+    def load(self: Any, path: str, data_cls: Any = Data) -> None:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+        data, self.slices, data_cls = held if len(held) == 3 else (*held, data_cls)
+        self.data = data_cls.from_dict(data) if isinstance(data, dict) else data
+
+    changes: dict[str, Any] = {"load": load} if issubclass(kind, InMemoryDataset) else {}
+    if any("download" in vars(base) for base in _own_bases(kind)):
+        changes["download"] = download
+    try:
+        return type(kind.__name__, (kind,), changes)(**given)
+    except InputError:
+        raise
+    except ImportError as error:
+        raise InputError(f"{name} needs the package {error.name}; install it with pip") from error
+    except Exception as error:  # PyG's classes, their servers and archives fail in many ways
+        raise InputError(
+            f"PyG could not load {name} ({type(error).__name__}: {error}); look at the name, "
+            "the options, and whether this machine is online"
+        ) from error
