@@ -45,7 +45,7 @@ def cora() -> Task:
         return load_task("Cora")
     n, width = 2708, 1433
     y = torch.randint(0, 7, (n,)).numpy()
-    return Task.of(
+    return Task.from_arrays(
         "Cora's shape",
         Arrays(
             edge_index=power_law_edges(n, 10_800).numpy(),

@@ -24,7 +24,7 @@ def wide(density, rows=40, columns=NARROW + 36):
 def with_features(x, **changes):
     n = len(x)
     arrays = {"x": x, "y": np.arange(n) % 2, "split": (np.arange(n), np.arange(0), np.arange(0))}
-    return Task.of("toy", Arrays(**(PATH | arrays | changes)))
+    return Task.from_arrays("toy", Arrays(**(PATH | arrays | changes)))
 
 
 def test_features_with_few_entries_are_stored_sparsely_and_hold_the_same():
@@ -42,13 +42,13 @@ def test_narrow_features_and_those_of_batches_stay_dense():
 
 
 def test_a_task_moves_as_a_whole():
-    moved = Task.of("toy", Arrays(**PATH)).to("meta")
+    moved = Task.from_arrays("toy", Arrays(**PATH)).to("meta")
     assert moved.x.device.type == moved.graph.device.type == moved.train.device.type == "meta"
 
 
 def test_one_graph_makes_no_batches():
     with pytest.raises(InputError, match="toy is one graph"):
-        Task.of("toy", Arrays(**PATH)).batch(torch.tensor([0]))
+        Task.from_arrays("toy", Arrays(**PATH)).batch(torch.tensor([0]))
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_one_graph_makes_no_batches():
 )
 def test_what_no_task_can_be_made_of_is_refused(changes, problem):
     with pytest.raises(InputError, match=problem):
-        Task.of("toy", Arrays(**(PATH | changes)))
+        Task.from_arrays("toy", Arrays(**(PATH | changes)))

@@ -80,7 +80,7 @@ def link_task(
     weight, relations = arrays.edge_weight, arrays.relations
     if relations is not None:  # a held-out link is in none of them
         relations = {kind: _without(gone, *part, n) for kind, part in relations.items()}
-    task = Task.of(
+    task = Task.from_arrays(
         name,
         arrays.replace(
             edge_index=edges[:, stays],

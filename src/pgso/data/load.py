@@ -86,7 +86,7 @@ def load_task(
     if task == "link":
         linked = link_task(dataset.name, arrays, int(seed), **links)
         return linked.scored_by(objective).with_positive(positive)
-    loaded = Task.of(dataset.name, arrays)
+    loaded = Task.from_arrays(dataset.name, arrays)
     if task is not None and task != loaded.kind:
         raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
     return loaded.scored_by(objective).with_positive(positive)

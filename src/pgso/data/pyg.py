@@ -1,7 +1,7 @@
 """PyG's data in memory as a task: one graph whose nodes have answers, or many graphs that do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from torch_geometric.data.data import BaseData
 
 from pgso.data import hetero
 from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
-from pgso.data.inputs import as_array, read_answers, read_features, read_labels
+from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.tables.columns import fit_preparation, gaps_of
+from pgso.data.tables.table import words_of
 from pgso.errors import InputError
 from pgso.graph.readers import edges_of_data
 
@@ -58,6 +60,59 @@ def arrays_from_data(
             "graph.to_homogeneous()"
         )
     return _graphs(graphs, seed, numbers)
+
+
+def arrays_from_graph(
+    graph: Any, x: Any, y: Any, parts: Mapping[str, Any], seed: int, numbers: bool
+) -> Arrays:
+    """What a task is made of, where a graph, features and answers come one by one.
+
+    Args:
+        graph: What :func:`read_graph` takes.
+        x: Numbers, or a frame of any cells; None for the identity.
+        y: What :func:`read_answers` takes.
+        parts: ``train``, ``val`` and ``test``: indices or masks; None for those by the seed.
+        seed: Of the split.
+        numbers: Whether whole numbers in ``y`` are no classes.
+    """
+    if y is None:
+        raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
+    answers, classes, targets = _answers(y, numbers)
+    n = len(answers)
+    split = _split(answers, classes, seed)
+    if any(part is not None for part in parts.values()):
+        split = tuple(_indices(part, name, n) for name, part in parts.items())  # type: ignore[assignment]
+    table, preparation = words_of(x), None
+    if table is not None:
+        preparation = fit_preparation(table, split[0], {})
+        x = preparation.apply(table)
+    features = identity(n) if x is None else read_features(x)
+    if features.shape[0] != n:
+        raise InputError(f"x has {features.shape[0]} rows, y has {n}; give one of each per node")
+    prepared = read_graph(graph, n)
+    weight = prepared.edge_weight
+    return Arrays(
+        edge_index=as_array(prepared.edge_index),
+        edge_weight=None if weight is None else as_array(weight),
+        x=features,
+        y=answers,
+        split=split,
+        classes=classes,
+        targets=targets,
+        metric=_metric(answers, targets),
+        columns=None if preparation is None else preparation.outputs,
+        preparation=preparation,
+        gaps={} if table is None else gaps_of(table),
+    )
+
+
+def _indices(part: Any, name: str, n: int) -> Array:
+    given = np.zeros(0, dtype=np.int64) if part is None else as_array(part)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+        raise InputError(f"{name} must hold indices of nodes, or a mask of {n}")
+    return given.astype(np.int64)
 
 
 def unanswered_arrays(data: Any) -> Arrays:

@@ -1,6 +1,7 @@
 """A task: graphs, features, answers, splits and objective; all that training needs to know."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,7 @@ from pgso.objectives import OBJECTIVES, Answer, Objective
 from pgso.objectives.values import Scale
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 IN_MEMORY = "in memory"  # stands for the dataset in a spec of data that have no name
@@ -78,7 +80,131 @@ class Task:
     notes: tuple[str, ...] = ()  # what a user should know about how the files were read
 
     @classmethod
-    def of(cls, name: str, arrays: Arrays) -> "Task":
+    def of(
+        cls,
+        data: Any,
+        x: Any = None,
+        y: Any = None,
+        *,
+        train: Any = None,
+        val: Any = None,
+        test: Any = None,
+        seed: int = 0,
+        objective: str | None = None,
+        positive: object = None,
+        **options: Any,
+    ) -> "Task":
+        """A task of anything that can be one.
+
+        Args:
+            data: A dataset's name or the path of own files (:func:`pgso.load_task`); PyG's
+                ``Data``, ``HeteroData`` or ``Dataset`` (:meth:`from_data`); two frames of nodes and
+                edges (:meth:`from_frames`); or a graph, as ``pgso.Graph`` or ``find`` take it, with
+                ``x`` and ``y``.
+            x: Features of a graph's nodes: numbers, or a frame with words, dates and gaps; None
+                for the identity.
+            y: A class per node (-1, None, NaN: unknown), or numbers, in one column or several.
+            train: Indices or a mask of labels; by default a split by the seed, 60/20/20.
+            val: Likewise.
+            test: Likewise.
+            seed: Of the split, where data bring none.
+            objective: What is scored; by default the data's own.
+            positive: Of two classes, the one that scores are about; by default the rarer one.
+            options: Of the dataset, the folder or the frames.
+
+        Example:
+            >>> Task.of("karate")
+            Task(karate: 1 graph, 34 nodes, 156 edges, 34 features, 2 classes, accuracy)
+            >>> Task.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), y=[0.5, 1.5, 2.5, 4.5])
+            Task(in memory: 1 graph, 4 nodes, 3 edges, 4 features, 1 target, rmse)
+        """
+        from pgso.data.load import load_task
+        from pgso.data.pyg import arrays_from_graph, is_collection
+
+        chosen: dict[str, Any] = {"objective": objective, "positive": positive}
+        parts = {"train": train, "val": val, "test": test}
+        if isinstance(data, tuple) and len(data) == 3 and not is_collection(data):
+            data, x, y = data
+        given = [name for name, value in {"x": x, "y": y, **parts}.items() if value is not None]
+        if isinstance(data, tuple) and len(data) == 2 and all(hasattr(d, "columns") for d in data):
+            nodes, edges = data
+            return cls.from_frames(nodes, edges, seed=seed, **chosen, **options)
+        is_whole = isinstance(data, Task | str | os.PathLike) or (x is None and y is None)
+        if is_whole and given:
+            raise InputError(
+                f"data that are a task of their own have features, labels and a split; leave out "
+                f"{' and '.join(given)}, or give a graph with x and y"
+            )
+        if isinstance(data, str | os.PathLike):
+            return load_task(data, seed=seed, **chosen, **options)
+        if isinstance(data, Task):
+            return data.scored_by(objective).with_positive(positive)
+        if is_whole:
+            return cls.from_data(data, seed, **chosen, **options)
+        if options:
+            raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
+        numbers = objective is not None and OBJECTIVES[objective].answer == "value"
+        arrays = arrays_from_graph(data, x, y, parts, seed, numbers)
+        return cls.from_arrays(IN_MEMORY, arrays).scored_by(objective).with_positive(positive)
+
+    @classmethod
+    def from_frames(
+        cls,
+        nodes: "pandas.DataFrame | None",
+        edges: "pandas.DataFrame",
+        target: "str | Sequence[str] | None" = None,
+        key: str | None = None,
+        *,
+        split: str | None = None,
+        seed: int = 0,
+        name: str = IN_MEMORY,
+        objective: str | None = None,
+        positive: object = None,
+        kinds: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> "Task":
+        """A task of pandas' frames, read and prepared as the files of a folder are.
+
+        Args:
+            nodes: One row per node: its name, features of any kind (numbers, words, dates, yes or
+                no, gaps) and what is to be learned. An index that is not 0, 1, ... is a column.
+            edges: One row per edge: ``source``, ``target`` and maybe ``weight`` or ``relation``.
+            target: The column to learn: classes, or numbers if it has fractions or many values.
+                Several columns hold numbers. None: there is nothing to learn.
+            key: The column that names the nodes; by default the one that :func:`pgso.load_task`
+                would find.
+            split: A column with train, val, test or nothing; by default a split by the seed.
+            seed: Of the split.
+            name: What the task is called.
+            objective: What is scored; by default accuracy, or RMSE of numbers.
+            positive: Of two classes, the one that scores are about; by default the rarer one.
+            kinds: What ``columns.json`` would say, such as ``{"postcode": "category"}``.
+            options: Of a folder: ``undirected``, ``weight``, ``label_separator``, ``rows``,
+                ``unknown``.
+
+        Example:
+            >>> import pandas
+            >>> people = pandas.DataFrame({"name": ["ann", "bob", "cid"], "age": [31, None, 28]})
+            >>> calls = pandas.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cid"]})
+            >>> task = Task.from_frames(people.assign(tea=[1, 0, 1]), calls, target="tea")
+            >>> task.ids, task.classes
+            (('ann', 'bob', 'cid'), ('0', '1'))
+        """
+        from pgso.data.tables.folder import frame_arrays
+
+        if isinstance(target, list | tuple):
+            target = tuple(target)
+        given: dict[str, Any] = {
+            "target": target,
+            "key": key,
+            "split_by": split,
+            "kinds": kinds or {},
+        }
+        arrays = frame_arrays(nodes, edges, seed, unlabelled=target is None, **given, **options)
+        return cls.from_arrays(name, arrays).scored_by(objective).with_positive(positive)
+
+    @classmethod
+    def from_arrays(cls, name: str, arrays: Arrays) -> "Task":
         """Check what a source has read, and prepare its graph."""
         check_arrays(arrays, name)
         train, val, test = (_tensor(part) for part in arrays.split)
@@ -147,7 +273,7 @@ class Task:
 
         numbers = objective is not None and OBJECTIVES[objective].answer == "value"
         arrays = arrays_from_data(data, seed, target, numbers)
-        return cls.of(name, arrays).scored_by(objective).with_positive(positive)
+        return cls.from_arrays(name, arrays).scored_by(objective).with_positive(positive)
 
     @property
     def objective(self) -> Objective:

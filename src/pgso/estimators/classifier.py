@@ -66,7 +66,8 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
         Args:
             graph: A :class:`pgso.Graph`, an ``edge_index``, a scipy sparse or networkx graph.
-            X: Features, one row per node, dense or scipy sparse; None for the identity.
+            X: Features, one row per node, dense or scipy sparse; None for the identity. A frame
+                with words, dates or gaps is prepared as a folder's table is.
             y: One label per node, of any type; -1, None or NaN where it is unknown.
         """
         classes, codes = read_labels(y)

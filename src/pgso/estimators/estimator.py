@@ -2,7 +2,8 @@
 
 import warnings
 from numbers import Real
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,6 +17,8 @@ from pgso.bases import BASES
 from pgso.data import Task
 from pgso.data.arrays import Array, Arrays, Split, identity
 from pgso.data.inputs import as_tensor, read_features, read_graph
+from pgso.data.tables.columns import fit_preparation
+from pgso.data.tables.table import frame_table, words_of
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.estimators.column_names import check_columns, remember_columns
@@ -25,6 +28,9 @@ from pgso.records import RunSpec
 from pgso.training.criterion import Criterion
 from pgso.training.fit import fit_task
 from pgso.training.session import take_best
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 HEADS = ("trained", "closed_form")
 OWN = ("head", "validation_fraction", "random_state", "positive")  # options that no spec has
@@ -106,7 +112,8 @@ class NodeEstimator(BaseEstimator):
             self.operator_ = tuple(PGSOParameters(*S) for S in record.parameters)
             self.model_, base = take_best(session), session.spec.base
             self.scale_ = Criterion.of(spec, task).scale
-        self.n_features_in_ = task.num_features
+        self.preparation_ = task.preparation  # of a frame with words, dates or gaps
+        self.n_features_in_ = task.num_features if self.preparation_ is None else X.shape[1]
         remember_columns(self, X)
         self.graph_, self.x_, self.base_ = task.graph, task.x, base
         self.labels_, self.has_features_ = y, X is not None
@@ -115,12 +122,12 @@ class NodeEstimator(BaseEstimator):
         """Logits, or numbers in the unit of the targets."""
         check_is_fitted(self, "record_")
         check_columns(self, X)
-        x = self.x_ if X is None else as_tensor(read_features(X))
+        x = self.x_ if X is None else as_tensor(self._features(X))
         structure = self.graph_ if graph is None else graph
         if X is None and graph is not None and self.has_features_:
             raise InputError("another graph needs its own X; the model was fitted with features")
-        if x.size(1) != self.n_features_in_:
-            raise InputError(f"X has {x.size(1)} columns, the model takes {self.n_features_in_}")
+        if x.size(1) != self.x_.size(1):
+            raise InputError(f"X has {x.size(1)} columns, the model takes {self.x_.size(1)}")
         self.model_.eval()
         with torch.no_grad():
             prepared = read_graph(structure, x.size(0))
@@ -128,6 +135,14 @@ class NodeEstimator(BaseEstimator):
                 prepared = BASES[self.base_](prepared)
             out: Tensor = self.model_(x, prepared)
         return out if self.scale_ is None else self.scale_.decode(out)
+
+    def _features(self, X: Any) -> "Array | scipy.sparse.csr_array":
+        """X as numbers, prepared as the frame that was fitted."""
+        if self.preparation_ is None:
+            return read_features(X)
+        if not hasattr(X, "columns"):
+            raise InputError("the model was fitted with a frame; give a frame of the same columns")
+        return self.preparation_.apply(frame_table(X.reset_index(drop=True), Path("X")))
 
     def _scored(self, task: Task) -> Task:
         return task.scored_by(self.objective).with_positive(self.positive)
@@ -145,12 +160,20 @@ class NodeEstimator(BaseEstimator):
 
 def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
     n = len(y)
+    table, preparation = words_of(X), None
+    if table is not None:
+        if len(table) != n:
+            raise InputError(
+                f"X has {len(table)} rows, y has {n} labels; give one of each per node"
+            )
+        preparation = fit_preparation(table, split[0], {})
+        X = preparation.apply(table)
     x = identity(n) if X is None else read_features(X)
     if x.shape[0] != n:
         raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
     prepared = read_graph(graph, n)
     weight = prepared.edge_weight
-    return Task.of(
+    return Task.from_arrays(
         IN_MEMORY,
         Arrays(
             edge_index=prepared.edge_index.numpy(force=True),
@@ -158,6 +181,8 @@ def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -
             x=x,
             y=y,
             split=split,
+            preparation=preparation,
+            columns=None if preparation is None else preparation.outputs,
             **answers,
         ),
     )

@@ -39,7 +39,8 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
 
         Args:
             graph: A :class:`pgso.Graph`, an ``edge_index``, a scipy sparse or networkx graph.
-            X: Features, one row per node, dense or scipy sparse; None for the identity.
+            X: Features, one row per node, dense or scipy sparse; None for the identity. A frame
+                with words, dates or gaps is prepared as a folder's table is.
             y: Numbers of shape (n,) or (n, targets); NaN or None where one is unknown.
         """
         values = _numbers(y)

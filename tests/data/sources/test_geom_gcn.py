@@ -71,7 +71,7 @@ def test_options_make_it_undirected_and_normalise_it(toy):
 def test_wrong_files_are_one_clear_error(toy, file, content, problem):
     (toy / file).write_text(content)
     with pytest.raises(InputError, match=problem):
-        Task.of("Toy", load(toy))
+        Task.from_arrays("Toy", load(toy))
 
 
 def test_the_split_of_another_graph_is_refused(toy):

@@ -62,7 +62,7 @@ def test_any_file_truncated_emptied_or_swapped_is_one_clear_error(folder, part):
     for content in (b"", whole[: len(whole) // 2], other):
         path.write_bytes(content)
         with pytest.raises(InputError) as caught:
-            Task.of("Toy", load(folder))
+            Task.from_arrays("Toy", load(folder))
         assert "Toy" in str(caught.value)
 
 

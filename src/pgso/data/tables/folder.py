@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 MOST_TYPES = 10  # above which the column is a feature like any other
 MOST_DEGREES = 100  # of which each has a column, where nodes have no features
 IN_ORDER = "in_order"
+NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
 ANSWER = (*LABEL, "target", "y")  # columns of features that may hold the answers
 
 
@@ -71,12 +72,13 @@ class Tables:
     undirected: bool = True
     metric: str = "auto"
     unlabelled: bool = False
-    target: str | None = None
+    target: str | tuple[str, ...] | None = None
     weight: str | None = None
     label_separator: str = SEVERAL
     rows: str = "named"
     unknown: str = "refuse"
-    key: str | None = None  # the column that names the nodes, where features do not say so
+    key: str | None = None  # the column that names the nodes
+    split_by: str | None = None  # the column of features that splits the nodes
     preparation: Preparation | None = None
 
     def __post_init__(self) -> None:
@@ -195,7 +197,7 @@ def files_of(folder: Path) -> dict[str, Path]:
 
 def _advice(folder: Path) -> str:
     """What to do about a folder without edges.csv, by the names of its files."""
-    needs = "; a dataset needs edges.csv and labels.csv (or targets.csv)"
+    needs = f"; {NEEDED}"
     others = sorted(file.name for file in folder.iterdir() if file.is_file())[:8]
     if not others:
         return needs
@@ -276,50 +278,55 @@ def _answers(
         )
     table = given.targets if given.labels is None or given.targets is not None else given.labels
     if table is not None:
+        assert not isinstance(given.target, tuple)
         numbers = table is given.targets
         learn = not given.unlabelled
         return read_answers(table, ends, given.target, numbers, in_doubt, learn), features
-    if features is not None:
-        features = features.with_header((*NODE, *ANSWER, TYPE), ends, "node,...")
-        column = None
-        if given.target is not None:
-            column = features.names.index(given.target) if given.target in features.names else None
-        elif not given.unlabelled:
-            column = features.place(ANSWER)
-        if column is not None:
-            return _answers_within(given, features, column, ends)
-    if given.unlabelled and given.target is None:
+    if features is None:
+        if given.unlabelled:
+            return None, None
+        raise InputError(f"{given.where} has no labels.csv; {NEEDED}")
+    features = features.with_header((*NODE, *ANSWER, TYPE), ends, "node,...")
+    wanted = (given.target,) if isinstance(given.target, str) else given.target or ()
+    for name in (*wanted, given.split_by):
+        if name is not None and name not in features.names:
+            listed = ", ".join(features.names[:20])
+            raise InputError(f"{features.path} has no column {name!r}; it has {listed}")
+    columns = tuple(features.names.index(name) for name in wanted)
+    called = features.place(ANSWER)
+    if not columns and called is not None and not given.unlabelled:
+        columns = (called,)
+    if columns:
+        return _answers_within(given, features, columns, ends)
+    if given.unlabelled:
         return None, features
-    if given.target is not None:
-        listed = f"; its features are {', '.join(features.names)}" if features else ""
-        raise InputError(f"{given.where} has no column {given.target!r} to learn{listed}")
-    columns = "" if features is None else ", or choose a column with --option target="
     raise InputError(
-        f"{given.where} has no labels.csv{columns}; a dataset needs edges.csv and labels.csv (or "
-        "targets.csv)"
+        f"{given.where} has no labels.csv; choose a column of {features.path.name} with --option "
+        f"target=, such as target={features.names[-1]}, or write one: {NEEDED}"
     )
 
 
 def _answers_within(
-    given: Tables, features: Table, column: int, ends: set[str]
+    given: Tables, features: Table, columns: tuple[int, ...], ends: set[str]
 ) -> tuple[Answers | None, Table | None]:
-    """Answers that are a column of the features, which are the others."""
+    """Answers that are columns of the features, and the features without them."""
     key = _key(given, features, ends)
     split = split_column(features)
-    left = features.without(*{column, column if split is None else split})
+    if given.split_by is not None:
+        split = features.names.index(given.split_by)
+    left = features.without(*columns, *(() if split is None else (split,)))
     rest = left if left.width > (key is not None) else None
     if given.unlabelled:
         return None, rest
-    cells = features.cells(column)
-    numbers = look_like_numbers(cells, features.decimal_comma)
-    if features.names[column].lower() in LABEL:
-        numbers = False
-    if key is None:
-        names = list(map(str, range(len(features))))
-    else:
+    first = columns[0]
+    numbers = features.names[first].lower() not in LABEL and (
+        len(columns) > 1 or look_like_numbers(features.cells(first), features.decimal_comma)
+    )
+    names = list(map(str, range(len(features))))
+    if key is not None:
         check_distinct(features, key, "described")
         names = features.cells(key).tolist()
-    return Answers(features, names, (column,), numbers, key is None), rest
+    return Answers(features, names, columns, numbers, key is None), rest
 
 
 def _key(given: Tables, table: Table, nodes: Any) -> int | None:
@@ -468,6 +475,8 @@ def _split(
     if given.splits is not None:
         return read_split(given.splits, items, learned.y, len(answers.names))
     column = split_column(answers.table)
+    if given.split_by is not None:
+        column = answers.table.names.index(given.split_by)
     if column is not None:
         return read_split(answers.table, items, learned.y, len(answers.names), column)
     return learned.split_at_random(given.seed)

@@ -353,6 +353,18 @@ def frame_table(frame: "pd.DataFrame", path: Path) -> Table:
     return Table(path, pd.DataFrame(cells, dtype=object), range(1, len(frame) + 1), header)
 
 
+def words_of(X: Any) -> Table | None:
+    """The table of a frame with words, dates or gaps; None of a frame or matrix of numbers.
+
+    Its index is no column: rows are nodes in order.
+    """
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        return None
+    if all(kind.kind in "biuf" for kind in X.dtypes) and not X.isna().to_numpy().any():
+        return None
+    return frame_table(X.reset_index(drop=True), Path("X"))
+
+
 def _texts(values: "pd.Series[Any]") -> list[str]:
     if values.dtype.kind == "f":
         numbers = values.to_numpy(dtype=values.dtype, na_value=np.nan)
