@@ -62,9 +62,11 @@ def merged(
         The edges and their weights; None in place of weights that are all 1.
     """
     n = max(num_nodes, 1)
+    if weight is None:
+        return _counted(edge_index, n, undirected)
     key, group = np.unique(edge_index[1] * n + edge_index[0], return_inverse=True)
     total = np.bincount(group, weights=weight, minlength=len(key)).astype(np.float64)
-    sizes = np.bincount(group, weights=None if weight is None else np.abs(weight))
+    sizes = np.bincount(group, weights=np.abs(weight))
     if undirected:
         twice = np.concatenate([key, key % n * n + key // n])
         key, first, group = np.unique(twice, return_index=True, return_inverse=True)
@@ -81,3 +83,21 @@ def merged(
             raise TwoWeightsError(path, (j, i), weights)
         total = one
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
+
+
+def _counted(edge_index: Array, n: int, undirected: bool) -> tuple[Array, Array | None]:
+    """Edges without weights: each weighs how often it is listed, in the direction that has more."""
+    key = np.sort(edge_index[1].astype(np.int64) * n + edge_index[0])
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    listed, times = key[starts], np.diff(starts, append=len(key))
+    once = np.stack([listed % n, listed // n])
+    edges = both_directions(once, n) if undirected else once
+    several = times > 1
+    if not several.any():
+        return edges, None
+    total, keys = np.ones(edges.shape[1]), edges[1] * n + edges[0]
+    repeated = listed[several]
+    for some in (repeated, repeated % n * n + repeated // n) if undirected else (repeated,):
+        places = np.searchsorted(keys, some)
+        total[places] = np.maximum(total[places], times[several])
+    return edges, total

@@ -4,6 +4,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -37,9 +38,9 @@ class _Limited(io.RawIOBase):
         return len(chunk)
 
 
-def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
-    """Line by line, unpacked on the way; blank ones at the end are left out."""
-    blank, some = 0, False
+@contextmanager
+def _opened(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+    """A text file, unpacked on the way; what goes wrong is one sentence."""
     try:
         with (
             path.open("rb") as raw,
@@ -47,22 +48,38 @@ def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
             io.BufferedReader(_Limited(path, cast(BinaryIO, stream)), CHUNK) as limited,
             io.TextIOWrapper(limited, encoding=encoding) as text,
         ):
-            for line in text:
-                if not line.strip():
-                    blank += 1
-                    continue
-                for _ in range(blank):
-                    yield ""
-                blank, some = 0, True
-                yield line.removesuffix("\n")
+            yield text
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except UnicodeDecodeError:
         raise InputError(_not_text(path, encoding)) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
+
+
+def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
+    """Line by line; blank ones at the end are left out."""
+    blank, some = 0, False
+    with _opened(path, encoding) as text:
+        for line in text:
+            if not line.strip():
+                blank += 1
+                continue
+            for _ in range(blank):
+                yield ""
+            blank, some = 0, True
+            yield line.removesuffix("\n")
     if not some:
         raise InputError(f"{path} is empty; fetch or write it again")
+
+
+def read_text(path: Path) -> str:
+    """A whole file in UTF-8, without blank lines at its end."""
+    with _opened(path, "utf-8-sig") as content:
+        text = content.read().rstrip()
+    if not text:
+        raise InputError(f"{path} is empty; write at least one line")
+    return text
 
 
 def _not_text(path: Path, encoding: str) -> str:

@@ -281,8 +281,7 @@ def _kind_of(table: Table, c: int) -> str:
     cells = table.cells(c)[present]
     if not len(cells):
         return "leave out"
-    values = numbers_of(cells)
-    is_num = np.isfinite(values)
+    is_num = np.isfinite(table.values(c)[present])
     distinct = set(cells)
     lower = {cell.lower() for cell in distinct} if len(distinct) <= 4 else set()
     if len(lower) == 2 and any(lower <= set(pair) for pair in zip(YES, NO, strict=True)):
@@ -304,7 +303,8 @@ def _kind_of(table: Table, c: int) -> str:
             f"as in {is_num.sum():,} other lines; or leave the cell empty; or say "
             f'{{"{name}": "{others}"}} in columns.json',
         )
-    amounts = np.mean([AMOUNT.fullmatch(cell) is not None for cell in cells])
+    like = [cell for cell in distinct if AMOUNT.fullmatch(cell)]
+    amounts = np.isin(cells, like).mean() if like else 0
     if amounts == 1 or (amounts >= MOSTLY and len(cells) >= FEWEST_ROWS):
         raise table.cell_error(
             wrong,
@@ -343,7 +343,7 @@ def _fitted(table: Table, c: int, kind: str, train: Array, chosen: bool) -> Colu
     plain = Column.model_validate(facts)
     if kind == "as is":
         return plain.model_copy(update={"fill": None})
-    raw = plain.values(table.take(learned), c)[:, 0]
+    raw = plain.values(table, c)[learned, 0]
     if kind == "boolean":
         fill = float(raw.mean() > 0.5)
         return plain.model_copy(update={"fill": fill, "has_missing": has_missing})
@@ -413,17 +413,24 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     """
     import pandas as pd
 
-    looks = np.array([LOOKS_LIKE_A_DATE.fullmatch(cell) is not None for cell in cells], dtype=bool)
-    looks &= np.array([cell.isdigit() for cell in cells]) == (date_format == "%Y%m%d")
-    form = "ISO8601" if date_format == ISO else date_format
-    moments = pd.to_datetime(
-        pd.Series(cells[looks], dtype=object), format=form, errors="coerce", utc=True
+    codes, distinct = pd.factorize(cells)
+    looks = np.array(
+        [
+            LOOKS_LIKE_A_DATE.fullmatch(cell) is not None
+            and cell.isdigit() == (date_format == "%Y%m%d")
+            for cell in distinct
+        ],
+        dtype=bool,
     )
+    form = "ISO8601" if date_format == ISO else date_format
+    some = pd.Series(distinct[looks], dtype=object)
+    moments = pd.to_datetime(some, format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
     known = ~np.isnat(stamps)
-    days = np.full(len(cells), np.nan)
+    days = np.full(len(distinct), np.nan)
     days[np.flatnonzero(looks)[known]] = stamps[known].astype(np.int64) / 1e6 / 86400
-    return days
+    out: Array = days[codes]
+    return out
 
 
 def _day(days: float) -> str:

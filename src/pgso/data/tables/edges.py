@@ -123,8 +123,8 @@ class Edges:
             graphs = merge(False)
         loops = int((ends[0] == ends[1]).sum())
         listed = [ends[:, part] for part in parts]
-        distinct = (len(np.unique(pair[0] * num_nodes + pair[1])) for pair in listed)
-        repeated = ends.shape[1] - sum(distinct)
+        keys = (np.sort(pair[0] * num_nodes + pair[1]) for pair in listed)
+        repeated = sum(int((np.diff(key) == 0).sum()) for key in keys)
         negative = 0 if self.weight is None else int((self.weight < 0).sum())
         zero = 0 if self.weight is None else int((self.weight == 0).sum())
         for count, what in (
@@ -156,7 +156,7 @@ def nodes_of(table: Table) -> tuple[set[str], set[str]]:
     found = [c for form in (SOURCE, TARGET) for c, name in enumerate(first) if form.fullmatch(name)]
     columns = found if len(found) == 2 else [c for c, name in enumerate(first[:4]) if name]
     below = table.rows if table.header is not None else table.rows.iloc[1:]
-    names = {cell for c in columns for cell in below[c] if cell}
+    names = {name for c in columns for name in below[c].unique() if name}
     if table.header is not None or any(cell.lower() in HEADER for cell in first):
         return names, set()
     if names & set(first[:2]) or any(map(is_number, first)):
@@ -254,7 +254,10 @@ def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> T
         words: tuple[str, ...] = (*HEADER, weight.lower())
     else:
         words = HEADER
-    names, in_doubt = nodes_of(table)
+    names: set[str] = set()
+    in_doubt: set[str] = set()
+    if table.header is None and not any(cell.lower() in words for cell in first):
+        names, in_doubt = nodes_of(table)
     known = {*nodes, *(names & set(first[:2]))}
     if in_doubt and table.width < 4 and not nodes & in_doubt and _has_no_lone_edge(table):
         known |= names  # so that the first line stands out: neither end has another edge

@@ -24,7 +24,7 @@ import numpy as np
 
 from pgso.data.arrays import Array
 from pgso.data.limits import check_columns, check_text_size
-from pgso.data.text import read_lines
+from pgso.data.text import read_text
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ class Table:
         given = self.header or ("",) * self.rows.shape[1]
         return tuple(name or f"column {c + 1}" for c, name in enumerate(given))
 
+    @cached_property
+    def _parsed(self) -> dict[tuple[str, int], Array]:
+        return {}
+
     @property
     def width(self) -> int:
         """The number of columns."""
@@ -99,11 +103,19 @@ class Table:
 
     def gaps(self, column: int) -> Array:  # (rows,) of booleans
         """Which cells of a column say nothing."""
-        return is_missing(self.cells(column))
+        if ("gaps", column) not in self._parsed:
+            self._parsed["gaps", column] = is_missing(self.cells(column))
+        return self._parsed["gaps", column]
+
+    def values(self, column: int) -> Array:  # (rows,)
+        """A column as numbers, NaN where a cell is not a number."""
+        if ("values", column) not in self._parsed:
+            self._parsed["values", column] = numbers_of(self.cells(column), self.decimal_comma)
+        return self._parsed["values", column]
 
     def numbers(self, column: int, optional: bool = False) -> Array:  # (rows,)
         """A column of finite numbers; with ``optional``, NaN where a cell says nothing."""
-        values = numbers_of(self.cells(column), self.decimal_comma)
+        values = self.values(column)
         wrong = ~np.isfinite(values)
         if optional:
             wrong &= ~self.gaps(column)
@@ -219,30 +231,35 @@ def read_table(path: Path) -> Table:
     check_text_size(path)
     import pandas as pd
 
-    text = tidy("\n".join(read_lines(path)))
+    text = tidy(read_text(path))
     lines = text.split("\n")
-    shown = [line for line in lines[: 2 * SOME_LINES] if line][:SOME_LINES]
+    if not all(map(str.strip, lines)):
+        lines = [line if line.strip() else "" for line in lines]
+    shown = [line for line in lines[: 2 * SOME_LINES] if line][:SOME_LINES] or [text[:1]]
     separator = _separator(shown)
     alone = separator is not None and separator not in shown[0]
+    rows: list[list[str]] | None = None
+    numbers: Sequence[int] = range(1, len(lines) + 1)
     if '"' in text:
         rows, numbers = _quoted(lines, separator, path)
         widths = [len(row) for row in rows]
     else:
         if alone and not lines[0]:
             raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
-        kept = [(k, line) for k, line in enumerate(lines, start=1) if alone or line]
-        numbers = [k for k, _ in kept]
-        widths = [line.count(separator) + 1 if separator else len(line.split()) for _, line in kept]
-        rows = None
+        kept = lines
+        if not alone and not all(lines):
+            numbers = [k for k, line in enumerate(lines, start=1) if line]
+            kept = [line for line in lines if line]
+        widths = [line.count(separator) + 1 if separator else len(line.split()) for line in kept]
     names, width = _check_widths(path, widths, numbers, lines)
     check_columns(width, path)
     if rows is not None:
         frame = pd.DataFrame([["", *row] if len(row) < width else row for row in rows])
     else:
         if names < width:  # the names of the columns, without one for the index
-            kept[0] = (kept[0][0], f"{separator or ' '}{kept[0][1]}")
+            kept[0] = f"{separator or ' '}{kept[0]}"
         frame = pd.read_csv(
-            io.StringIO("\n".join(line or " " for _, line in kept)),
+            io.StringIO("\n".join([line or " " for line in kept] if alone else kept)),
             sep=separator or r"\s+",
             header=None,
             dtype=object,
@@ -251,7 +268,7 @@ def read_table(path: Path) -> Table:
             quoting=csv.QUOTE_NONE,
             skip_blank_lines=False,
         )
-    if rows is not None or alone or not text.isascii() or " " in text or separator != "\t":
+    if rows is not None or alone or _has_blanks(text, separator):
         frame = frame.apply(lambda cells: cells.str.strip())
     filled = np.logical_or.reduce([frame[c].to_numpy() != "" for c in frame])
     if not filled.any():
@@ -262,9 +279,18 @@ def read_table(path: Path) -> Table:
     return Table(path, frame.astype(object), numbers, None, separator == ";")
 
 
+def _has_blanks(text: str, separator: str | None) -> bool:
+    """Whether a cell may begin or end with a blank."""
+    ends = (separator or " ", "\n")
+    blanks = [blank for blank in " \t\v\f" if blank != separator and blank in text]
+    return text[:1] in blanks or any(
+        pair in text for end in ends for blank in blanks for pair in (end + blank, blank + end)
+    )
+
+
 def _quoted(
     lines: list[str], separator: str | None, path: Path
-) -> tuple[list[list[str]], list[int]]:
+) -> tuple[list[list[str]], Sequence[int]]:
     """The rows of a text with quotes, and the line where each begins."""
     reader = csv.reader((f"{line}\n" for line in lines), strict=True, delimiter=separator or " ")
     rows: list[list[str]] = []
@@ -285,7 +311,7 @@ def _quoted(
 
 
 def _check_widths(
-    path: Path, widths: list[int], numbers: list[int], lines: list[str]
+    path: Path, widths: list[int], numbers: Sequence[int], lines: list[str]
 ) -> tuple[int, int]:
     """The number of cells of the first line and of all others, which must be the same.
 
@@ -451,11 +477,20 @@ def numbers_of(cells: Array, decimal_comma: bool = False) -> Array:  # (rows,)
 
     if decimal_comma:
         cells = points_of(cells)
-    found = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce")
-    values: Array = found.to_numpy(dtype=float, copy=True)
-    known = np.isfinite(values)
-    values[known] = cells[known].astype(float)
-    return values
+    values = np.full(len(cells), np.nan)
+    known = ~is_missing(cells)
+    try:
+        values[known] = cells[known].astype(float)
+        if np.isfinite(values[known]).all() and "_" not in "".join(cells):
+            return values
+    except ValueError:
+        pass
+    codes, distinct = pd.factorize(cells)
+    found = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy(dtype=float)
+    out: Array = found[codes]
+    known = np.isfinite(out)
+    out[known] = cells[known].astype(float)
+    return out
 
 
 def points_of(cells: Array) -> Array:
@@ -475,24 +510,29 @@ def key_of(table: Table, nodes: Collection[str], words: Collection[str] = ITEM) 
     names that other tables use. Names that are numbers count in the first column only, or
     under a name like ``customer_id``: elsewhere they may be anything.
     """
-    called = table.place(words)
-    known = {alike(name) for name in nodes}
+    called, names = table.place(words), set(nodes)
     for c in range(table.width if table.header is not None else 1):
-        name = table.names[c]
         cells = table.cells(c)
         distinct = set(cells)
-        if len(distinct) < len(cells) or not known:
+        if len(distinct) < len(cells) or not names:
             continue
-        common = known & {alike(cell) for cell in distinct}
-        in_numbers = all(map(is_number, distinct))
-        if in_numbers and c and c != called and not ID.search(name):
+        if c and c != called and not ID.search(table.names[c]) and all(map(is_number, distinct)):
             continue
-        if 2 * len(common) > min(len(known), len(distinct)):
-            if called is not None and called != c:
-                other = known & {alike(cell) for cell in table.cells(called)}
-                return called if len(other) >= len(common) else c
+        common = _common(names, distinct)
+        if common and called is not None and called != c:
+            return called if _common(names, set(table.cells(called))) >= common else c
+        if common:
             return c
     return called
+
+
+def _common(names: set[str], cells: set[str]) -> int:
+    """How many names of nodes are among cells, if they are more than half of either; else 0."""
+    least = min(len(names), len(cells)) / 2
+    common = len(names & cells)
+    if common <= least:
+        common = len({alike(name) for name in names} & {alike(cell) for cell in cells})
+    return common if common > least else 0
 
 
 def alike(name: str) -> str:
