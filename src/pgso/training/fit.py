@@ -37,7 +37,7 @@ from pgso.training.closed_form import find_operator
 from pgso.training.curves import certified_now
 from pgso.training.engines import one_thread, threads, wants_threads
 from pgso.training.evaluation import evaluate
-from pgso.training.session import Divergence, Session
+from pgso.training.session import Divergence, MakeNetwork, Session
 
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
@@ -152,8 +152,11 @@ def fit_task(
     watch: Watcher | None = None,
     checkpoint: Checkpoint | None = None,
     device: Where = None,
+    network: MakeNetwork | None = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
+
+    ``network`` makes a model of the user's in place of the spec's network.
 
     Torch's generator is left as it was found. There is one of it in a process, and one number of
     threads: fits in several Python threads wait for each other, so that each gives the record it
@@ -166,7 +169,10 @@ def fit_task(
         threads(place.threads if wants_threads(task) else 1),
         torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
-        return _fit(spec, task, watch, checkpoint, place)
+        if spec.is_choice:
+            return _fit_choice(spec, task, watch, checkpoint, place)
+        session = Session(spec, task, place, network)
+        return session, _run(session, watch, checkpoint)
 
 
 def prepared(spec: RunSpec, task: Task) -> Task:
@@ -180,17 +186,13 @@ def prepared(spec: RunSpec, task: Task) -> Task:
     return task
 
 
-def _fit(
+def _fit_choice(
     spec: RunSpec,
     task: Task,
     watch: Watcher | None,
     checkpoint: Checkpoint | None,
     place: Place,
 ) -> tuple[Session, RunRecord]:
-    if not spec.is_choice:
-        session = Session(spec, task, place)
-        return session, _run(session, watch, checkpoint)
-
     def train(candidate: RunSpec, name: str) -> Trained:
         its_task = task if candidate.base == spec.base else on_base(task, candidate.base)
         session = Session(candidate, its_task, place)
@@ -244,8 +246,8 @@ class Start(NamedTuple):
     @classmethod
     def of(cls, session: Session) -> "Start":
         """As they are now."""
-        interval = certified_now(session.model.operators, session.task.graph)
-        return cls(session.operators(), interval)
+        gsos = session.model.operators if session.is_ours else ()
+        return cls(session.operators(), certified_now(gsos, session.task.graph))
 
 
 def record_of(
@@ -275,6 +277,7 @@ def record_of(
         nearest=tuple(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
             for gso, S in zip(session.model.operators, learned, strict=True)
+            if session.is_ours
         ),
         judged=_judged(session),
         curves=curves,

@@ -1,18 +1,65 @@
 """A PyG model of the user's, called as our training loops call a network."""
 
+import copy
 import inspect
+import os
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import HeteroData
+from torch_geometric.data.data import BaseData
 
 from pgso.data import Task
 from pgso.data.hetero import target_type
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
+from pgso.gso.module import PGSO
+from pgso.models.conversion import ConversionWarning, convert
+from pgso.models.links import LinkModel
+from pgso.records import RunSpec
 
 WEIGHTS = ("edge_weight", "edge_attr")  # how models call the weights of edges
+
+
+def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Module:
+    """A user's model as a run trains it: new weights of the seed, converted where S is learned.
+
+    Args:
+        model: It is left unchanged.
+        data: What the task was made of.
+        spec: The run, whose operator is fixed, pgso or mpgso.
+        task: Its data.
+    """
+    fresh = _reset(copy.deepcopy(model))
+    if spec.operator in ("pgso", "mpgso"):
+        with warnings.catch_warnings():  # the user has seen these warnings once already
+            warnings.simplefilter("ignore", ConversionWarning)
+            fresh = convert(fresh, spec.operator)
+    single = data if isinstance(data, BaseData) else None
+    network: Any = OwnModel(fresh, task, single, _is_weighted(data))
+    torch.manual_seed(spec.seed)  # the same dropout for every operator
+    return LinkModel(network, 0) if task.kind == "link" else network
+
+
+def _is_weighted(data: Any) -> bool:
+    """Whether edges have weights: of a name or a task, its graph knows."""
+    if isinstance(data, str | os.PathLike | Task):
+        return True
+    first = data if isinstance(data, BaseData) else data[0]
+    return getattr(first, "edge_weight", None) is not None
+
+
+def _reset(model: nn.Module) -> nn.Module:
+    """New weights for every seed."""
+    reset = getattr(model, "reset_parameters", None)
+    parts = [model] if callable(reset) else model.children()
+    for part in parts:
+        for module in [part] if hasattr(part, "reset_parameters") else part.modules():
+            if callable(renew := getattr(module, "reset_parameters", None)):
+                renew()
+    return model
 
 
 class OwnModel(nn.Module):
@@ -50,6 +97,11 @@ class OwnModel(nn.Module):
                 f"{type(model).__name__}.forward needs an argument batch, the graph of each node, "
                 "to answer for graphs: forward(x, edge_index, batch)"
             )
+
+    @property
+    def operators(self) -> tuple[PGSO, ...]:
+        """Every S that was put into it."""
+        return tuple(module for module in self.modules() if isinstance(module, PGSO))
 
     def forward(
         self,

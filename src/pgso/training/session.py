@@ -1,11 +1,13 @@
 """One run under way: model, optimiser, curves, best epoch; what a checkpoint holds."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from pgso.data import Task
 from pgso.errors import InputError
@@ -21,6 +23,8 @@ from pgso.training.operator_learning import OperatorLearning
 from pgso.training.scoring import Scoring
 from pgso.training.selection import Selection
 from pgso.training.stability import limit_radius
+
+MakeNetwork = Callable[[RunSpec, Task], nn.Module]
 
 
 class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is recorded)
@@ -43,9 +47,12 @@ class Session:
         spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
         task: The data of the spec.
         device: Where the run computes, as in :func:`pgso.fit`.
+        network: Makes the model to train, such as a user's own; by default the spec's network.
     """
 
-    def __init__(self, spec: RunSpec, task: Task, device: Where = None) -> None:
+    def __init__(
+        self, spec: RunSpec, task: Task, device: Where = None, network: MakeNetwork | None = None
+    ) -> None:
         torch.manual_seed(spec.seed)
         self.spec, self.task = spec, task
         self.place = place_of(device)
@@ -54,11 +61,14 @@ class Session:
         self.criterion = Criterion.of(spec, task, self.device)
         learned = self.criterion.learned(task)
         self.learned_y = learned.y[self.scoring.scored]
-        self.model = build_model(spec, task).to(self.device)
+        self.is_ours = network is None  # then theory and presets are about the task's graph
+        self.model: Any = (network or build_model)(spec, task).to(self.device)
         self.selection = Selection(spec, task, self.scoring)
         shown = self.selection.learning(learned)
         run = Run(spec, shown, self.criterion, self.scoring.scored, self.place)
         self.loop = loop_of(run)
+        if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
+            self.loop.outputs(self.model)  # lazy layers find their widths
         self.network = self.place.data_parallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
@@ -189,7 +199,8 @@ class Session:
         operators = tuple(map(seven_numbers, values))
         self.check_finite("operator", *(number for S in operators for number in S))
         scores = self.scoring.scores(out)
-        self._curves.add(values, is_certifiable(gsos), loss=loss, **scores, parameters=operators)
+        certifiable = self.is_ours and is_certifiable(gsos)
+        self._curves.add(values, certifiable, loss=loss, **scores, parameters=operators)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """All that a run needs to be resumed: tensors by name, and plain data."""
@@ -263,7 +274,8 @@ def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
 def take_best(session: Session) -> Model:
     """The session's model with the weights of its best epoch."""
     assign(session.model, session.best_weights)
-    return session.model
+    model: Model = session.model
+    return model
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
