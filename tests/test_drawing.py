@@ -19,7 +19,7 @@ import pgso
 from pgso.data.description import sketch_of
 from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
-from pgso.training.data_records import data_record
+from pgso.training.pages import data_record
 
 KARATE = networkx.karate_club_graph()
 GRAPH = pgso.Graph.from_networkx(KARATE)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 
 from pgso.cli import folders
-from pgso.cli.progress import progress
-from pgso.cli.terminal import Console
+from pgso.cli.terminal import Console, progress
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.files import write_atomically

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgso.cli.columns import about_edges
+from pgso.cli.terminal import about_edges
 from pgso.data import load_task
 
 

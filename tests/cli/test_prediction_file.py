@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from pgso.cli.prediction_file import check_format, ranked, write_table
+from pgso.cli.predict import check_format, ranked, write_table
 from pgso.errors import InputError
 
 COLUMNS = ["id", "prediction", "p(yes)", "p(no)", "true price"]

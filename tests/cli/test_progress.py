@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from pgso.cli import progress as module
-from pgso.cli.progress import progress
+from pgso.cli import terminal as module
+from pgso.cli.terminal import progress
 
 
 def told(terminal, monkeypatch, seconds_each):

@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 from pgso.evaluation.evidence import confidence, decide
 from pgso.evaluation.statistics import clustered_confidence
 from pgso.objectives import OBJECTIVES
-from pgso.records.judged import Judged
+from pgso.records.record import Judged
 
 ACCURACY = OBJECTIVES["accuracy"]
 

@@ -220,7 +220,7 @@ def test_of_200_columns_of_noise_at_most_one_in_twenty_matters():
 
 
 def test_edges_that_all_add_the_same_are_said_to_tie():
-    from pgso.records.explanation import EdgeImportance, Explanation
+    from pgso.records.record import EdgeImportance, Explanation
     from pgso.report.evaluation import edges_grid
 
     edges = [EdgeImportance(source="a", target=name, importance=1.0) for name in "bcd"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pgso.records import RunRecord, RunSpec
-from pgso.records.judged import Judged
+from pgso.records.record import Judged
 from pgso.report.comparison import compare
 from pgso.report.differences import decision_of, differences, pairs
 from tests.report.records import make_record

@@ -3,16 +3,18 @@
 import pytest
 
 from pgso.objectives import OBJECTIVES
-from pgso.records.evaluation import (
+from pgso.records.record import (
     Bin,
     Calibration,
     Confusion,
     Detection,
+    EdgeImportance,
     Evaluation,
+    Explanation,
+    FeatureImportance,
     LabelScore,
     Scatter,
 )
-from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
 from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,

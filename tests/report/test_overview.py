@@ -7,7 +7,7 @@ import pytest
 
 from pgso import find
 from pgso.records import Store
-from pgso.records.sweep import SweepChoice, SweepRecord
+from pgso.records.comparison import SweepChoice, SweepRecord
 from pgso.report.overview import write_overview
 from pgso.report.page import write_report
 from pgso.report.run_page import write_run

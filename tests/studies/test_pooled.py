@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgso.records import RunRecord, RunSpec
-from pgso.records.judged import Judged
+from pgso.records.record import Judged
 from pgso_studies.pooled import CHALLENGERS
 from pgso_studies.structure import GRAPHS
 from pgso_studies.study import EXPERIMENTS, Size

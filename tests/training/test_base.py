@@ -4,7 +4,7 @@ import pytest
 
 from pgso import RunSpec, fit, load_task
 from pgso.errors import InputError, UnknownNameError
-from pgso.training.base import on_base
+from pgso.training.fit import on_base
 
 
 def test_no_base_leaves_the_task_as_it_is():

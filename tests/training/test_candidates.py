@@ -7,7 +7,7 @@ import torch
 
 from pgso.data import load_task
 from pgso.records import RunSpec
-from pgso.training.candidates import candidates_of
+from pgso.training.choice import candidates_of
 from pgso.training.fit import fit_task
 from tests.training.tasks import karate, minesweeper
 

@@ -10,7 +10,7 @@ from pgso.data import load_task
 from pgso.errors import InputError
 from pgso.records import NUMERICS, RunSpec
 from pgso.training.checkpoint import Checkpoint, fitted, load_model
-from pgso.training.prediction import predict_outputs
+from pgso.training.loops import predict_outputs
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper, shapes
 

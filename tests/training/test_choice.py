@@ -5,7 +5,7 @@ import pytest
 from pgso.data import load_task
 from pgso.records import RunRecord
 from pgso.training import choice
-from pgso.training.candidates import Candidate
+from pgso.training.choice import Candidate
 from pgso.training.fit import fit
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper

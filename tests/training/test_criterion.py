@@ -10,9 +10,9 @@ from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.training.checkpoint import load_model
-from pgso.training.criterion import Criterion
 from pgso.training.fit import fit
-from pgso.training.prediction import predict_outputs
+from pgso.training.learning import Criterion
+from pgso.training.loops import predict_outputs
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper
 

@@ -2,8 +2,7 @@
 
 from pgso import RunSpec
 from pgso.records import Store
-from pgso.training import data_records
-from pgso.training.data_records import complete_data_records
+from pgso.training.pages import complete_data_records
 
 
 def test_one_record_a_split_whatever_the_model(tmp_path, monkeypatch):
@@ -13,7 +12,7 @@ def test_one_record_a_split_whatever_the_model(tmp_path, monkeypatch):
     first = complete_data_records(specs, store)
     assert sorted(first) == [0, 1]
     assert {entry.name for entry in first[0].baselines} == {"guess", "graph"}
-    monkeypatch.setattr(data_records, "data_record", None)  # it is not computed again
+    monkeypatch.setattr("pgso.training.pages.data_record", None)  # it is not computed again
     assert complete_data_records([s.but(conv="gat") for s in specs], store) == first
 
 

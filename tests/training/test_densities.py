@@ -6,10 +6,10 @@ import torch
 
 from pgso import Graph, RunSpec, fit, load_task
 from pgso.records import Store
-from pgso.records.spectra import without_spectra
+from pgso.records.record import without_spectra
 from pgso.spectrum import density
-from pgso.training.base import on_base
-from pgso.training.densities import (
+from pgso.training.fit import on_base
+from pgso.training.pages import (
     FRAMES,
     POINTS,
     SHOWN,

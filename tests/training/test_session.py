@@ -5,8 +5,8 @@ import torch
 
 from pgso.data import load_task
 from pgso.spectrum import gershgorin_interval
-from pgso.training import prediction, scoring
-from pgso.training.prediction import predict_outputs
+from pgso.training import loops, scoring
+from pgso.training.loops import predict_outputs
 from pgso.training.session import Divergence, Session, tensors_of
 from tests.training.tasks import karate, minesweeper, shapes
 
@@ -54,7 +54,7 @@ def test_the_fixed_operator_stays_and_a_learned_one_moves():
 @pytest.mark.parametrize("at_once", [1, 3000, 2**20])
 @pytest.mark.parametrize("choices", [{}, {"operator": "mpgso"}, {"shape": "channel", "jk": "last"}])
 def test_intervals_found_later_are_those_of_every_epoch(monkeypatch, at_once, choices):
-    monkeypatch.setattr("pgso.training.curves.CERTIFIED_AT_ONCE", at_once)
+    monkeypatch.setattr("pgso.training.scoring.CERTIFIED_AT_ONCE", at_once)
     session = session_of(karate(**choices))
     expected = []
     for epoch in range(6):
@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_predictions():
 
 
 def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypatch):
-    monkeypatch.setattr(prediction, "EVALUATED_AT_ONCE", 5)
+    monkeypatch.setattr(loops, "EVALUATED_AT_ONCE", 5)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     task = session.task

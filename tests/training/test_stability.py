@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from pgso import PGSO, Graph
 from pgso.spectrum import gershgorin_interval
-from pgso.training.stability import limit_radius
+from pgso.training.learning import limit_radius
 from tests.strategies import edge_lists, parameters
 
 

@@ -11,12 +11,9 @@ from torch import nn
 import pgso
 from pgso.data.load import task_of
 from pgso.scale.place import Place
-from pgso.training.criterion import Criterion
 from pgso.training.fit import fit
-from pgso.training.loops.graphs import Graphs
-from pgso.training.loops.loop import Run
-from pgso.training.loops.sampled import Sampled
-from pgso.training.loops.whole_graph import WholeGraph
+from pgso.training.learning import Criterion
+from pgso.training.loops import Graphs, Run, Sampled, WholeGraph
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper, shapes
 

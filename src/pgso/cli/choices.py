@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from pgso.cli.columns import show_columns
-from pgso.cli.terminal import Console
+from pgso.cli.terminal import Console, show_columns
 from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.parameters import PGSOParameters
@@ -371,8 +370,8 @@ def checked_task(
     """
     from pgso.data.load import task_of
     from pgso.models.build import build_model
-    from pgso.training.criterion import Criterion
     from pgso.training.fit import advice_on, check_task
+    from pgso.training.learning import Criterion
 
     check_names(spec)
     task = task_of(spec, data)

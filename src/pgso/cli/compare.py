@@ -9,8 +9,7 @@ import typer
 from pgso.cli import choices, folders
 from pgso.cli.context import data_of, show_doubts, with_spectra
 from pgso.cli.main import command
-from pgso.cli.progress import progress
-from pgso.cli.terminal import Console
+from pgso.cli.terminal import Console, progress
 from pgso.records import RunRecord, RunSpec, Store
 
 NOT_SET = {

@@ -6,7 +6,7 @@ from pathlib import Path
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 from pgso.records.data import DataRecord
-from pgso.records.spectra import without_spectra
+from pgso.records.record import without_spectra
 
 
 def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[DataRecord]:
@@ -15,7 +15,7 @@ def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> li
     stored = [store.data(spec) for spec in specs.values()]
     complete = [record for record in stored if record is not None]
     if len(complete) < len(stored):
-        from pgso.training.data_records import complete_data_records
+        from pgso.training.pages import complete_data_records
 
         complete = list(complete_data_records(specs.values(), store, data).values())
     return complete
@@ -25,7 +25,7 @@ def with_spectra(records: Sequence[RunRecord], store: Store, data: Path | None) 
     """The records with what a page shows of their operators; torch is loaded only to compute."""
     if not without_spectra(records):
         return list(records)
-    from pgso.training.densities import complete_spectra
+    from pgso.training.pages import complete_spectra
 
     return complete_spectra(records, store, data)
 

@@ -43,7 +43,7 @@ def find(
     from pgso.report.about import baselines_grid, columns_grid
     from pgso.report.doubts import doubts_of_finding
     from pgso.report.finding import CANNOT_CONFIRM, rungs_grid, write_finding
-    from pgso.training.data_records import data_record
+    from pgso.training.pages import data_record
 
     with console.status("loading", spinner="line") as status:
         finding = pgso.find(

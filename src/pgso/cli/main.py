@@ -22,13 +22,13 @@ COMMANDS = {
     "compare": ("compare", "Does learning the operator pay? Paired runs, and a verdict."),
     "train": ("train", "Train one model."),
     "predict": ("predict", "Apply a saved model."),
-    "explain": ("explain", "Which columns and edges matter to a saved model?"),
+    "explain": ("predict", "Which columns and edges matter to a saved model?"),
     "sweep": ("sweep", "Choose hyper-parameters on validation."),
     "spectrum": ("spectrum", "Show where the eigenvalues of an operator lie."),
     "run": ("run", "Run a study of the paper."),
     "report": ("run", "Draw the pages of the studies; trains nothing."),
     "list": ("listing", "Show what is there: datasets, presets, convs, ..."),
-    "doctor": ("doctor", "Show what a run will find on this machine."),
+    "doctor": ("listing", "Show what a run will find on this machine."),
 }
 F = TypeVar("F", bound=Callable[..., Any])
 INTERRUPTED = 130  # what typer makes of Ctrl-C

@@ -143,7 +143,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     from pgso.bases.undirected import undirected as symmetrised
     from pgso.data import load_task
     from pgso.data.tables.graphs import read_edge_list, read_sparse_matrix
-    from pgso.training.base import on_base
+    from pgso.training.fit import on_base
 
     path = Path(source)
     if path.is_file() and path.suffix in (".csv", ".tsv", ".txt", ".edges"):

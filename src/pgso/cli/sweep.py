@@ -11,11 +11,10 @@ from rich.table import Table
 
 from pgso.cli import choices, folders
 from pgso.cli.main import as_typed, command
-from pgso.cli.progress import progress
-from pgso.cli.terminal import Console
+from pgso.cli.terminal import Console, progress
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.sweep import SweepChoice, SweepRecord
+from pgso.records.comparison import SweepChoice, SweepRecord
 
 if TYPE_CHECKING:
     from pgso.training.search import Trial

@@ -8,11 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices, folders
-from pgso.cli.columns import show_columns
 from pgso.cli.context import data_of, show_doubts
 from pgso.cli.main import command
-from pgso.cli.progress import progress
-from pgso.cli.terminal import Console
+from pgso.cli.terminal import Console, progress, show_columns
 from pgso.launch import launch
 from pgso.records import RunSpec, Store
 from pgso.records.files import free_name

@@ -25,8 +25,8 @@ from pgso.estimators.column_names import check_columns, remember_columns
 from pgso.finding import find
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec
-from pgso.training.criterion import Criterion
 from pgso.training.fit import fit_task
+from pgso.training.learning import Criterion
 from pgso.training.session import take_best
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from pgso.evaluation.statistics import clustered_confidence, sign_confidence, t_confidence
 from pgso.objectives import Objective
 from pgso.objectives.objective import Array
-from pgso.records.judged import Judged
+from pgso.records.record import Judged
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -24,7 +24,7 @@ from pgso.graph import Graph, Relations
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
-from pgso.records.explanation import EdgeImportance, FeatureImportance
+from pgso.records.record import EdgeImportance, FeatureImportance
 
 Predict = Callable[[Task], Tensor]  # outputs of the validation set, in the unit of the targets
 

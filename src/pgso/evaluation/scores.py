@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from pgso.objectives.objective import Array, average_precision, roc_auc
-from pgso.records.evaluation import (
+from pgso.records.record import (
     Bin,
     Calibration,
     Confusion,

@@ -1,22 +1,219 @@
-"""A run as it went: scores, learned operators, curves, and what it ran on."""
+"""A run as it went: scores, learned operators, curves, evaluation, and what it ran on."""
 
 import math
+from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,  # pydantic needs this one before 3.12
+)
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from typing_extensions import TypedDict
 
 from pgso.objectives import OBJECTIVES, Objective
-from pgso.records.evaluation import Evaluation
-from pgso.records.explanation import Explanation
 from pgso.records.finding import FindingRecord
-from pgso.records.judged import Judged
 from pgso.records.numerics import UNSAID, Revised
 from pgso.records.spec import SevenNumbers, StoredSpec
-from pgso.records.spectra import Spectra
 
 if TYPE_CHECKING:
     import pandas
+
+Array = np.ndarray[Any, Any]
+DIGITS = 5
+
+
+class Judged(BaseModel):
+    """Outcomes of the labels that judge: of no epoch, S or candidate that was chosen on them."""
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+
+    items: tuple[int, ...]  # indices of nodes, graphs or pairs
+    outcomes: tuple[float, ...] = ()  # 1 and 0 for right and wrong, or minus the error
+    outputs: tuple[tuple[float, ...], ...] = ()  # where the score is not a mean over labels
+    answers: tuple[Any, ...] = ()  # the truth beside them
+
+    @classmethod
+    def of(cls, objective: Objective, items: Array, out: Array, y: Array) -> "Judged":
+        """What outputs (n, C) say about items (n,) whose truth is y."""
+        names = tuple(int(item) for item in items)
+        if objective.has_positive and objective.positive == 0:  # written as the second class
+            out, y = out[:, ::-1], 1 - y
+        if objective.evidence == "bootstrap":
+            rounded = np.asarray(out, dtype=np.float64).round(DIGITS)
+            return cls(items=names, outputs=_rows(rounded), answers=tuple(np.asarray(y).tolist()))
+        right = objective.evidence == "sign"
+        values = objective.is_right(out, y) if right else -objective.errors(out, y)
+        return cls(items=names, outcomes=tuple(np.asarray(values, np.float64).round(6).tolist()))
+
+
+def _rows(values: Array) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in values.reshape(len(values), -1).tolist())
+
+
+Curve = tuple[float, ...]
+
+
+class Confusion(BaseModel):
+    """Counts of true classes (rows) by predicted classes (columns)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class Bin(NamedTuple):
+    """Predictions of similar confidence: sums over them, so that seeds can be added up."""
+
+    size: int
+    confidence: float
+    right: int
+
+
+class Calibration(BaseModel):
+    """Do probabilities mean what they say? With a temperature fitted on validation."""
+
+    model_config = ConfigDict(frozen=True)
+
+    temperature: float  # logits are divided by it
+    error_before: float  # the expected calibration error, a fraction
+    error_after: float
+    before: tuple[Bin, ...]  # ten of equal width, from 0 to 1
+    after: tuple[Bin, ...]
+
+
+class Detection(BaseModel):
+    """One class against the other, or the mean over classes or labels, each against the rest.
+
+    Curves are on equal grids, so that seeds can be averaged.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    positive: str  # the class that is detected
+    share: float  # of it among the examples
+    recall: Curve  # at false positive rates 0, 0.02, ..., 1 (ROC)
+    precision: Curve  # at recalls 0, 0.02, ..., 1
+
+
+class LabelScore(BaseModel):
+    """One of several labels: how frequent it is, and how well it is told from its absence."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    positives: int
+    examples: int  # of which it is known
+    roc_auc: float | None  # None where all or none have it
+    average_precision: float | None
+
+
+class Scatter(BaseModel):
+    """Some predictions of numbers, beside the truth."""
+
+    model_config = ConfigDict(frozen=True)
+
+    target: str
+    truth: Curve
+    predicted: Curve
+
+
+class Evaluation(BaseModel):
+    """What a model says about the test set, or about validation where there is none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    part: str  # test or val
+    examples: int
+    confusion: Confusion | None = None
+    calibration: Calibration | None = None
+    detection: Detection | None = None
+    labels: tuple[LabelScore, ...] = ()  # of several labels each
+    scatter: tuple[Scatter, ...] = ()
+    sketched: tuple[str | float | None, ...] = ()  # predictions of the nodes of the data's sketch
+
+
+class FeatureImportance(BaseModel):
+    """How much worse the validation score gets when a column is shuffled among the nodes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    loss: float  # of the score, in its own unit; positive: the column matters
+    low: float  # 95 % interval of the loss in one more shuffle, Holm's for several columns
+    high: float
+    p: float | None = None  # that noise gets this much, Holm-corrected; None: an older record
+    matters: bool | None = None
+
+
+class EdgeImportance(BaseModel):
+    """How much an edge adds to the predictions: 1 is the edge that adds most."""
+
+    model_config = ConfigDict(frozen=True)
+
+    source: str
+    target: str
+    importance: float
+
+
+class Explanation(BaseModel):
+    """What matters, and how it was found out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    score: float | None  # on validation, with nothing shuffled
+    repeats: int  # shuffles of every column
+    features: tuple[FeatureImportance, ...] = ()  # the most important first
+    left_out: int = 0  # columns that were not shuffled, since their gradients are small
+    relations: tuple[FeatureImportance, ...] = ()  # kinds of edges, moved to other nodes
+    items: str = ""  # whose predictions the edges are for
+    edges: tuple[EdgeImportance, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be said, and why
+
+
+class Density(TypedDict):
+    """A spectral density on a grid."""
+
+    grid: list[float]
+    density: list[float]
+
+
+class DensityAtEpoch(Density):
+    """The density after an epoch, counted from 0 as in a record."""
+
+    epoch: int
+    operator: NotRequired[int]  # which one of a model that has several; 0 unless said
+
+
+class Subgraph(TypedDict):
+    """A few nodes to show the operator's entries on; at most 40."""
+
+    adjacency: list[list[float]]
+    degree: list[float]  # in the whole graph, without a
+
+
+class Spectra(TypedDict, total=False):
+    """Everything about one run; every part may be missing."""
+
+    start: list[Density]  # one per operator, before training
+    learned: list[Density]  # one per operator, at the chosen epoch
+    by_epoch: list[DensityAtEpoch]
+    subgraph: Subgraph
+
+
+def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
+    """Runs of the first seed that a page would show spectra of, and that have none yet.
+
+    An S that differs from node to node has no spectrum here: a record holds its mean only.
+    """
+    finished = [run for run in records if run.status == "done" and run.spec.shape == "scalar"]
+    first = min((run.spec.seed for run in finished), default=0)
+    return [run for run in finished if run.spec.seed == first and run.spectra is None]
 
 
 class RunRecord(Revised, BaseModel):

@@ -7,8 +7,15 @@ import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.evaluation import Bin, Calibration, Confusion, Detection, LabelScore
-from pgso.records.explanation import Explanation, FeatureImportance
+from pgso.records.record import (
+    Bin,
+    Calibration,
+    Confusion,
+    Detection,
+    Explanation,
+    FeatureImportance,
+    LabelScore,
+)
 from pgso.report.grid import Grid
 from pgso.report.series import by_operator
 from pgso.report.words import LABELS, plain, signed

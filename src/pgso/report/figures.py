@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.spectra import Spectra
+from pgso.records.record import Spectra
 from pgso.report.comparison import Comparison
 from pgso.report.series import (
     Band,

@@ -8,13 +8,12 @@ from urllib.parse import quote
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, Store
-from pgso.records.comparison import FILE as COMPARISON
-from pgso.records.comparison import ComparisonRecord, read_comparison
+from pgso.records.comparison import COMPARISON_FILE as COMPARISON
+from pgso.records.comparison import SWEEP_FILE as SWEEP
+from pgso.records.comparison import ComparisonRecord, read_comparison, read_sweep
 from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
-from pgso.records.sweep import FILE as SWEEP
-from pgso.records.sweep import read_sweep
 from pgso.report.finding import write_finding
 from pgso.report.grid import Grid
 from pgso.report.page import write_report

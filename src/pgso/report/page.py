@@ -10,7 +10,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from pgso.records import RunRecord, Store
-from pgso.records.comparison import FILE, ComparisonRecord
+from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord
 from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
 from pgso.report.about import (
@@ -98,7 +98,7 @@ def write_report(
         drawn = write_figures(records, comparison, folder / "figures")
     summary = comparison_record(records, comparison, data, command, reference)
     summary.write(folder)
-    files = {FILE: FILE} | record_links(records, store, folder)
+    files = {COMPARISON_FILE: COMPARISON_FILE} | record_links(records, store, folder)
     page = render_page(records, comparison, heading, command, data, files)
     write_atomically(folder / "report.html", page)
     text = report_text(records, comparison, heading, command, drawn, data)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgso.records import RunRecord
-from pgso.records.spectra import Spectra
+from pgso.records.record import Spectra
 from pgso.report.comparison import Comparison
 from pgso.report.evaluation import evaluation_plots
 from pgso.report.series import (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -18,9 +19,7 @@ from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically, write_beside
 from pgso.records.numerics import NUMERICS, UNSAID
-from pgso.training.evaluation import evaluate
-from pgso.training.residuals import residual_quantiles
-from pgso.training.session import Session, assign, tensors_of
+from pgso.training.session import Session, assign, evaluate, take_best, tensors_of
 
 if TYPE_CHECKING:
     from pgso.data import Task
@@ -221,3 +220,31 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(
             f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
         ) from None
+
+
+LEVEL = 0.9  # the share of validation targets that lie within the interval
+
+
+def residual_quantiles(session: Session) -> list[float] | None:
+    r"""Of every target, the half-width of an interval around predictions; None for classes.
+
+    It is the :math:`\lceil (n + 1) \cdot 0.9 \rceil`-th smallest of the n absolute errors on
+    validation (split conformal prediction, Lei et al. 2018). Validation has chosen the epoch too,
+    so that on new data a little less than 90 % may lie within.
+    """
+    if session.task.objective.answer != "value" or not session.best_weights:
+        return None
+    take_best(session)
+    out, _ = session.evaluate()
+    val, y = (session.scoring.by_part(values)["val"] for values in (out, session.scoring.y))
+    if session.spec.log_targets:
+        val, y = val.log(), y.log()
+    errors = (val - y).abs().numpy(force=True)
+    return [_quantile(column[np.isfinite(column)]) for column in errors.T]
+
+
+def _quantile(errors: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> float:
+    if not len(errors):
+        return float("nan")
+    rank = min(int(np.ceil((len(errors) + 1) * LEVEL)), len(errors))
+    return float(np.sort(errors)[rank - 1])

@@ -23,7 +23,7 @@ from pgso.evaluation.importance import (
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.objectives.values import Scale
-from pgso.records.explanation import EdgeImportance, Explanation, FeatureImportance
+from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 
 
 def explain(

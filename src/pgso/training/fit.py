@@ -6,14 +6,16 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 import torch
 import torch_geometric
 
 import pgso
+from pgso.bases import BASES
 from pgso.convs import CONVS
 from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
@@ -22,22 +24,19 @@ from pgso.data.load import task_of
 from pgso.data.ordering import in_fast_order
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
+from pgso.finding import find
 from pgso.gso.nearest import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
-from pgso.records.judged import Judged
 from pgso.records.numerics import LADDER
+from pgso.records.record import Judged
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
-from pgso.training.base import on_base
-from pgso.training.candidates import candidates_of
 from pgso.training.checkpoint import Checkpoint, save_model
-from pgso.training.choice import Trained, choose
-from pgso.training.closed_form import find_operator
-from pgso.training.curves import certified_now
+from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads, wants_threads
-from pgso.training.evaluation import evaluate
-from pgso.training.session import Divergence, MakeNetwork, Session
+from pgso.training.scoring import certified_now
+from pgso.training.session import Divergence, MakeNetwork, Session, evaluate
 
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
@@ -377,3 +376,34 @@ def versions() -> dict[str, str]:
         "numpy": numpy.__version__,
         "threads": str(torch.get_num_threads()),
     }
+
+
+def find_operator(spec: RunSpec, root: str | Path | None, versions: dict[str, str]) -> RunRecord:
+    """The record of ``pgso find`` on the dataset of a spec, whose other choices do not matter."""
+    for name in ("task", "base"):
+        if getattr(spec, name) is not None:
+            raise InputError(
+                f"a closed-form head takes the dataset as it is; leave {name} out of the run"
+            )
+    options: dict[str, Any] = dict(spec.data_options)
+    finding = find(spec.dataset, root=root, seed=spec.seed, objective=spec.objective, **options)
+    best = finding.best
+    return RunRecord(
+        spec=spec,
+        metric=finding.record.metric,
+        positive=finding.record.positive,
+        val=best.val,
+        test=best.test,
+        chosen=best.name,
+        parameters=() if best.S is None else (best.S,),
+        finding=finding.record,
+        versions=versions,
+        timing={"seconds": finding.record.seconds},
+    )
+
+
+def on_base(task: Task, base: str | None) -> Task:
+    """The task with its graph, or its graphs side by side, turned into this base."""
+    if base is None:
+        return task
+    return replace(task, graph=BASES[base](task.graph), relations=None)

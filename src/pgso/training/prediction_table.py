@@ -14,7 +14,7 @@ from pgso.errors import InputError
 from pgso.models.links import LinkModel
 from pgso.objectives import OBJECTIVES
 from pgso.objectives.values import Scale
-from pgso.training.residuals import LEVEL
+from pgso.training.checkpoint import LEVEL
 
 Rows = Iterator[list[Any]]
 MOST_NODES = 50_000  # above which the best of all pairs would take too long

@@ -10,19 +10,19 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from pgso.data import Task
+from pgso.data.description import MOST_EDGES, cells_of, sketched_items
+from pgso.drawing import chosen_nodes
 from pgso.errors import InputError
+from pgso.evaluation.scores import evaluation_of
 from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
+from pgso.records.data import Cell
+from pgso.records.record import Evaluation
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Where, place_of
-from pgso.training.criterion import Criterion
-from pgso.training.curves import Curves, is_certifiable, seven_numbers
-from pgso.training.loops import loop_of
-from pgso.training.loops.loop import Run
-from pgso.training.operator_learning import OperatorLearning
-from pgso.training.scoring import Scoring
-from pgso.training.selection import Selection
-from pgso.training.stability import limit_radius
+from pgso.training.learning import Criterion, OperatorLearning, limit_radius
+from pgso.training.loops import Run, loop_of
+from pgso.training.scoring import Curves, Scoring, Selection, is_certifiable, seven_numbers
 
 MakeNetwork = Callable[[RunSpec, Task], nn.Module]
 
@@ -280,3 +280,36 @@ def take_best(session: Session) -> Model:
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def evaluate(session: Session) -> Evaluation | None:
+    """Counts and curves of the test set, or of validation where there is no test set.
+
+    The model has the weights of its best epoch afterwards. None without such an epoch.
+    """
+    if not session.best_weights:
+        return None
+    take_best(session)
+    out, _ = session.evaluate()
+    outputs, answers = (
+        {part: rows.numpy(force=True) for part, rows in session.scoring.by_part(values).items()}
+        for values in (out, session.scoring.y)
+    )
+    task = session.task
+    positive = None if task.positive is None else task.classes.index(task.positive)
+    names = task.targets or task.classes
+    evaluation = evaluation_of(task.answer, outputs, answers, names, positive)
+    return evaluation.model_copy(update={"sketched": _sketched(session, out)})
+
+
+def _sketched(session: Session, out: Tensor) -> tuple[Cell, ...]:
+    """What is predicted of the nodes that a page draws; None of those that have no score."""
+    task = session.task
+    if task.answer not in ("class", "value") or task.graph.num_edges > MOST_EDGES:
+        return ()
+    edges = task.graph.edge_index.numpy(force=True)
+    items = sketched_items(task, chosen_nodes(edges, task.graph.num_nodes))
+    rows = {int(item): row for row, item in enumerate(session.scoring.scored)}
+    values = out.cpu().argmax(dim=1) if task.answer == "class" else out.cpu()
+    cells = cells_of(values, task.classes)
+    return tuple(cells[rows[item]] if item in rows else None for item in items.tolist())

@@ -1,6 +1,6 @@
-"""Spectral densities along a run, and a piece of the graph, for the report of a comparison."""
+"""What a page shows beside runs: data, baselines and spectra, computed once and stored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,47 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from pgso.data.arrays import Array
+from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
+from pgso.data.task import Task
+from pgso.evaluation.baselines import baselines
 from pgso.graph import Graph
-from pgso.records import RunRecord, Store
+from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.data import DataRecord
+from pgso.records.record import Density, DensityAtEpoch, Spectra, Subgraph, without_spectra
 from pgso.records.spec import SevenNumbers
-from pgso.records.spectra import Density, DensityAtEpoch, Spectra, Subgraph, without_spectra
 from pgso.spectrum import density
-from pgso.training.base import on_base
+from pgso.training.fit import on_base, state_of
+
+
+def data_record(
+    spec: RunSpec,
+    root: str | Path | None = None,
+    task: Task | None = None,
+    drawn: bool = True,
+) -> DataRecord:
+    """Counts of the data of a spec, a sketch of its graph, and baselines: seconds at most."""
+    state = state_of(spec.dataset)
+    data = task_of(spec, root) if task is None else task
+    sketch = sketch_of(data) if drawn else None
+    more = {"baselines": baselines(data), "sketch": sketch}
+    return describe(data, spec, state).model_copy(update=more)
+
+
+def complete_data_records(
+    specs: Iterable[RunSpec], store: Store, root: str | Path | None = None
+) -> dict[int, DataRecord]:
+    """One per seed; what the store does not have is computed and stored."""
+    records: dict[int, DataRecord] = {}
+    for spec in specs:
+        if spec.seed not in records:
+            record = store.data(spec)
+            if record is None:
+                record = data_record(spec, root)
+                store.put_data(record)
+            records[spec.seed] = record
+    return records
+
 
 LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
 MOST_EDGES = 250_000  # above which only the start and the chosen epoch have a density
