@@ -10,7 +10,7 @@ export PGSO_DATA ?= $(wildcard $(abspath ../shared/data))
 
 .PHONY: help demo test lint fuzz bench bench-scale rivals docs readme clean
 help:
-	@echo "make demo   install and compare fixed and learned operators on two tasks"
+	@echo "make demo   install, search a table, compare fixed and learned operators on a graph"
 	@echo "make test   install and run all tests"
 	@echo "make test-oldest  the core tests with the oldest supported versions, in .venv-oldest"
 	@echo "make lint   format, lint, types and import directions"
@@ -29,8 +29,9 @@ $(READY): pyproject.toml studies/pyproject.toml $(filter-out none,$(CONSTRAINTS)
 	@touch $@
 
 demo: $(READY)
+	$(BIN)/pgso find customers --out runs
 	$(BIN)/pgso compare minesweeper --seeds 3 --epochs 100 --out runs
-	$(BIN)/pgso compare digits --seeds 3 --epochs 100 --out runs
+	@echo; echo "open $(CURDIR)/runs/find-customers-0/report.html"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

@@ -351,8 +351,8 @@ def plot_matrix(matrix: Array, part: Sketch, ax: "Axes | None" = None) -> "Axes"
 def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes":
     """The rungs of a finding by their loss, best on top, with the kept one and GCN's marked."""
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    wanted = {record.best, record.reference}
-    shown = [rung for k, rung in enumerate(rungs) if k < most - 2 or rung.name in wanted]
+    wanted = {record.best, record.reference} | {rung.name for rung in rungs if rung.S is None}
+    shown = [rung for k, rung in enumerate(rungs) if k < most - 3 or rung.name in wanted]
     ax = _axes(ax, height=0.9 + 0.26 * len(shown))
     objective = record.objective
     for place, rung in enumerate(shown):

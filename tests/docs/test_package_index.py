@@ -34,8 +34,8 @@ def test_with_an_address_all_links_are_absolute(hook):
     text = hook.for_an_index(README, "https://example.org/pgso")
     assert len(links(text)) == len(links(README)) > 10
     assert all(link.startswith("https://") for link in links(text))
-    assert "![GCN's operator" in text
-    assert "](https://example.org/pgso/raw/main/docs/assets/overview.png)" in text
+    assert "![The verdict on minesweeper" in text
+    assert "](https://example.org/pgso/raw/main/docs/assets/find.png)" in text
 
 
 def test_the_package_gets_this_description(hook):

@@ -1,0 +1,112 @@
+"""The figure of the README, and its excerpt of a terminal: what ``pgso find minesweeper`` answers.
+
+``python docs/figures/find.py`` searches and writes docs/assets/find.json, find.png, find.html and
+the excerpt in README.md; with ``--draw`` it only draws, from the record that is there.
+"""
+
+import sys
+import textwrap
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pgso.drawing import ORANGE, plot_ladder
+from pgso.records.data import Sketch
+from pgso.records.finding import FindingRecord, read_finding
+from pgso.report.finding import render_finding
+
+ROOT = Path(__file__).parents[2]
+ASSETS = ROOT / "docs" / "assets"
+RECORD, PICTURE, PAGE = ASSETS / "find.json", ASSETS / "find.png", ASSETS / "find.html"
+README = ROOT / "README.md"
+START, END = "<!-- find:start -->", "<!-- find:end -->"
+SIDE = 16  # cells of the corner of the board that is drawn
+SHOWN = ("no graph", "gcn, 2 hops")  # beside the kept rung, in the excerpt
+
+
+def search() -> FindingRecord:
+    """The finding on minesweeper, with a corner of the board as its sketch."""
+    import pgso
+
+    found = pgso.find("minesweeper")
+    task = found.task
+    assert task is not None
+    nodes = [100 * row + column for row in range(SIDE) for column in range(SIDE)]
+    chances = found.predict()[nodes, task.classes.index("mine")].tolist()
+    board = Sketch(
+        nodes=tuple(nodes),
+        x=tuple(node % 100 for node in nodes),
+        y=tuple(node // 100 for node in nodes),
+        edges=(),
+        num_nodes=task.num_nodes,
+        colours={
+            "label": tuple(task.classes[int(task.y[node])] for node in nodes),
+            "chance": tuple(round(chance, 4) for chance in chances),
+        },
+    )
+    return found.record.model_copy(update={"sketch": board, "predictions": (), "spectrum": None})
+
+
+def draw(record: FindingRecord) -> Figure:
+    """The verdict on top, the board at the left, the ladder at the right."""
+    figure = Figure(figsize=(12, 4.9), layout="constrained")
+    board, ladder = figure.subplots(1, 2, width_ratios=(1, 1.7))
+    verdict = ". ".join(record.verdict.split(". ")[:1]) + "."
+    figure.suptitle("\n".join(textwrap.wrap(verdict, 100)), fontsize=13, fontweight="bold")
+    draw_board(board, record)
+    plot_ladder(record, ladder, most=12)
+    return figure
+
+
+def draw_board(ax: Axes, record: FindingRecord) -> None:
+    """Every cell is a node, joined to the eight around it."""
+    part = record.sketch
+    assert part is not None
+    board = ax.scatter(
+        part.x, part.y, c=part.colours["chance"], cmap="Blues", vmin=0, marker="s", s=150
+    )
+    mines = [k for k, label in enumerate(part.colours["label"]) if label == "mine"]
+    places = [part.x[k] for k in mines], [part.y[k] for k in mines]
+    ax.scatter(*places, c=ORANGE, s=32, label="mine")
+    ax.figure.colorbar(board, ax=ax, shrink=0.6, label="predicted chance of a mine")
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), frameon=False, fontsize=8)
+    ax.set_title(f"{record.dataset}: a corner of {part.num_nodes:,} cells", fontsize=10)
+    ax.set_aspect("equal")
+    ax.invert_yaxis()
+    ax.set_axis_off()
+
+
+def excerpt(record: FindingRecord) -> str:
+    """What the command prints, in short: some rungs, and the verdict."""
+    objective, rows = record.objective, []
+    for rung in sorted(record.rungs, key=lambda rung: rung.loss):
+        if rung.name in (record.best, *SHOWN):
+            arrow = "→" if rung.name == record.best else " "
+            rows.append(f"{arrow} {rung.name:28} {rung.loss:.4f}  {objective.written(rung.test)}")
+    head = f"  {'rung':28} loss    test {objective.label}"
+    verdict = textwrap.wrap(record.verdict, 100)
+    shown = [f"$ pgso find {record.dataset}", head, *rows, *verdict]
+    page = f"report: runs/find-{record.dataset}-0/report.html"
+    return "\n".join(["```text", *shown, page, "```"])
+
+
+def with_excerpt(text: str, record: FindingRecord) -> str:
+    """The README with the excerpt between its marks."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}\n{excerpt(record)}\n{END}{after}"
+
+
+def main() -> None:
+    """Search unless told only to draw."""
+    if "--draw" not in sys.argv:
+        search().write(RECORD)
+    record = read_finding(RECORD)
+    draw(record).savefig(PICTURE, dpi=110)
+    PAGE.write_text(render_finding(record))
+    README.write_text(with_excerpt(README.read_text(), record))
+
+
+if __name__ == "__main__":
+    main()
