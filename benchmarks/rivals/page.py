@@ -77,7 +77,7 @@ def sentences(race: Race) -> list[str]:
 def overall(race: Race) -> str:
     """The race in one sentence, which README shows too."""
     verdicts = [d.verdict for (_, who), d in race.differences.items() if who in race.others]
-    paired = [verdict for verdict in verdicts if verdict != "one split"]
+    paired = [verdict for verdict in verdicts if verdict != "no interval"]
     if not paired:
         return "The race against what you might use instead has begun; no comparison is there yet."
     text = (

@@ -12,19 +12,21 @@ from benchmarks.rivals.field import DATASETS, OURS, RIVALS
 from benchmarks.rivals.ledger import Cell, Record
 from pgso.objectives import OBJECTIVES, Objective
 
+ENOUGH = 3  # splits for an interval
+
 
 @dataclass(frozen=True)
 class Difference:
     """A rival minus ``find`` on the splits that both have; larger is better for the rival."""
 
     mean: float
-    reach: float | None  # half of the 95 % interval (Student's t); None with one split
+    reach: float | None  # half of the 95 % interval (Student's t); None with fewer than ENOUGH
 
     @property
     def verdict(self) -> str:
         """Whether the interval says who is better."""
         if self.reach is None:
-            return "one split"
+            return "no interval"
         if self.mean - self.reach > 0:
             return "better"
         return "worse" if self.mean + self.reach < 0 else "open"
@@ -83,10 +85,12 @@ class Race:
         ]
         if not points:
             return None
-        if len(points) == 1:
-            return Difference(points[0], None)
-        reach = float(student.ppf(0.975, len(points) - 1)) * stdev(points) / len(points) ** 0.5
-        return Difference(mean(points), reach)
+        if len(points) < ENOUGH:
+            return Difference(mean(points), None)
+        # On small test sets several splits may differ by the same count: that is not certainty.
+        one_item = 1 / min(record["test_items"] for record in theirs.values())
+        error = max(stdev(points), one_item) / len(points) ** 0.5
+        return Difference(mean(points), float(student.ppf(0.975, len(points) - 1)) * error)
 
     @cached_property
     def differences(self) -> dict[tuple[str, str], Difference]:

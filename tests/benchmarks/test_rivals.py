@@ -117,6 +117,7 @@ def record(dataset, split, rival, test, ladder=4, seconds=1.0, metric="accuracy"
         "metric": metric,
         "data": "0123456789ab",
         "test": test,
+        "test_items": 100,
         "seconds": seconds,
         "memory_mib": 500.0,
     }
@@ -208,6 +209,15 @@ def test_the_page_says_where_find_is_beaten(race):
     assert "clearly worse in 1 (most often against LightGBM" in first
     assert "LightGBM on Texas (+5.3 [" in beaten
     assert "Wisconsin" not in beaten
+
+
+def test_the_same_difference_on_every_split_of_few_items_is_not_certainty(tmp_path):
+    lines = [record("Texas", k, "find", 0.5) for k in range(3)]
+    lines += [record("Texas", k, "linear", 0.51) for k in range(3)]
+    lines += [record("Texas", k, "gat", 0.7) for k in range(2)]
+    race = Race(written(tmp_path / "records.jsonl", lines))
+    assert race.difference("Texas", "linear").verdict == "open"
+    assert race.difference("Texas", "gat").verdict == "no interval"  # two splits
 
 
 def test_lower_is_better_where_it_is(race):
