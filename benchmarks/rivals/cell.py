@@ -57,7 +57,7 @@ def measure(dataset_name: str, split: int, rival_name: str) -> dict[str, Any]:
     if not rival.molecules_only:
         task, _ = read("karate", 0)
         call(Problem(task, 0, epochs=2), **({"task": task} if rival_name in OURS else {}))
-    task, y = read(dataset.source, split)
+    task, y = read(dataset.source, split, **dataset.options)
     problem = Problem(task, split)
     given: dict[str, Any] = {"task": task} if rival_name in OURS else {}
     if rival.molecules_only:

@@ -6,6 +6,7 @@ fixed before the first run. A change of a rival moves its revision: its older re
 """
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -56,13 +57,17 @@ class Dataset:
     @property
     def source(self) -> str:
         """What :func:`pgso.load_task` is given: a registered name, or a folder of the data root."""
-        if not self.name.startswith("tables/"):
-            return self.name
-        import os
+        if self.name.startswith("tables/"):
+            return str(Path(os.environ["PGSO_DATA"]) / self.name)
+        return self.name.removesuffix(RANDOM)
 
-        return str(Path(os.environ["PGSO_DATA"]) / self.name)
+    @property
+    def options(self) -> dict[str, str]:
+        """What else it is given."""
+        return {"split": "random"} if self.name.endswith(RANDOM) else {}
 
 
+RANDOM = ", random splits"  # of molecules, whose published split is one, by scaffold
 NETWORKS = ("gcn", "sage", "gat", "residual_gcn")
 NODES = ("node",)
 
@@ -120,6 +125,8 @@ DATASETS = {
         Dataset("PROTEINS", "graph", "class", 10, 3),
         Dataset("ESOL", "graph", "value", 1, 2, smiles="molecules/esol.csv"),
         Dataset("FreeSolv", "graph", "value", 1, 2, smiles="molecules/freesolv.csv"),
+        Dataset(f"ESOL{RANDOM}", "graph", "value", 10, 3, smiles="molecules/esol.csv"),
+        Dataset(f"FreeSolv{RANDOM}", "graph", "value", 10, 3, smiles="molecules/freesolv.csv"),
         Dataset("Lipophilicity", "graph", "value", 1, 4, smiles="molecules/lipophilicity.csv"),
         Dataset("ogbg-molhiv", "graph", "class", 1, 8, smiles="ogbg_molhiv/mapping/mol.csv.gz",
                 skipped=NETWORKS),

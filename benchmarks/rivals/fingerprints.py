@@ -22,8 +22,12 @@ def forest(problem: Problem, smiles: str) -> Answer:
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    table = fingerprints(Path(os.environ["PGSO_DATA"]) / smiles)
-    assert len(table) == len(problem.y), "the table's molecules are not the task's graphs"
+    table, atoms = fingerprints(Path(os.environ["PGSO_DATA"]) / smiles)
+    is_read = atoms > 0
+    same = (
+        len(atoms) == len(problem.y) and (atoms == problem.nodes_per_graph.numpy())[is_read].all()
+    )
+    assert same, "the table's molecules are not the task's graphs"
     kind = RandomForestClassifier if problem.is_class else RandomForestRegressor
     columns = "sqrt" if problem.is_class else 1 / 3
 
@@ -38,16 +42,20 @@ def forest(problem: Problem, smiles: str) -> Answer:
     return problem.best(LEAVES, fit)
 
 
-def fingerprints(path: Path) -> Array:  # (molecules, BITS)
-    """Bits of the substructures around every atom; zeros where rdkit cannot read a molecule."""
+def fingerprints(path: Path) -> tuple[Array, Array]:
+    """Bits of the substructures around every atom, (molecules, BITS), and the numbers of atoms.
+
+    Both are 0 where rdkit cannot read a molecule.
+    """
     from rdkit import Chem, RDLogger
     from rdkit.Chem import rdFingerprintGenerator
 
     RDLogger.DisableLog("rdApp.*")
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-    rows = []
+    rows, atoms = [], []
     for text in pd.read_csv(path)["smiles"]:
         molecule = Chem.MolFromSmiles(text.strip())
         empty = np.zeros(BITS, dtype=np.uint8)
         rows.append(empty if molecule is None else generator.GetFingerprintAsNumPy(molecule))
-    return np.stack(rows)
+        atoms.append(0 if molecule is None else molecule.GetNumAtoms())
+    return np.stack(rows), np.array(atoms)
