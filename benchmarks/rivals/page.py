@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from benchmarks.rivals import fingerprints, ledger, picture, rank
-from benchmarks.rivals.field import DATASETS, HERE, RESULTS, RIVALS
+from benchmarks.rivals.field import DATASETS, HERE, RESULTS, RIVALS, races
 from benchmarks.rivals.summary import Difference, Race
 
 ROOT = HERE.parents[1]
@@ -281,10 +281,16 @@ def _ladder(race: Race) -> str:
 def _splits(race: Race) -> str:
     counts = sorted({race.splits(d) for d in race.datasets if DATASETS[d].splits > 1})
     single = [d for d in race.datasets if DATASETS[d].splits == 1]
-    said = []
+    planned = sum(
+        dataset.splits
+        for dataset in DATASETS.values()
+        for rival in RIVALS.values()
+        if races(rival, dataset)
+    )
+    said = [f"{len(race.records):,} of the {planned:,} cells of the full race are measured."]
     if counts:
         span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        said.append(f"So far {span} of ten public splits, folds or seeds have been run.")
+        said.append(f"`find` has run on {span} of ten public splits, folds or seeds.")
     if single:
         said.append(f"{_listed(single)} have one published split.")
     return " ".join(said)

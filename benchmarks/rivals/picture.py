@@ -17,9 +17,13 @@ VERDICTS = {"better": "#3a7d44", "open": "#d9d9d9", "worse": "#d1495b"}
 def draw(race: Race, path: Path) -> None:
     """Write the picture."""
     figure = Figure(figsize=(11, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    shown = [r for r in race.others if any(race.where(r, v) for v in VERDICTS)]
+    if shown:
+        left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+        _bars(right, race, shown)
+    else:
+        left = figure.subplots()
     _scatter(left, race)
-    _bars(right, race)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
@@ -55,8 +59,7 @@ def _scatter(axis: Axes, race: Race) -> None:
     axis.grid(alpha=0.3)
 
 
-def _bars(axis: Axes, race: Race) -> None:
-    shown = [r for r in race.others if any(race.where(r, v) for v in VERDICTS)]
+def _bars(axis: Axes, race: Race, shown: list[str]) -> None:
     shown.sort(key=lambda r: (len(race.where(r, "better")), -len(race.where(r, "worse"))))
     for verdict, colour in VERDICTS.items():
         counts = [len(race.where(rival, verdict)) for rival in shown]
