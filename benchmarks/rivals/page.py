@@ -34,6 +34,7 @@ def page(race: Race) -> str:
         ladder=_ladder(race),
         splits=_splits(race),
         load=f"{mean(loads):.1f}" if loads and mean(loads) > 1.5 else "",
+        has_intervals=any(d.reach is not None for d in race.differences.values()),
         sentences=sentences(race),
         rivals=_rivals_table(race),
         kinds={
@@ -61,17 +62,22 @@ def sentences(race: Race) -> list[str]:
     ]
     if beaten:
         said.append(f"`find` is beaten, with an interval above 0, by {_listed(beaten)}.")
-    else:
-        said.append("No rival beats `find` on any dataset with an interval above 0.")
-    said += _of_single_splits(race)
+    elif any(difference.reach is not None for difference in race.differences.values()):
+        said.append("No rival beats `find` with an interval above 0.")
+    said += _without_intervals(race)
     slow = race.slowdown("gcn")
     if slow is not None:
-        better, worse, level = (len(race.where("gcn", v)) for v in ("better", "worse", "open"))
+        gap = race.gap("gcn")
         said.append(
-            f"PyG's GCN takes {slow:.1f} times the CPU seconds of `find` (median over datasets). "
-            f"Over splits it is better on {better} datasets, worse on {worse}, {level} are open."
+            f"PyG's GCN takes {slow:.1f} times the CPU seconds of `find` (median over datasets)."
+            + (f" It is {_way(gap[0])} on {gap[1]} datasets." if gap else "")
         )
     return said
+
+
+def _way(gap: float) -> str:
+    side = "ahead of" if gap > 0 else "behind"
+    return f"{abs(100 * gap):.0f} % of the way from guessing to the best {side} `find` in the mean"
 
 
 def overall(race: Race) -> str:
@@ -93,31 +99,25 @@ def overall(race: Race) -> str:
     return f"{text}, and {paired.count('open')} are open."
 
 
-def _of_single_splits(race: Race) -> list[str]:
-    best = {
-        dataset: max(race.rivals, key=lambda who: _merit(race, dataset, who))
-        for dataset in race.datasets
-        if DATASETS[dataset].splits == 1 and race.runs(dataset, race.reference)
-    }
-    if not best:
-        return []
-    ahead = [
-        f"{RIVALS[who].short} on {dataset} "
-        f"({_score(race, dataset, who)} against {_score(race, dataset, race.reference)})"
-        for dataset, who in best.items()
-        if _merit(race, dataset, who) > _merit(race, dataset, race.reference)
-    ]
-    level = [
-        dataset
-        for dataset, who in best.items()
-        if _merit(race, dataset, who) == _merit(race, dataset, race.reference)
-    ]
-    text = "Datasets with one published split have no interval."
+def _without_intervals(race: Race) -> list[str]:
+    """Who is ahead on datasets with one or two splits so far."""
+    ahead, level = [], []
+    for dataset in race.datasets:
+        theirs = {r: d for (name, r), d in race.differences.items() if name == dataset}
+        if not theirs or any(difference.reach is not None for difference in theirs.values()):
+            continue
+        best = max(theirs, key=lambda rival: theirs[rival].mean)
+        if theirs[best].mean > 0:
+            scores = [_score(race, dataset, rival) for rival in (best, race.reference)]
+            ahead.append(f"{RIVALS[best].short} on {dataset} ({scores[0]} against {scores[1]})")
+        else:
+            level.append(dataset)
+    text = "Datasets with fewer than three splits, published or run so far, have no interval."
     if ahead:
-        text += f" Ahead of `find` there: {_listed(ahead)}."
+        text += f" The best there, ahead of `find`: {_listed(ahead)}."
     if level:
-        text += f" None is ahead of `find` on {_listed(level)}."
-    return [text]
+        text += f" Nobody is ahead of `find` on {_listed(level)}."
+    return [text] if ahead or level else []
 
 
 def _rivals_table(race: Race) -> str:
@@ -129,13 +129,13 @@ def _rivals_table(race: Race) -> str:
         "open",
         "worse",
         "× CPU of find",
-        "between guess and best, %",
+        "minus find, % of the way",
         "peak memory, MiB",
     ]
     rows = []
     for rival in race.rivals:
         verdicts = [str(len(race.where(rival, v))) for v in ("better", "open", "worse")]
-        slowdown, share = race.slowdown(rival), race.mean_share(rival)
+        slowdown, gap = race.slowdown(rival), race.gap(rival)
         rows.append(
             [
                 RIVALS[rival].label,
@@ -143,7 +143,7 @@ def _rivals_table(race: Race) -> str:
                 str(len([d for d in race.datasets if race.runs(d, rival)])),
                 *(["–"] * 3 if rival == race.reference else verdicts),
                 "–" if slowdown is None else _brief(slowdown),
-                "–" if share is None else f"{100 * share[0]:.0f}",
+                "–" if gap is None else f"{100 * gap[0]:+.0f} ({gap[1]})",
                 f"{race.most_memory(rival):.0f}",
             ]
         )

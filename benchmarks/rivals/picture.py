@@ -11,6 +11,7 @@ from benchmarks.rivals.summary import Race
 COLOURS = {"ours": "#d1495b", "networks": "#2e4057", "trees": "#3a7d44", "others": "#8d8d8d"}
 TREES = ("hist_boosting", "lightgbm", "catboost_graph", "forest")
 ENOUGH = 3  # datasets: a mean over fewer says little
+FASTEST = 1e-3  # where the axis begins
 VERDICTS = {"better": "#3a7d44", "open": "#d9d9d9", "worse": "#d1495b"}
 
 
@@ -37,14 +38,14 @@ def family(rival: str) -> str:
 
 def _scatter(axis: Axes, race: Race) -> None:
     for rival in race.rivals:
-        share = race.mean_share(rival)
-        if share is None or share[1] < ENOUGH or rival == "majority":
+        gap, slowdown = race.gap(rival), race.slowdown(rival)
+        if rival == "majority" or gap is None or slowdown is None or gap[1] < ENOUGH:
             continue
-        x, y = race.typical_seconds(rival), 100 * share[0]
         colour = COLOURS[family(rival)]
+        x, y = max(slowdown, FASTEST), 100 * gap[0]
         axis.plot(x, y, "D" if rival in OURS else "o", color=colour)
         axis.annotate(
-            f"{RIVALS[rival].short} ({share[1]})",
+            RIVALS[rival].short + ("" if rival == race.reference else f" ({gap[1]})"),
             (x, y),
             xytext=(6, 4),
             textcoords="offset points",
@@ -53,9 +54,10 @@ def _scatter(axis: Axes, race: Race) -> None:
         )
     axis.set_xscale("log")
     axis.margins(x=0.18, y=0.08)
-    axis.set_xlabel("CPU seconds, one core (geometric mean)")
-    axis.set_ylabel("score between guess (0) and best (100)")
-    axis.set_title("in brackets: datasets", fontsize=9)
+    axis.axhline(0, color=COLOURS["ours"], linewidth=0.8)
+    axis.set_xlabel("CPU seconds, times those of find (median over datasets)")
+    axis.set_ylabel("minus find, % of the way from guess to best")
+    axis.set_title("in brackets: datasets that both have run on", fontsize=9)
     axis.grid(alpha=0.3)
 
 

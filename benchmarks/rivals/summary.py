@@ -112,7 +112,7 @@ class Race:
         ]
 
     def share(self, dataset: str, rival: str) -> float | None:
-        """The test score between guessing (0) and the best of all rivals (1)."""
+        """The test score on the way from guessing (0) to the best of all rivals (1)."""
         score, guess = self.test(dataset, rival), self.test(dataset, "majority")
         if score is None or guess is None:
             return None
@@ -123,11 +123,14 @@ class Race:
             (merit(score) - merit(guess)) / (best - merit(guess)) if best > merit(guess) else None
         )
 
-    def mean_share(self, rival: str) -> tuple[float, int] | None:
-        """The mean of the shares, 0 where it is worse than guessing, and the count of datasets."""
-        shares = [self.share(dataset, rival) for dataset in self.datasets]
-        known = [max(value, 0.0) for value in shares if value is not None]
-        return (mean(known), len(known)) if known else None
+    def gap(self, rival: str) -> tuple[float, int] | None:
+        """The mean of a rival's share minus that of ``find``, and over how many datasets."""
+        gaps = []
+        for dataset in self.datasets:
+            theirs, ours = self.share(dataset, rival), self.share(dataset, self.reference)
+            if theirs is not None and ours is not None:
+                gaps.append(max(theirs, 0.0) - max(ours, 0.0))
+        return (mean(gaps), len(gaps)) if gaps else None
 
     def slowdown(self, rival: str) -> float | None:
         """How many times the CPU seconds of ``find``, the median over datasets."""
@@ -137,12 +140,6 @@ class Race:
             if theirs is not None and ours:
                 ratios.append(theirs / ours)
         return float(np.median(ratios)) if ratios else None
-
-    def typical_seconds(self, rival: str) -> float:
-        """The geometric mean of the CPU seconds over datasets."""
-        seconds = [self.seconds(dataset, rival) for dataset in self.datasets]
-        known = [max(value, 1e-3) for value in seconds if value is not None]
-        return float(np.exp(np.mean(np.log(known))))
 
     def most_memory(self, rival: str) -> float:
         """The largest peak in MiB."""

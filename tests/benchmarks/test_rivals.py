@@ -227,6 +227,17 @@ def test_lower_is_better_where_it_is(race):
     assert "wins on none of them" in page.page(race)
 
 
+def test_without_intervals_the_page_claims_nothing_but_says_who_is_ahead(tmp_path):
+    lines = [record("Texas", 0, "find", 0.7), record("Texas", 0, "linear", 0.8)]
+    lines += [record("Texas", 0, "majority", 0.5)]
+    race = Race(written(tmp_path / "records.jsonl", lines))
+    text = " ".join(page.sentences(race))
+    assert "No rival beats" not in text
+    assert "clearly" not in text
+    assert "ahead of `find`: linear on Texas (80.0 against 70.0)" in text
+    assert race.gap("linear") == (pytest.approx(1 / 3), 1)
+
+
 def test_scores_are_compared_on_the_same_splits(race):
     one_more = dict(race.records)
     one_more["Texas", 3, "lightgbm"] = record("Texas", 3, "lightgbm", 0.0)
