@@ -112,7 +112,8 @@ def _without_intervals(race: Race) -> list[str]:
             ahead.append(f"{RIVALS[best].short} on {dataset} ({scores[0]} against {scores[1]})")
         else:
             level.append(dataset)
-    text = "Datasets with fewer than three splits, published or run so far, have no interval."
+    text = "Datasets with fewer than three splits, published or run so far, have no interval; "
+    text += "among many rivals one may be ahead by luck."
     if ahead:
         text += f" The best there, ahead of `find`: {_listed(ahead)}."
     if level:
