@@ -9,12 +9,11 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains
 
 from pgso.records import Store
-from pgso.report.comparison import compare
 from pgso.report.overview import write_overview
-from pgso.report.page import render_page
 from tests.report.data import make_data
 from tests.report.records import MOVED, THREE, make_record, make_runs
 from tests.report.test_evaluation import make_evaluation
+from tests.report.test_page import page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -46,7 +45,7 @@ def browser(tmp_path_factory):
 def show(browser, tmp_path):
     def opened(runs, heading="toy", **more):
         path = tmp_path / "report.html"
-        path.write_text(render_page(runs, compare(runs), heading, **more), encoding="utf-8")
+        path.write_text(page_of(runs, heading, **more), encoding="utf-8")
         browser.get_log("performance")  # forget what came before
         browser.get(path.as_uri())
         return browser

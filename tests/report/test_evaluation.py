@@ -19,11 +19,11 @@ from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
     edges_grid,
-    evaluation_plots,
     feature_bars,
     features_grid,
     labels_grid,
 )
+from pgso.report.plots import detection_plots, reliability_plots, scatter_plots
 from tests.report.records import make_record
 
 
@@ -54,10 +54,13 @@ def test_counts_are_summed_and_curves_averaged_over_the_seeds():
     grid = confusion_grids(RUNS)["pgso"]
     assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
     assert "summed over 2 seeds" in grid.caption
-    plots = evaluation_plots(RUNS)
-    assert plots["roc"]["pgso"] == pytest.approx([0.7] * 51)
-    assert plots["reliability"]["pgso"] == [[0.8, 0.7]]
-    assert plots["scatter"]["pgso"][0]["points"] == [(1.0, 1.5), (2.0, 2.5)]
+    roc, precision = detection_plots(RUNS, "<b>")
+    assert [y for _, y in roc.series[0].points] == pytest.approx([0.7] * 51)
+    assert (roc.title, precision.series[-1].points) == ("ROC of <b>", [(0, 0.5), (1, 0.5)])
+    (reliability,) = reliability_plots(RUNS)
+    assert reliability.series[0].points == [(0.8, 0.7)]
+    (scatter,) = scatter_plots(RUNS)
+    assert scatter.series[0].points == [(1.0, 1.5), (2.0, 2.5)]
 
 
 def test_the_calibration_error_stands_before_and_after():
@@ -87,7 +90,9 @@ def test_runs_without_an_evaluation_have_no_tables():
     assert labels_grid(bare).rows == ()
     assert confusion_grids(bare) == {}
     assert calibration_grid(bare).rows == ()
-    assert evaluation_plots(bare)["roc"] == {}
+    assert detection_plots(bare, None) == []
+    assert reliability_plots(bare) == []
+    assert scatter_plots(bare) == []
 
 
 def test_captions_name_the_part_that_was_counted():

@@ -9,8 +9,7 @@ from pgso import find
 from pgso.records import Store
 from pgso.records.comparison import SweepChoice, SweepRecord
 from pgso.report.overview import write_overview
-from pgso.report.page import write_report
-from pgso.report.run_page import write_run
+from pgso.report.page import write_report, write_run
 from tests.report.data import make_data
 from tests.report.records import THREE, make_record, make_runs
 

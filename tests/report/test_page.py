@@ -1,13 +1,16 @@
 import base64
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
 
 from pgso.records import Store
 from pgso.report.comparison import compare
-from pgso.report.page import render_page, write_report
+from pgso.report.doubts import doubts
+from pgso.report.page import comparison_page, comparison_verdict, write_report
+from pgso.report.sections import as_html
 from tests.report.data import make_data
 from tests.report.records import THREE, make_record, make_runs
 from tests.report.test_evaluation import make_evaluation
@@ -28,8 +31,10 @@ class Tags(HTMLParser):
         self.addresses += [value for name, value in attributes if name in ("href", "src")]
 
 
-def page_of(runs, heading="toy", **more):
-    return render_page(runs, compare(runs), heading, **more)
+def page_of(runs, heading="toy", data=(), **more):
+    comparison = compare(runs)
+    verdict = comparison_verdict(comparison, doubts(runs, data))
+    return as_html(comparison_page(runs, comparison, heading, verdict, data, **more))
 
 
 def test_a_report_is_a_page_a_text_and_figures(tmp_path):
@@ -104,19 +109,21 @@ def test_the_same_records_give_the_same_page():
     assert page_of(runs) == page_of(runs)
 
 
-def test_data_come_first_then_the_verdict_then_what_must_be_beaten():
+def test_the_verdict_comes_first_then_the_data_then_the_baselines():
     data = [make_data(seed) for seed in range(4)]
     page = page_of(make_runs(THREE), data=data)
-    places = [page.index(text) for text in ("The graph", "2 classes", 'id="verdict"', "mPGSO +16.0",
-              "What a network must beat", "Scores by seed", "What was run")]  # fmt: skip
+    places = [page.index(text) for text in ('id="verdict"', "mPGSO +16.0", "The graph", "2 classes",
+              "Baselines", "Scores by seed", "What was run")]  # fmt: skip
     assert places == sorted(places)
     assert "the class &#39;leaves&#39; has 8 training examples" in page
     assert "neighbours&#39; labels, no features" in page
 
 
-def test_numbers_can_be_saved_from_the_page():
+def test_numbers_can_be_saved_from_the_page(tmp_path):
     runs = [run.model_copy(update={"evaluation": make_evaluation(7)}) for run in make_runs(THREE)]
-    page = page_of(runs, data=[make_data()])
+    beside = make_runs({"fixed": [0.6] * 4}, choices={"num_layers": 6})
+    write_report(runs, tmp_path, [make_data()], reference=beside)
+    page = (tmp_path / "report.html").read_text()
     links = re.findall(r'download="([^"]+)" href="data:([^;]+);charset=utf-8;base64,([^"]+)"', page)
     names = [name for name, _, _ in links]
     assert {"test-accuracy.csv", "the-graph.csv", "calibration-error.csv", "numbers.json"} <= {
@@ -127,6 +134,8 @@ def test_numbers_can_be_saved_from_the_page():
     numbers = json.loads(saved["numbers.json"])
     assert numbers["baselines"][0]["name"] == "guess"
     assert len(numbers["runs"]) == 12
+    assert len(numbers["reference"]) == 4
+    assert numbers == json.loads((tmp_path / "comparison.json").read_text())
 
 
 def test_keys_lead_to_records_and_the_comparison_is_saved_beside_the_page(tmp_path):
@@ -143,3 +152,20 @@ def test_the_chosen_epochs_are_said():
     runs = make_runs(THREE, epochs=9, epoch=3)
     page = page_of(runs)
     assert '<th scope="row">PGSO</th><td>4</td><td>4 to 4</td><td>9</td>' in page
+
+
+def test_nothing_is_computed_twice(tmp_path, monkeypatch):
+    from pgso.report import page as module
+
+    calls = Counter()
+    for name in ("compare", "doubts", "scores_grid", "confusion_grids", "provenance_grids"):
+        real = getattr(module, name)
+
+        def counted(*given, name=name, real=real, **more):
+            calls[name] += 1
+            return real(*given, **more)
+
+        monkeypatch.setattr(module, name, counted)
+    write_report(make_runs(THREE), tmp_path, [make_data()])
+    assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "confusion_grids": 1,
+                     "provenance_grids": 1}  # fmt: skip

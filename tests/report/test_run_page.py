@@ -5,7 +5,8 @@ import re
 import pytest
 
 from pgso.records import Store
-from pgso.report.run_page import run_verdict, write_run
+from pgso.report.doubts import doubts
+from pgso.report.page import run_verdict, write_run
 from tests.report.data import make_data
 from tests.report.records import make_record
 
@@ -19,7 +20,7 @@ def test_it_lies_beside_the_record_and_leads_to_it(tmp_path):
     links = re.findall(r'<a href="([^"#]+)"', page)
     assert links
     assert {(path.parent / link).resolve() for link in links} == {store.path(record.spec).resolve()}
-    assert "What a network must beat" in page
+    assert "Baselines" in page
     assert "logistic regression, no graph" in page
     assert "the class &#39;leaves&#39; has 8 training examples" in page
 
@@ -28,7 +29,7 @@ def test_it_lies_beside_the_record_and_leads_to_it(tmp_path):
     ("fields", "text", "reason", "tone"),
     [
         ({"test": 0.95, "epoch": 1}, "test accuracy 95.0",
-         "epoch 2 of 4 was chosen, with 95.0 on validation; the best of what it must beat has 80.0 "
+         "epoch 2 of 4 was chosen, with 95.0 on validation; the best baseline has 80.0 "
          "(neighbours' labels, no features)", "good"),
         ({"test": 0.5, "epoch": 1}, "test accuracy 50.0", "epoch 2 of 4", "open"),
         ({"test": None, "val": 0.7, "epoch": 1}, "validation accuracy 70.0", "epoch 2", "good"),
@@ -38,7 +39,8 @@ def test_it_lies_beside_the_record_and_leads_to_it(tmp_path):
 )  # fmt: skip
 def test_the_verdict_of_a_run_is_its_score_beside_its_rivals(fields, text, reason, tone):
     record = make_record("pgso", 0, **fields)
-    said = run_verdict(record, [make_data(classes=())])
+    data = [make_data(classes=())]
+    said = run_verdict(record, data, doubts([record], data))
     assert said.text == text
     assert said.reason.startswith(reason)
     assert said.tone == tone

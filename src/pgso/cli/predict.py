@@ -298,7 +298,7 @@ def explain(
         saved = open_model(model, dataset, options, data)
 
         from pgso.report.evaluation import edges_grid, features_grid, relations_grid
-        from pgso.report.run_page import write_run
+        from pgso.report.page import write_run
         from pgso.training.explanation import explain as explain_model
 
         status.update("shuffling columns, fitting masks")

@@ -90,7 +90,7 @@ def train(
             store.put(record)
     if not first:
         return
-    from pgso.report.run_page import write_run
+    from pgso.report.page import write_run
 
     data_records = [] if record.status == "failed" else data_of([record], store, data)
     page = write_run(record, store, data_records, context.obj)

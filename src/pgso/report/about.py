@@ -61,23 +61,29 @@ def graph_grid(data: DataRecord) -> Grid:
 
 
 def labels_grid(data: Sequence[DataRecord]) -> Grid:
-    """How many examples have an answer, and where they are used."""
+    """How many examples have a label or a target, and where they are used."""
     first = data[0]
     what = {"node": "nodes", "graph": "graphs", "link": "links"}[first.kind]
+    noun = {"value": "target", "link": "link"}.get(first.answer, "label")
     items = max(first.num_items, 1)
 
     def row(name: str, count: int) -> tuple[str, str, str]:
         return name, f"{count:,}", f"{100 * count / items:.1f} %"
 
     rows = [
-        row("with an answer", first.num_labelled),
+        row(f"with a {noun}", first.num_labelled),
         row("training", first.num_train),
         row("validation", first.num_val),
         row("test", first.num_test),
     ]
     others = "; other seeds may have other splits" if len(data) > 1 else ""
     seeds = f"Split of seed {first.spec.seed}{others}."
-    return Grid(f"Answers of {first.num_items:,} {what}", ("", what, "share"), tuple(rows), seeds)
+    return Grid(
+        f"{noun.capitalize()}s of {first.num_items:,} {what}",
+        ("", what, "share"),
+        tuple(rows),
+        seeds,
+    )
 
 
 def _classes(data: DataRecord) -> Grid:
@@ -145,7 +151,7 @@ def baselines_grid(data: Sequence[DataRecord], objective: Objective) -> Grid:
         (entry.label, *(objective.written(score) for score in (entry.val, entry.test)))
         for entry in mean_baselines(data)
     )
-    title = f"What a network must beat, {objective.heading}"
+    title = f"Baselines, {objective.heading}"
     several = f"Means over {len(data)} splits." if len(data) > 1 else ""
     return Grid(title, ("model", "validation", "test"), rows, several)
 

@@ -1,59 +1,16 @@
 """How models are right and wrong, and what matters to them: tables, and numbers for plots."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.record import (
-    Bin,
-    Calibration,
-    Confusion,
-    Detection,
-    Explanation,
-    FeatureImportance,
-    LabelScore,
-)
+from pgso.records.record import Calibration, Confusion, Explanation, FeatureImportance, LabelScore
 from pgso.report.grid import Grid
 from pgso.report.series import by_operator
 from pgso.report.words import LABELS, plain, signed
-
-GRID = [round(k / 50, 2) for k in range(51)]  # of recorded ROC and precision-recall curves
-
-
-def evaluation_plots(records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Curves by operator: ROC, precision-recall, reliability, predicted against true."""
-    roc, precision, reliability, scatter = {}, {}, {}, {}
-    share = None
-    for name, runs in by_operator(records, LABELS).items():
-        evaluations = [run.evaluation for run in runs if run.evaluation is not None]
-        detections = [entry.detection for entry in evaluations if entry.detection is not None]
-        if detections:
-            share = float(np.mean([entry.share for entry in detections]))
-            roc[name] = _mean_curve(detections, "recall")
-            precision[name] = _mean_curve(detections, "precision")
-        bins = _summed(_calibrations(runs))
-        if bins:
-            reliability[name] = [
-                [entry.confidence / entry.size, entry.right / entry.size]
-                for entry in bins
-                if entry.size
-            ]
-        if evaluations and evaluations[0].scatter:
-            scatter[name] = [
-                {"target": s.target, "points": list(zip(s.truth, s.predicted, strict=True))}
-                for s in evaluations[0].scatter
-            ]
-    return {
-        "grid": GRID,
-        "roc": roc,
-        "precision": precision,
-        "share": share,
-        "reliability": reliability,
-        "scatter": scatter,
-    }
 
 
 def positive_class(records: Sequence[RunRecord]) -> str | None:
@@ -157,30 +114,11 @@ def _confusion_grid(name: str, tables: Sequence[Confusion], part: str) -> Grid:
     seeds = f", summed over {len(tables)} seeds" if len(tables) > 1 else ""
     return Grid(
         title=f"{LABELS[name]}: true class by predicted class",
+        id=f"confusion-{name}",
         header=("true", *classes, "right"),
         rows=rows,
         caption=f"{part} examples{seeds}.",
     )
-
-
-def _mean_curve(detections: Sequence[Detection], field: str) -> list[float]:
-    curve: list[float] = np.mean([getattr(entry, field) for entry in detections], axis=0).tolist()
-    return curve
-
-
-def _summed(calibrations: Sequence[Calibration]) -> list[Bin]:
-    """Bins of all seeds together, as the models were trained."""
-    if not calibrations:
-        return []
-    columns = zip(*(entry.before for entry in calibrations), strict=True)
-    return [
-        Bin(
-            sum(entry.size for entry in column),
-            sum(entry.confidence for entry in column),
-            sum(entry.right for entry in column),
-        )
-        for column in columns
-    ]
 
 
 class Bar(NamedTuple):

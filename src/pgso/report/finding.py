@@ -1,6 +1,6 @@
 """``report.html`` of a finding: the ladder, the verdict and what to do, from its record alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgso.records.files import write_atomically
@@ -8,8 +8,9 @@ from pgso.records.finding import FindingRecord, RungRecord
 from pgso.report.about import baselines_grid, data_grids
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Grid
+from pgso.report.page import data_section
+from pgso.report.sections import Page, Section, Verdict, as_html
 from pgso.report.tables import probability
-from pgso.report.template import render
 
 LEFT, RIGHT, ROW = 290, 720, 24  # where the plot's axis begins and ends, and a row's height
 
@@ -36,27 +37,81 @@ def write_finding(record: FindingRecord, folder: Path) -> Path:
 
 def render_finding(record: FindingRecord) -> str:
     """The page as text; everything it needs is inside, and it may fetch nothing."""
-    marks, ticks = ladder_marks(record)
+    return as_html(finding_page(record))
+
+
+def finding_page(record: FindingRecord) -> Page:
+    """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
-    return render(
-        "finding.html.j2",
-        record=record,
-        best=record.rung(record.best),
-        data=data_grids(data) or [graph_grid(record)],
-        doubts=doubts_of_finding(record),
-        baselines=baselines_grid(data, record.objective),
-        marks=marks,
-        ticks=ticks,
-        height=ROW * len(marks) + 48,
-        left=LEFT,
-        right=RIGHT,
-        spectrum=spectrum_curve(record),
-        grids=[rungs_grid(record), predictions_grid(record)],
-        operator=operator_grid(record),
-        cannot_confirm=CANNOT_CONFIRM,
+    seconds = f"{' → '.join(record.steps)}; {record.seconds:.1f} seconds"
+    against = tuple(doubts_of_finding(record))
+    return Page(
+        heading=record.dataset,
+        lead=LEAD,
+        verdict=Verdict(record.best, record.verdict, "good", against, (seconds,), is_name=True),
+        sections=(
+            _next_steps(record),
+            _ladder(record),
+            *_operator(record),
+            *(
+                Section(grid.title, grids=(grid,))
+                for grid in (
+                    baselines_grid(data, record.objective),
+                    rungs_grid(record),
+                    predictions_grid(record),
+                )
+                if grid.rows or grid.caption
+            ),
+            replace(
+                data_section(data_grids(data) or [graph_grid(record)]),
+                links=(("finding.json", "finding.json"),),
+            ),
+        ),
+        footer=f"pgso {record.versions.get('pgso', '')}; split {record.seed}",
     )
 
 
+def _next_steps(record: FindingRecord) -> Section:
+    code = [("Train a network with it:", record.code)]
+    if record.command:
+        code.append(("See whether it pays there, against learned operators:", record.command))
+    text = "" if record.command else f"But {CANNOT_CONFIRM}."
+    return Section("What to do next", text, code=tuple(code))
+
+
+def _ladder(record: FindingRecord) -> Section:
+    marks, ticks = ladder_marks(record)
+    height = ROW * len(marks) + 48
+    return Section(
+        "The ladder",
+        "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to the "
+        "rung that was challenged. Blue is kept, orange is GCN's own.",
+        widget="ladder",
+        values={"marks": marks, "ticks": ticks, "height": height, "left": LEFT, "right": RIGHT},
+    )
+
+
+def _operator(record: FindingRecord) -> list[Section]:
+    """S of the kept rung and its spectrum; nothing without a graph."""
+    grid, spectrum = operator_grid(record), spectrum_curve(record)
+    if grid is None:
+        return []
+    drawn = ", and how γ's eigenvalues are distributed on this graph, every edge with its reverse"
+    return [
+        Section(
+            "The operator",
+            f"S of the kept rung{drawn if spectrum else ''}.",
+            grids=(grid,),
+            widget="spectrum" if spectrum else "",
+            values=spectrum,
+        )
+    ]
+
+
+LEAD = (
+    "Which operator does this graph want? Ridge regression in closed form, climbed from the "
+    "simplest rung on evidence only."
+)
 CANNOT_CONFIRM = (
     "a trained network cannot confirm it on this split, which has no validation or no test set; "
     "give some labelled examples these parts"

@@ -26,6 +26,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     links: Mapping[str, str] = field(default_factory=dict)  # cells of the page that lead somewhere
+    id: str = ""  # of the element on the page
 
     def first(self, count: int) -> "Grid":
         """The same table with so many rows at most."""

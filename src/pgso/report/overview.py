@@ -1,6 +1,6 @@
 """One page for a folder of runs: every finding, comparison, sweep and run, sortable and linked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,9 +16,8 @@ from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
 from pgso.report.finding import write_finding
 from pgso.report.grid import Grid
-from pgso.report.page import write_report
-from pgso.report.run_page import run_page_path
-from pgso.report.template import render
+from pgso.report.page import run_page_path, write_report
+from pgso.report.sections import Page, Section, as_html
 from pgso.report.words import LABELS
 
 FINDING = "finding.json"
@@ -39,9 +38,21 @@ def write_overview(root: str | Path) -> Path | None:
     grids = [*_findings(folder), *_comparisons(folder), *_sweeps(folder), *_runs(folder)]
     if not grids:
         return None
-    page = render("overview.html.j2", ("overview.js",), grids=grids, heading=str(folder))
-    write_atomically(folder / PAGE, page)
+    write_atomically(folder / PAGE, as_html(overview_page(str(folder), grids)))
     return folder / PAGE
+
+
+def overview_page(heading: str, grids: Sequence[Grid]) -> Page:
+    """Tables that can be sorted and filtered."""
+    tables = (Section(grid.title, grids=(grid,), count=len(grid.rows)) for grid in grids)
+    return Page(
+        heading=heading,
+        lead="Everything in this folder. A name in the first column leads to its page or record.",
+        sections=(Section("Search", widget="filter"), *tables),
+        footer="Written by pgso report; write it again to see what is new.",
+        scripts=("theme.js", "overview.js"),
+        is_wide=True,
+    )
 
 
 def _read_all(root: Path, name: str, read: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:

@@ -1,18 +1,17 @@
-"""``report.html``: one file to look at, offline; with ``report.md`` and figures beside it."""
+"""The pages of a comparison and of a run: ``report.html``, ``report.md`` and figures beside it."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
-
-from markupsafe import Markup
 
 from pgso.records import RunRecord, Store
 from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord
 from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
+from pgso.records.record import Spectra
 from pgso.report.about import (
     baselines_grid,
     chosen_epochs_grid,
@@ -34,8 +33,19 @@ from pgso.report.evaluation import (
     positive_class,
     relations_grid,
 )
-from pgso.report.payload import embedded, learned_runs, payload
-from pgso.report.report_text import report_text
+from pgso.report.grid import Grid
+from pgso.report.plots import (
+    MOST_EPOCHS,
+    Plot,
+    curve_plots,
+    detection_plots,
+    reliability_plots,
+    scatter_plots,
+    score_plots,
+    write_figures,
+)
+from pgso.report.sections import Page, Section, Verdict, as_html, as_markdown
+from pgso.report.series import interval_at_start, learned_runs, points_of, thinned
 from pgso.report.tables import (
     curve_grids,
     differences_grid,
@@ -45,22 +55,19 @@ from pgso.report.tables import (
     scores_grid,
     trajectory_grids,
 )
-from pgso.report.template import render
 from pgso.report.words import LABELS
 
-SCRIPTS = ("plot.js", "operator.js", "report.js")
+SCRIPTS = ("plot.js", "operator.js", "explorer.js", "page.js")
+SHORT = 10  # rows of a table about the data that is not folded
 LEAD = (
     "Should the graph operator be learned? Fixed against learned operators on the same seeds, "
     "splits and initial weights."
 )
-
-
-class Verdict(NamedTuple):
-    """What a page says first, why, and whether it is good news."""
-
-    text: str
-    reason: str
-    tone: str  # good, bad or open
+LEAD_OF_A_RUN = "One run: its scores, what it must beat, and what was learned."
+FOOTER = (
+    "Written by pgso from run records. The intervals show how the scores vary with the seed, not "
+    "with the choice of test examples."
+)
 
 
 def write_report(
@@ -90,25 +97,40 @@ def write_report(
     """
     folder = Path(out_dir)
     comparison = compare(records, reference)
-    heading = title or f"{comparison.dataset}, {comparison.conv}"
-    drawn: list[Path] = []
-    if figures:
-        from pgso.report.figures import write_figures  # matplotlib takes its time to be loaded
-
-        drawn = write_figures(records, comparison, folder / "figures")
-    summary = comparison_record(records, comparison, data, command, reference)
+    verdict = comparison_verdict(comparison, doubts(records, data))
+    summary = comparison_record(records, comparison, verdict, data, command, reference)
+    page = replace(
+        comparison_page(
+            records,
+            comparison,
+            title or f"{comparison.dataset}, {comparison.conv}",
+            verdict,
+            data,
+            command,
+            {COMPARISON_FILE: COMPARISON_FILE} | record_links(records, store, folder),
+        ),
+        summary=summary.model_dump_json(indent=1),
+    )
     summary.write(folder)
-    files = {COMPARISON_FILE: COMPARISON_FILE} | record_links(records, store, folder)
-    page = render_page(records, comparison, heading, command, data, files)
-    write_atomically(folder / "report.html", page)
-    text = report_text(records, comparison, heading, command, drawn, data)
-    write_atomically(folder / "report.md", text)
+    drawn = write_figures(records, page.plots, folder / "figures") if figures else []
+    write_atomically(folder / "report.html", as_html(page))
+    pictures = [f"figures/{path.name}" for path in drawn]
+    write_atomically(folder / "report.md", as_markdown(page, pictures))
     return folder / "report.html"
+
+
+def comparison_verdict(comparison: Comparison, said_against: Sequence[str]) -> Verdict:
+    """What the comparison says, and what speaks against it."""
+    text, _, reason = comparison.verdict.partition(": ")
+    tones = {TAKE_FOUND: "good", "learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
+    tone = tones.get(text, "open")
+    return Verdict(text, reason, tone, tuple(said_against), comparison.notes)
 
 
 def comparison_record(
     records: Sequence[RunRecord],
     comparison: Comparison,
+    verdict: Verdict,
     data: Sequence[DataRecord] = (),
     command: str | None = None,
     reference: Sequence[RunRecord] = (),
@@ -125,7 +147,7 @@ def comparison_record(
         runs=tuple(record.spec.key for record in records),
         reference=tuple(record.spec.key for record in reference),
         verdict=comparison.verdict,
-        doubts=tuple(doubts(records, data)),
+        doubts=verdict.doubts,
         baselines=mean_baselines(data),
         scores={name: scores[name] for name in ("test", "val", "reference", "notes")},
     )
@@ -141,95 +163,267 @@ def record_links(records: Sequence[RunRecord], store: Store | None, folder: Path
     }
 
 
-def render_page(
+def run_page_path(record: RunRecord, store: Store) -> Path:
+    """Where the page of a run is: beside its record, under the same name."""
+    return store.path(record.spec).with_suffix(".html")
+
+
+def write_run(
+    record: RunRecord,
+    store: Store,
+    data: Sequence[DataRecord] = (),
+    command: str | None = None,
+) -> Path:
+    """Write the page of a run into the store, and return its path."""
+    path, spec = run_page_path(record, store), record.spec
+    comparison = compare([record])
+    verdict = run_verdict(record, data, doubts([record], data))
+    links = record_links([record], store, path.parent)
+    summary = comparison_record([record], comparison, verdict, data, command)
+    page = comparison_page(
+        [record],
+        comparison,
+        f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}",
+        verdict,
+        data,
+        command,
+        links | {address: address for address in links.values()},
+    )
+    page = replace(page, lead=LEAD_OF_A_RUN, summary=summary.model_dump_json(indent=1))
+    write_atomically(path, as_html(page))
+    return path
+
+
+def run_verdict(
+    record: RunRecord, data: Sequence[DataRecord], said_against: Sequence[str] = ()
+) -> Verdict:
+    """The score, beside the best of what it must beat."""
+    objective = record.objective
+    against = tuple(said_against)
+    if record.status != "done" and record.test is None and record.val is None:
+        return Verdict(record.status, record.error or "", "bad", against)
+    part, score = ("test", record.test) if record.test is not None else ("validation", record.val)
+    text = f"{part} {objective.label} {objective.written(score)}"
+    reasons = []
+    if record.epoch is not None:
+        written = objective.written(record.val)
+        epoch = f"epoch {record.epoch + 1} of {record.spec.epochs}"
+        reasons.append(f"{epoch} was chosen, with {written} on validation")
+    rivals = [entry for entry in mean_baselines(data) if entry.test is not None]
+    if rivals and record.test is not None:
+        best = max(rivals, key=lambda entry: objective.merit(entry.test))
+        reasons.append(f"the best baseline has {objective.written(best.test)} ({best.label})")
+    if record.status != "done":
+        reasons.insert(0, f"the run {record.status}: {record.error}")
+    tone = "open" if against or record.status != "done" else "good"
+    return Verdict(text, "; ".join(reasons), tone, against)
+
+
+def comparison_page(
     records: Sequence[RunRecord],
     comparison: Comparison,
     heading: str,
-    command: str | None = None,
+    verdict: Verdict,
     data: Sequence[DataRecord] = (),
-    files: Mapping[str, str] | None = None,
-    verdict: Verdict | None = None,
-    lead: str = LEAD,
-) -> str:
-    """The page as text; everything it needs is inside, and it may fetch nothing.
+    command: str | None = None,
+    links: Mapping[str, str] | None = None,
+) -> Page:
+    """The page as a value.
 
     Args:
         records: Runs that differ in operator and seed only.
         comparison: Of these.
         heading: What the page is called.
-        command: What the user typed.
+        verdict: What it says first.
         data: What is known about their data, one per seed.
-        files: Addresses of what lies beside the page, by name; of records, by key.
-        verdict: Something else to say first than what the comparison says.
-        lead: A sentence on what the page is about.
+        command: What the user typed.
+        links: Addresses of what lies beside the page, by name; of records, by key.
     """
-    said = verdict or _verdict(comparison)
-    links = dict(files or {})
-    numbers = payload(records, comparison)
-    evaluation = numbers["evaluation"]
-    confusions = confusion_grids(records)
-    spectra = [run.spectra for run in records if run.spectra is not None]
-    return render(
-        "report.html.j2",
-        SCRIPTS,
+    runs = learned_runs(records)
+    sections = [
+        data_section(data_grids(data)),
+        Section(
+            "Baselines",
+            "A guess, the features without the graph, and the graph without the features, on the "
+            "same splits. A network that does not beat them is not worth its training.",
+            grids=(baselines_grid(data, comparison.objective),),
+        ),
+        _scores(records, comparison),
+        _right_and_wrong(records, comparison),
+        *_what_matters(records),
+        Section(
+            "The learned operator",
+            "γ(A, S) = m₁ Dₐ^e₁ + m₂ Dₐ^e₂ Aₐ Dₐ^e₃ + m₃ I, with Aₐ = A + aI and Dₐ its row sums.",
+            panels=(learned_grid(records), likeness_grid(records)),
+            layout="flow",
+        ),
+        _training(records, comparison),
+        *([_explorer(records, runs)] if runs else []),
+        _what_was_run(records, command, links or {}),
+        Section("How to read this page", widget="reading", id="reading"),
+    ]
+    return Page(
         heading=heading,
-        lead=lead,
-        verdict=said.text,
-        reason=said.reason,
-        tone=said.tone,
-        doubts=doubts(records, data),
-        comparison=comparison,
-        data=data_grids(data),
-        baselines=baselines_grid(data, comparison.objective),
-        data_json=Markup(embedded(numbers)),  # noqa: S704
-        summary=comparison_record(records, comparison, data, command).model_dump_json(indent=1),
-        scores=[
-            scores_grid(comparison, "test"),
-            scores_grid(comparison, "val"),
-            reference_grid(comparison),
-        ],
-        differences=differences_grid(comparison),
-        confusions=confusions,
-        labels=labels_grid(records),
-        calibration=calibration_grid(records),
-        evaluated=evaluated_part(records),
-        positive=positive_class(records),
-        has_roc=bool(evaluation["roc"]),
-        has_scatter=bool(evaluation["scatter"]),
-        targets=[panel["target"] for panel in next(iter(evaluation["scatter"].values()), [])],
-        learned=[grid for grid in (learned_grid(records), likeness_grid(records)) if grid.rows],
-        curves=curve_grids(records, comparison.objective),
-        epochs=chosen_epochs_grid(records),
-        trajectories=trajectory_grids(records),
-        has_runs=bool(learned_runs(records)),
-        has_intervals=any(run.curves.get("interval") for run in learned_runs(records)),
-        has_densities=any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
-        has_subgraph=any(entry.get("subgraph") for entry in spectra),
-        explanations=_explanations(records),
-        provenance=provenance_grids(records, links),
-        code=python_code(records),
-        command=command,
-        files={name: address for name, address in links.items() if name.endswith(".json")},
+        lead=LEAD,
+        verdict=verdict,
+        sections=tuple(filter(None, map(_filled, sections))),
+        footer=FOOTER,
+        scripts=("theme.js", *SCRIPTS),
+        data={
+            "labels": LABELS,
+            "candidate": comparison.candidate,
+            "runs": [_run(record) for record in runs],
+        },
     )
 
 
-def _explanations(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
-    """What matters to each run that was asked."""
-    return [
-        {
-            "name": f"{LABELS[run.spec.operator]}, seed {run.spec.seed}",
-            "features": features_grid(run.explanation, run.objective),
-            "bars": feature_bars(run.explanation, run.objective),
-            "relations": relations_grid(run.explanation, run.objective),
-            "edges": edges_grid(run.explanation),
-            "notes": run.explanation.notes,
-        }
-        for run in records
-        if run.explanation is not None
+def _filled(section: Section) -> Section | None:
+    """The section without tables that have no rows; None if nothing is left."""
+    grids = tuple(grid for grid in section.grids if grid.rows)
+    panels = tuple(part for part in section.panels if isinstance(part, Plot) or part.rows)
+    if not (grids or panels or section.folded or section.code or section.widget):
+        return None
+    return replace(section, grids=grids, panels=panels)
+
+
+def data_section(grids: Sequence[Grid]) -> Section:
+    """What the data are; long tables are folded."""
+    short = tuple(grid for k, grid in enumerate(grids) if k == 0 or len(grid.rows) <= SHORT)
+    folded = tuple(grid for grid in grids if grid not in short)
+    return Section("The data", panels=short, layout="pair", folded=folded, id="data-section")
+
+
+def _scores(records: Sequence[RunRecord], comparison: Comparison) -> Section:
+    differences = differences_grid(comparison)
+    plots = [
+        replace(plot, title="Test score of every seed", numbers=differences)
+        if differences.rows
+        else plot
+        for plot in score_plots(records, comparison)
     ]
+    tables = [scores_grid(comparison, "test"), scores_grid(comparison, "val")]
+    return Section(
+        "Scores by seed",
+        "A line joins the runs of one seed. The diamond is the mean, its bar the 95 % interval. "
+        "The epoch is chosen on validation; so is the learned operator that the verdict is about.",
+        panels=(*plots, *tables, reference_grid(comparison)) if plots else (),
+        layout="pair narrow-left",
+    )
 
 
-def _verdict(comparison: Comparison) -> Verdict:
-    text, _, reason = comparison.verdict.partition(": ")
-    tones = {TAKE_FOUND: "good", "learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
-    return Verdict(text, reason, tones.get(text, "open"))
+def _right_and_wrong(records: Sequence[RunRecord], comparison: Comparison) -> Section:
+    several = any(entry.n > 1 for entry in comparison.test.summaries)
+    over = "; counts are summed and curves averaged over the seeds" if several else ""
+    return Section(
+        "Right and wrong",
+        f"{evaluated_part(records)} examples at the chosen epoch{over}.",
+        panels=(
+            *confusion_grids(records).values(),
+            labels_grid(records),
+            *detection_plots(records, positive_class(records)),
+            *scatter_plots(records),
+            *reliability_plots(records),
+            calibration_grid(records),
+        ),
+    )
+
+
+def _what_matters(records: Sequence[RunRecord]) -> list[Section]:
+    """What matters to each run that was asked."""
+    sections = []
+    for run in records:
+        if run.explanation is None:
+            continue
+        objective = run.objective
+        tables = (
+            features_grid(run.explanation, objective),
+            relations_grid(run.explanation, objective),
+            edges_grid(run.explanation),
+        )
+        bars = feature_bars(run.explanation, objective)
+        sections.append(
+            Section(
+                f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}",
+                " ".join(f"{note}." for note in run.explanation.notes),
+                panels=tables,
+                layout="beside",
+                widget="bars" if bars else "",
+                values=bars,
+            )
+        )
+    return sections
+
+
+def _training(records: Sequence[RunRecord], comparison: Comparison) -> Section:
+    objective = comparison.objective
+    plots = curve_plots(records, objective, curve_grids(records, objective))
+    return Section(
+        "Training",
+        "Mean over the seeds; the band goes from the lowest to the highest seed. Drag to zoom, "
+        "double-click or Escape to reset; with the keyboard, arrows read values, + and − zoom. "
+        "Thin lines stand at the chosen epochs.",
+        grids=(chosen_epochs_grid(records),) if plots else (),
+        panels=tuple(plots),
+    )
+
+
+def _explorer(records: Sequence[RunRecord], runs: Sequence[RunRecord]) -> Section:
+    """One run, epoch by epoch: what the script moves together."""
+    spectra = [run.spectra for run in records if run.spectra is not None]
+    has = {
+        "has_intervals": any(run.curves.get("interval") for run in runs),
+        "has_densities": any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
+        "has_subgraph": any(entry.get("subgraph") for entry in spectra),
+    }
+    names = ("the certified interval", "the spectrum", "the operator's entries")
+    moved = ["the values of S", *(name for name, there in zip(names, has.values()) if there)]  # noqa: B905
+    together = f"{', '.join(moved[:-1])} and {moved[-1]}" if len(moved) > 1 else moved[0]
+    return Section(
+        "One run, epoch by epoch",
+        f"Move the slider: {together} move together.",
+        id="explorer",
+        widget="explorer",
+        values=has | {"trajectories": trajectory_grids(records)},
+    )
+
+
+def _what_was_run(
+    records: Sequence[RunRecord], command: str | None, links: Mapping[str, str]
+) -> Section:
+    shell = [("To have it again, in a shell:", command)] if command else []
+    python = "or in Python:" if command else "To have it again:"
+    return Section(
+        "What was run",
+        code=(*shell, (python, python_code(records))),
+        links=tuple((name, to) for name, to in links.items() if name.endswith(".json")),
+        folded=tuple(provenance_grids(records, links)),
+    )
+
+
+def _run(record: RunRecord) -> dict[str, Any]:
+    """One run for the explorer, with the start as epoch 0 of every curve."""
+    spectra = record.spectra or Spectra()
+    points, bounds = dict(points_of(record, "parameters")), dict(points_of(record, "interval"))
+    chosen = None if record.epoch is None else record.epoch + 1
+    if chosen is not None:
+        points[chosen] = record.parameters  # a thinned record may have left this epoch out
+    epochs = sorted(points)
+    keep = [] if chosen is None else [epochs.index(chosen)]
+    shown = [(epochs[k], points[epochs[k]]) for k in thinned(len(epochs), MOST_EPOCHS, keep)]
+    intervals = None
+    if bounds:
+        layers = range(len(record.start))
+        at_start = [interval_at_start(record, layer) for layer in layers]
+        intervals = [at_start, *(bounds.get(epoch) for epoch, _ in shown)]
+    return {
+        "operator": record.spec.operator,
+        "seed": record.spec.seed,
+        "chosen": chosen,
+        "epochs": [0, *(epoch for epoch, _ in shown)],
+        "parameters": [record.start, *(operators for _, operators in shown)],
+        "intervals": intervals,
+        "start": spectra.get("start", []),
+        "learned": spectra.get("learned", []),
+        "byEpoch": spectra.get("by_epoch", []),
+        "subgraph": spectra.get("subgraph"),
+    }

@@ -150,6 +150,14 @@ def learned_operators(records: Iterable[RunRecord]) -> list[LearnedOperator]:
     ]
 
 
+def learned_runs(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The runs whose operators can be looked at epoch by epoch, by operator and seed."""
+    learned = [name for name in LABELS if name != "fixed"]
+    groups = by_operator(records, learned).values()
+    moves = [run for group in groups for run in group if run.curves.get("parameters")]
+    return [run for run in moves if run.spec.operator != "found" or run.chosen != "fixed"]
+
+
 def by_network(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     """The runs whose operators stand in the same places, by name, each by seed.
 

@@ -13,7 +13,6 @@ from pgso.records import RunRecord
 from pgso.report.comparison import Comparison
 from pgso.report.differences import Difference, Scores
 from pgso.report.grid import Grid
-from pgso.report.payload import learned_runs
 from pgso.report.series import (
     Band,
     by_network,
@@ -21,6 +20,7 @@ from pgso.report.series import (
     curve_band,
     interval_bands,
     learned_operators,
+    learned_runs,
     parameter_bands,
     thinned,
 )

@@ -23,6 +23,7 @@ PARAMETERS = {
     "e3": ("#009e73", "dashed"),
     "a": ("#cc79a7", "dotted"),
 }
+DASHES = {"dashed": "7 4", "dotted": "2 3"}  # of lines in SVG
 
 
 def places(spec: RunSpec, count: int) -> list[str]:

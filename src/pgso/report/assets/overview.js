@@ -1,4 +1,3 @@
-"use strict";
 // Tables that are sorted by a click on a column's name, and a box that hides rows.
 
 const NUMBER = /^[+\-−]?[\d,]*\.?\d+/;
@@ -45,16 +44,3 @@ document.getElementById("filter").addEventListener("input", (event) => {
   }
   document.getElementById("count").textContent = wanted ? `${shown} rows` : "";
 });
-
-const theme = document.getElementById("theme"), system = matchMedia("(prefers-color-scheme: dark)");
-function label() {
-  const isDark = (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  theme.setAttribute("aria-pressed", String(isDark));
-  theme.textContent = isDark ? "☾ Dark" : "☀ Light";
-  return isDark;
-}
-theme.addEventListener("click", () => {
-  document.documentElement.dataset.theme = label() ? "light" : "dark";
-  label();
-});
-label();

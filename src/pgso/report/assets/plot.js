@@ -1,4 +1,3 @@
-"use strict";
 // A plot in SVG: axes, curves, bands; read by pointer or arrow keys, zoomed by dragging.
 
 const NAMESPACE = "http://www.w3.org/2000/svg";

@@ -4,12 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.report.comparison import compare
-from pgso.report.payload import MOST_EPOCHS, embedded, payload
+from pgso.report.page import comparison_page, comparison_verdict
+from pgso.report.plots import MOST_EPOCHS
+from pgso.report.sections import embedded
 from tests.report.records import GCN, MOVED, make_record, make_runs
 
 
 def data_of(runs):
-    return json.loads(embedded(payload(runs, compare(runs))))
+    comparison = compare(runs)
+    page = comparison_page(runs, comparison, "toy", comparison_verdict(comparison, ()))
+    return json.loads(embedded(page.data))
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner, max_size=3)))

@@ -1,110 +1,11 @@
-// What is on the page: scores, curves, and one run that the slider moves through.
+// One run that the slider moves through: S, the certified interval, the spectrum and the entries.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
 const NAMES = ["m1", "m2", "m3", "e1", "e2", "e3", "a"];
 const STYLES = {
   m1: ["--first", ""], m2: ["--second", ""], m3: ["--third", ""],
   e1: ["--first", "7 4"], e2: ["--second", "7 4"], e3: ["--third", "7 4"], a: ["--fourth", "2 3"],
 };
 const EPOCHS = { label: "epochs", whole: true };
-const plots = {};
-const find = (id) => document.getElementById(id);
-
-function plotIn(id) {
-  const host = find(id);
-  if (!host) return null;
-  plots[id] ??= new Plot(host);
-  return plots[id];
-}
-
-function drawScores() {
-  const { operators, seeds, means } = DATA.scores;
-  plotIn("scores")?.draw({
-    axis: "y",
-    height: 320,
-    x: { label: "", domain: [-0.4, operators.length - 0.6], ticks: operators.map((name, k) => [k, DATA.labels[name]]) },
-    y: { label: `test ${DATA.metric}` },
-    series: seeds.map(({ seed, test }) => ({
-      name: `seed ${seed}`, colour: "--fixed", dots: true, width: 1.5, quiet: true,
-      points: operators.flatMap((name, k) => (name in test ? [[k, test[name]]] : [])),
-    })),
-    means: operators.map((name, k) => ({
-      x: k + 0.12, mean: means[name].mean, colour: `--${name}`,
-      low: means[name].interval?.[0] ?? null, high: means[name].interval?.[1] ?? null,
-    })),
-  });
-}
-
-function drawCurves() {
-  for (const [name, curves] of Object.entries(DATA.curves)) {
-    plotIn(`curve-${name}`)?.draw({
-      axis: "x",
-      x: EPOCHS,
-      y: { label: name === "loss" ? "loss" : DATA.metric },
-      marks: DATA.chosen.flatMap(({ operator, epochs }) => epochs.map((x) => ({ x, colour: `--${operator}` }))),
-      series: Object.entries(curves).map(([operator, curve]) => ({
-        name: DATA.labels[operator], colour: `--${operator}`,
-        points: curve.epochs.map((epoch, k) => [epoch, curve.mean[k]]),
-        band: curve.epochs.map((epoch, k) => [epoch, curve.low[k], curve.high[k]]),
-      })),
-    });
-  }
-}
-
-// Of a dashed line that answers should lie on.
-function diagonal(name, from, to) {
-  return { name, colour: "--quiet", dash: "4 4", width: 1, points: [[from, from], [to, to]] };
-}
-
-function drawEvaluation() {
-  const { grid, roc, precision, share, reliability, scatter } = DATA.evaluation;
-  const curves = (found) => Object.entries(found).map(([operator, values]) => ({
-    name: DATA.labels[operator], colour: `--${operator}`, points: values.map((value, k) => [grid[k], value]),
-  }));
-  const unit = (label) => ({ label, domain: [-0.02, 1.02] });
-  plotIn("roc")?.draw({
-    axis: "x", x: unit("false positive rate"), y: unit("recall"), series: [...curves(roc), diagonal("chance", 0, 1)],
-  });
-  plotIn("precision")?.draw({
-    axis: "x", x: unit("recall"), y: unit("precision"),
-    series: [...curves(precision), { name: "chance", colour: "--quiet", dash: "4 4", width: 1, points: [[0, share], [1, share]] }],
-  });
-  plotIn("reliability")?.draw({
-    axis: "x", x: unit("confidence"), y: unit("share that is right"),
-    series: [
-      ...Object.entries(reliability).map(([operator, points]) => ({ name: DATA.labels[operator], colour: `--${operator}`, dots: true, points })),
-      diagonal("as sure as right", 0, 1),
-    ],
-  });
-  for (let k = 0; find(`scatter-${k}`); k++) {
-    const series = Object.entries(scatter).map(([operator, targets]) => ({
-      name: DATA.labels[operator], colour: `--${operator}`, dots: "only", points: targets[k].points,
-    }));
-    const truths = series.flatMap((each) => each.points.map((point) => point[0]));
-    plotIn(`scatter-${k}`).draw({
-      axis: "x", x: { label: "true" }, y: { label: "predicted" },
-      series: [...series, diagonal("predicted = true", Math.min(...truths), Math.max(...truths))],
-    });
-  }
-}
-
-function shadeConfusion() {
-  for (const table of document.querySelectorAll("[id^='confusion-'] table")) {
-    for (const row of table.tBodies[0].rows) {
-      const cells = [...row.cells].slice(1, -1), counts = cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
-      const total = counts.reduce((sum, count) => sum + count, 0) || 1;
-      cells.forEach((cell, k) => {
-        const colour = k === row.sectionRowIndex ? "--positive" : "--negative";
-        cell.style.background = `color-mix(in srgb, var(${colour}) ${Math.round((55 * counts[k]) / total)}%, transparent)`;
-      });
-    }
-  }
-}
-
-function showPlotNumbers(details) {
-  while (details.children.length > 1) details.lastChild.remove();
-  if (details.open) details.append(plots[details.dataset.plot].table());
-}
 
 class Explorer {
   constructor() {
@@ -339,28 +240,3 @@ function power(exponent) {
   sup.textContent = exponent;
   return sup;
 }
-
-function followTheme(explorer) {
-  const button = find("theme"), system = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const label = () => {
-    button.setAttribute("aria-pressed", String(isDark()));
-    button.textContent = isDark() ? "☾ Dark" : "☀ Light";
-    explorer?.show();
-  };
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    label();
-  });
-  system.addEventListener("change", label);
-  label();
-}
-
-drawScores();
-drawCurves();
-drawEvaluation();
-shadeConfusion();
-for (const details of document.querySelectorAll(".js-table")) {
-  details.addEventListener("toggle", () => showPlotNumbers(details));
-}
-followTheme(DATA.runs.length ? new Explorer() : null);

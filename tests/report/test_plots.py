@@ -1,23 +1,33 @@
+"""Plots as values: what is in them, and how they are drawn in files."""
+
 from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
-from pgso.report.figures import (
-    draw_curves,
-    draw_density,
-    draw_intervals,
-    draw_parameters,
-    draw_scores,
+from pgso.report.plots import (
+    curve_plots,
+    density_plots,
+    draw_figure,
+    interval_plots,
+    parameter_plots,
+    score_plots,
     write_figures,
 )
+from pgso.report.tables import curve_grids
 from tests.report.records import make_record, make_runs
 
 DENSITY = {"grid": [-1.0, 0.0, 1.0], "density": [0.0, 1.0, 0.0], "error": [0.0, 0.1, 0.0]}
+
+
+def page_plots(runs):
+    comparison = compare(runs)
+    grids = curve_grids(runs, comparison.objective)
+    return score_plots(runs, comparison) + curve_plots(runs, comparison.objective, grids)
 
 
 def test_every_plot_is_written_in_three_formats(tmp_path):
     runs = make_runs({"fixed": [0.5, 0.6], "mpgso": [0.7, 0.9]})
     spectra = {"start": [DENSITY] * 2, "learned": [DENSITY] * 2}
     runs[-1] = runs[-1].model_copy(update={"spectra": spectra})
-    written = write_figures(runs, compare(runs), tmp_path)
+    written = write_figures(runs, page_plots(runs), tmp_path)
     assert [path.stem for path in written] == [
         "scores",
         "curves",
@@ -33,13 +43,13 @@ def test_every_plot_is_written_in_three_formats(tmp_path):
 
 def test_a_plot_without_numbers_is_not_drawn():
     fixed, directed = make_record("fixed", 0, 0.5), make_record("pgso", 0, 0.5, directed=True)
-    assert draw_parameters([fixed]) is None
-    assert draw_intervals([directed]) is None
-    assert draw_density([directed]) is None
-    assert draw_parameters([directed]) is not None
+    assert parameter_plots([fixed]) == []
+    assert interval_plots([directed]) == []
+    assert density_plots([directed]) == []
+    assert len(parameter_plots([directed])) == 1
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
-    assert draw_scores([failed], compare([failed])) is None
-    assert draw_curves([failed], OBJECTIVES["accuracy"]) is None
+    assert score_plots([failed], compare([failed])) == []
+    assert curve_grids([failed], OBJECTIVES["accuracy"]) == {}
 
 
 def test_many_operators_are_drawn_in_rows():
@@ -50,12 +60,22 @@ def test_many_operators_are_drawn_in_rows():
             "curves": {"parameters": [each * 3 for each in run.curves["parameters"]]},
         }
     )
-    assert len(draw_parameters([many]).axes) == 6
+    assert len(draw_figure(parameter_plots([many])).axes) == 6
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
     runs = [make_record("fixed", 0, 0.5, curves={}, choices={"dataset": "costs $5_x$"})]
     for folder in ("one", "two"):
-        write_figures(runs, compare(runs), tmp_path / folder)
+        write_figures(runs, page_plots(runs), tmp_path / folder)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def test_the_page_and_the_figure_draw_the_same_points():
+    runs = make_runs({"fixed": [0.5, 0.6], "pgso": [0.7, 0.9]})
+    for plot in page_plots(runs):
+        spec, (axes,) = plot.spec(), draw_figure([plot]).axes
+        drawn = [line.get_xydata().tolist() for line in axes.lines]
+        for series in spec["series"]:
+            assert [list(map(float, point)) for point in series["points"]] in drawn
+        assert len(spec["means"]) == len(plot.means) == len(axes.containers)
