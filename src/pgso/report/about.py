@@ -79,7 +79,7 @@ def labels_grid(data: Sequence[DataRecord]) -> Grid:
     others = "; other seeds may have other splits" if len(data) > 1 else ""
     seeds = f"Split of seed {first.spec.seed}{others}."
     return Grid(
-        f"{noun.capitalize()}s of {first.num_items:,} {what}",
+        f"The split of {first.num_items:,} {what}",
         ("", what, "share"),
         tuple(rows),
         seeds,
