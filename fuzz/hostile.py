@@ -119,8 +119,7 @@ def _load() -> None:
     import torch
 
     import pgso.cli
-    import pgso.spectrum.figure
-    import pgso.spectrum.summary
+    import pgso.spectrum.page
     import pgso.training.fit  # noqa: F401
 
     torch.set_num_threads(1)

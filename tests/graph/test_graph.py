@@ -70,7 +70,8 @@ def test_every_constructor_makes_the_same_matrix(edges):
 
 def test_weights_that_cancel_are_symmetric_up_to_their_rounding():
     edges = torch.tensor([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
-    graph = Graph.from_edge_index(edges, torch.tensor([0.1, 0.2, -0.3, -0.3, 0.2, 0.1]))
+    weight = torch.tensor([0.1, 0.2, -0.3, -0.3, 0.2, 0.1], dtype=torch.float64)
+    graph = Graph.from_edge_index(edges, weight)
     one, other = graph.edge_weight.tolist()
     assert one != other
     assert graph.is_undirected
@@ -268,3 +269,9 @@ def test_pygs_edge_index_says_how_many_nodes_there_are():
     assert Graph.from_edge_index(EdgeIndex(pairs)).num_nodes == 2
     with pytest.raises(InputError, match="there are 6 source nodes"):
         Graph.from_edge_index(EdgeIndex(pairs, sparse_size=(5, 5)), num_nodes=6)
+
+
+def test_duplicate_edges_are_summed_in_double_precision():
+    edges = torch.tensor([[0] * 3, [1] * 3])
+    weight = torch.tensor([1e8, 1.0, -1e8])
+    assert Graph.from_edge_index(edges, weight).edge_weight.tolist() == [1.0]

@@ -11,8 +11,10 @@ from scipy.special import comb, eval_jacobi
 from pgso import Graph, ShiftOperator, polynomial, shift
 from pgso.errors import InputError
 from pgso.gso.dense import dense_shift
-from pgso.spectrum import gershgorin_interval, interval
+from pgso.spectrum import eigenpairs, eigenvalues, gershgorin_interval, interval
 from tests.strategies import edge_lists, parameters, random_features
+
+TRAIL = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]]))
 
 BASES = ["monomial", "chebyshev", "bernstein", "jacobi"]
 
@@ -224,3 +226,52 @@ def test_what_has_no_meaning_is_refused_in_a_sentence(make, sentence):
     path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     with pytest.raises(InputError, match=sentence):
         make(shift(path, "gcn"))
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [float("nan"), float("inf"), torch.tensor(torch.nan), 10**400],
+    ids=["nan", "inf", "0-d nan", "10^400"],
+)
+def test_a_factor_that_is_no_finite_number_is_refused_in_words(factor):
+    op = shift(TRAIL, "gcn")
+    with pytest.raises(InputError, match="finite number"):
+        factor * op
+
+
+@pytest.mark.parametrize("divisor", [0, 0.0, torch.tensor(0.0), float("nan")])
+def test_a_divisor_that_gives_no_finite_number_is_refused_in_words(divisor):
+    with pytest.raises(InputError, match=r"divided by|finite number"):
+        shift(TRAIL, "gcn") / divisor
+
+
+@pytest.mark.parametrize("preset", ["laplacian", "random_walk_laplacian", "gcn"])
+def test_a_product_with_itself_has_the_interval_of_the_square(preset):
+    L = shift(TRAIL, preset)
+    for method in ("theorem2", "optimal"):
+        square = interval(L**2, method=method)
+        torch.testing.assert_close(interval(L @ L, method=method), square)
+        again = shift(TRAIL, preset)  # made once more from the same graph and S
+        torch.testing.assert_close(interval(L @ again, method=method), square)
+        wanted = interval(polynomial(L, [0.0, -1.0, 1.0]), method=method)
+        torch.testing.assert_close(interval(L @ L - L, method=method), wanted)
+
+
+def test_eigenvalues_of_products_of_one_operator_are_found_and_lie_in_their_interval():
+    L = shift(TRAIL, "random_walk_laplacian")
+    expression = 0.5 * L @ (L - L @ L) + L**3
+    values = torch.linalg.eigvals(expression.to_dense().double()).real.sort().values
+    found = torch.from_numpy(eigenvalues(expression, k=None))
+    torch.testing.assert_close(found, values, atol=1e-6, rtol=1e-6)
+    low, high = interval(expression)
+    assert low <= values.min() + 1e-9
+    assert values.max() - 1e-9 <= high
+    pairs = eigenpairs(expression, k=2)
+    assert pairs.residuals.max() < 1e-6
+
+
+def test_products_of_two_operators_are_not_certified():
+    product = shift(TRAIL, "gcn") @ shift(TRAIL, "laplacian")
+    assert not product.is_certifiable
+    with pytest.raises(InputError, match="does not reach this Product"):
+        interval(product)

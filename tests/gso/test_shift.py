@@ -408,3 +408,25 @@ def test_gradients_keep_their_digits_where_a_node_has_a_self_loop_alone():
         apply_pgso(x.to(dtype), torch.tensor([[0], [0]]), S).square().sum().backward()
         grads.append(S.grad.double())
     torch.testing.assert_close(grads[0], grads[1], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(
+    "S",
+    [
+        torch.tensor([0.3, 1.0, 0.1, 0.2, -0.5, -0.4, 1.0], dtype=torch.float64),
+        tuple(torch.tensor([0.3, 1.0, 0.1, 0.2, -0.5, -0.4, 1.0], dtype=torch.float64)),
+        torch.full((7, 1, 2), 0.3, dtype=torch.float64),
+    ],
+    ids=["one S", "seven tensors", "per channel"],
+)
+def test_an_S_in_double_precision_gives_matrices_in_double_precision(S):
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    op = shift(edges, S)
+    made = [op.to_dense(), op.diagonal(), op.entries(), op.T.to_dense()]
+    if isinstance(S, tuple) or S.dim() == 1:
+        made.append(op.to_torch_sparse())
+        made.append((2 * op @ op).to_dense())
+    assert {matrix.dtype for matrix in made} == {torch.float64}
+    assert shift(edges, "gcn").to_dense().dtype == torch.float32
+    wanted = shift(Graph.from_edge_index(edges).to(torch.float64), S).to_dense()
+    torch.testing.assert_close(op.to_dense(), wanted, rtol=1e-14, atol=0)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from pgso import PGSO, PRESETS, Graph, dense_pgso, shift
 from pgso.errors import InputError
-from pgso.spectrum import NotConvergedError, eigenpairs, eigenvalues, lanczos
+from pgso.spectrum import NotConvergedError, eigen, eigenpairs, eigenvalues
 from tests.strategies import edge_lists, parameters
 
 
 @pytest.fixture
 def always_lanczos(monkeypatch):
-    monkeypatch.setattr(lanczos, "DENSE_BELOW", 0)
+    monkeypatch.setattr(eigen, "DENSE_BELOW", 0)
 
 
 def sorted_real(matrix):
@@ -83,7 +83,7 @@ def test_lanczos_agrees_with_the_dense_solver_on_signed_weights_and_loops(S, see
     graph = Graph.from_dense(np.triu(A) + np.triu(A, 1).T)
     expected = eigenvalues(graph, S, k=None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lanczos, "DENSE_BELOW", 0)
+        patch.setattr(eigen, "DENSE_BELOW", 0)
         values = eigenvalues(graph, S, k=4, tol=1e-8)
     wanted = expected[[0, 1, -2, -1]]
     np.testing.assert_allclose(values, wanted, atol=1e-6 * (1 + abs(expected).max()))
@@ -127,7 +127,7 @@ def test_a_graph_of_fewer_nodes_than_eigenvalues_asked_for_gives_them_all():
 
 
 def test_all_eigenvalues_of_a_large_graph_are_refused(monkeypatch):
-    monkeypatch.setattr(lanczos, "DENSE_LIMIT", 2)
+    monkeypatch.setattr(eigen, "DENSE_LIMIT", 2)
     path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     with pytest.raises(InputError, match="ask for k of them, or for the density"):
         eigenvalues(path, "gcn", k=None)

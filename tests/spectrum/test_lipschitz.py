@@ -11,7 +11,7 @@ from torch import nn
 from pgso import GNN, PGSO, Graph, dense_pgso
 from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, operator_norm_bound
-from pgso.spectrum.lipschitz import lipschitz_bound
+from pgso.spectrum.monitor import lipschitz_bound
 from tests.strategies import edge_lists, parameters
 
 GRAPH = Graph.from_networkx(networkx.barabasi_albert_graph(20, 2, seed=0))

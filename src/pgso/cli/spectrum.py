@@ -19,7 +19,7 @@ from pgso.records.store import read_record
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
-    from pgso.spectrum.summary import Summary
+    from pgso.spectrum.page import Summary
 
 
 @command(
@@ -83,10 +83,8 @@ def spectrum(
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
     out = out or choices.RUNS / _folder(source, preset, record, compare_presets, undirected)
     folders.check_destination("--out", out, folder=True)
-    from pgso.spectrum.assumption import undirected as check_undirected
-    from pgso.spectrum.figure import draw
-    from pgso.spectrum.spectrum_page import render
-    from pgso.spectrum.summary import summarise
+    from pgso.spectrum.certified import undirected as check_undirected
+    from pgso.spectrum.page import draw, render, summarise
 
     graph = _graph_of(source, data, undirected, spec)
     check_undirected(graph, remedy="--undirected gives every edge its reverse")
@@ -163,7 +161,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
 def _table(title: str, graph: "Graph", summaries: "list[Summary]") -> Table:
     from rich.markup import escape
 
-    from pgso.spectrum.spectrum_page import span
+    from pgso.spectrum.page import span
 
     counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
     table = Table("operator", "Theorem 2", "optimal", "smallest", "largest")

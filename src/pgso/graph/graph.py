@@ -124,7 +124,8 @@ class Graph:
             entries = torch.bincount(position, minlength=nnz).to(weight_type())
         else:
             edge_weight = check_edge_weight(edge_weight, position)
-            entries = edge_weight.new_zeros(nnz).index_add(0, position, edge_weight)
+            wide = edge_weight.double()  # sums of duplicates need the digits
+            entries = wide.new_zeros(nnz).index_add(0, position, wide).to(edge_weight.dtype)
 
         plain = entries.detach() == 1
         loops, num_loops = None, 0

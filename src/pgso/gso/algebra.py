@@ -1,5 +1,7 @@
 """Sums and products of operators: applied to features, never formed."""
 
+import math
+from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError
+from pgso.graph import is_transformed
 from pgso.gso.operator import Features, ShiftOperator
 
 
@@ -17,6 +20,12 @@ class Expression(ShiftOperator):
     They are handed the features in the shape in which they came: with an S per channel, the last
     dimension must stay the channels.
     """
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The widest type of the operators in it."""
+        types = [base.dtype for base in bases_of(self)] or [torch.get_default_dtype()]
+        return reduce(torch.promote_types, types)
 
     def times(self, x: Features) -> Tensor:
         """The expression times x."""
@@ -36,6 +45,7 @@ class Scaled(Expression):
             factor = factor.item()
         if not isinstance(factor, (int, float, Tensor)):
             raise InputError(f"an operator is multiplied by a number, got {factor!r}")
+        _check_finite(factor)
         if isinstance(factor, Tensor):
             factor = factor.clone()  # what becomes of the caller's tensor changes nothing
         self._set(factor=factor, of=of, shape=of.shape, device=of.device)
@@ -75,6 +85,21 @@ class Scaled(Expression):
     def is_certifiable(self) -> bool:
         """As of the operator."""
         return self.of.is_certifiable
+
+
+def _check_finite(factor: Any) -> None:
+    """Refuse a factor that is no finite number; traced and transformed ones cannot be looked at."""
+    if isinstance(factor, Tensor):
+        if torch.compiler.is_compiling() or is_transformed():
+            return
+        factor = factor.detach().item()
+    try:
+        is_finite = math.isfinite(factor)
+    except OverflowError:
+        is_finite = False
+    if not is_finite:
+        shown = "an integer beyond 10^308" if isinstance(factor, int) else factor
+        raise InputError(f"an operator is multiplied by a finite number, got {shown}")
 
 
 class Identity(Expression):
@@ -159,11 +184,10 @@ class Sum(Expression):
 
     @property
     def is_certifiable(self) -> bool:
-        """Whether the spectrum follows: both are symmetric, or one is a multiple of I."""
-        if is_multiple_of_identity(self.left):
-            return self.right.is_certifiable
-        if is_multiple_of_identity(self.right):
-            return self.left.is_certifiable
+        """Whether the spectrum follows: both are symmetric, or both are polynomials of one γ."""
+        base = common_base(self)
+        if base is not None and base.is_certifiable:
+            return True
         return self.is_symmetric and self.left.is_certifiable and self.right.is_certifiable
 
 
@@ -202,6 +226,18 @@ class Product(Expression):
         left, right = aligned(self.left.to_dense(), self.right.to_dense())
         return (left * right.transpose(0, 1)).sum(1)
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both are polynomials of one symmetric operator; others are not recognised."""
+        base = common_base(self)
+        return base is not None and base.is_symmetric
+
+    @property
+    def is_certifiable(self) -> bool:
+        """Whether both are polynomials of one operator with a certified spectrum."""
+        base = common_base(self)
+        return base is not None and base.is_certifiable
+
 
 def aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     """Two matrices, or two diagonals, in one type; both with channels last if one has channels."""
@@ -219,6 +255,37 @@ def dense_product(left: Tensor, right: Tensor) -> Tensor:  # (n, k[, C]), (k, m[
     return left @ right if left.dim() == 2 else torch.einsum("ijc,jkc->ikc", left, right)
 
 
-def is_multiple_of_identity(op: ShiftOperator) -> bool:
-    """Whether it is c I by its making."""
-    return isinstance(op, Identity) or (isinstance(op, Scaled) and is_multiple_of_identity(op.of))
+def common_base(op: ShiftOperator) -> ShiftOperator | None:
+    """The operator that an expression is a polynomial of; None if it has several, or is c I.
+
+    Example:
+        >>> from pgso import Graph, shift
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> L = shift(path, "laplacian")
+        >>> common_base(L @ L - 2 * L) is L
+        True
+    """
+    first, *others = bases_of(op) or (None,)
+    return None if first is None or any(not first.equals(other) for other in others) else first
+
+
+@singledispatch
+def bases_of(op: ShiftOperator) -> list[ShiftOperator]:
+    """The operators that an expression is made of by sums, products and multiples."""
+    return [op]
+
+
+@bases_of.register
+def _(op: Scaled) -> list[ShiftOperator]:
+    return bases_of(op.of)
+
+
+@bases_of.register
+def _(op: Identity) -> list[ShiftOperator]:
+    return []
+
+
+@bases_of.register(Sum)
+@bases_of.register(Product)
+def _(op: Sum | Product) -> list[ShiftOperator]:
+    return bases_of(op.left) + bases_of(op.right)

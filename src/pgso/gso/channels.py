@@ -57,6 +57,7 @@ class ChannelShift(OnPattern):
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
         self._set(S=S, columns=columns, per_head=per_head, transposed=transposed)
+        self._set(_type=torch.promote_types(graph.dtype, S.dtype))
 
     def times(self, x: Features) -> Tensor:
         """γ x, channel by channel."""

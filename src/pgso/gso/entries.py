@@ -22,14 +22,19 @@ class OnPattern(ShiftOperator):
 
     @abstractmethod
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,)
-        """The matrix's values on ``graph.pattern``; differentiable. By default in A's type."""
+        """The matrix's values on ``graph.pattern``; differentiable. By default in ``dtype``."""
 
     def with_entries(self, entries: Tensor) -> "EntryShift":  # (nnz,)
         """An operator with other entries, such as masked ones, on the same pattern."""
         return EntryShift(self.graph, entries)
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the entries: A's, or S's where that is wider."""
+        return self.__dict__.get("_type") or self.graph.dtype
+
     def _dtype(self, dtype: torch.dtype | None) -> torch.dtype:
-        return self.graph.dtype if dtype is None else dtype
+        return self.dtype if dtype is None else dtype
 
     def to_torch_sparse(self) -> Tensor:
         """The matrix as a torch.sparse COO tensor, differentiable in S."""

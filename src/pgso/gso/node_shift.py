@@ -30,6 +30,7 @@ class NodeShift(OnPattern):
         index: The class of each node, if the tables are by class.
         S: Where the tables come from, if one S is the same for all nodes.
         fixed: Whether S never learns: then no digits of its gradient can be lost.
+        dtype: Of the entries; by default A's.
     """
 
     tables: Factors
@@ -44,9 +45,10 @@ class NodeShift(OnPattern):
         index: Tensor | None = None,
         S: Tensor | None = None,
         fixed: bool = False,
+        dtype: torch.dtype | None = None,
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(tables=tables, index=index, S=S, fixed=fixed)
+        self._set(tables=tables, index=index, S=S, fixed=fixed, _type=dtype)
 
     def with_entries(self, entries: Tensor) -> EntryShift:  # (nnz,)
         """An operator with other entries on the same pattern; it takes pairs of features, too."""
@@ -161,7 +163,18 @@ class NodeShift(OnPattern):
         if graph.is_bipartite or by_node.m2.dim():
             return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
         swapped = by_node._replace(left=by_node.right, right=by_node.left)
-        return NodeShift(graph.T, swapped, fixed=self.fixed)
+        return NodeShift(graph.T, swapped, fixed=self.fixed, dtype=self.dtype)
+
+    def equals(self, other: ShiftOperator) -> bool:
+        """Whether both have one graph and equal tables, none of which learns."""
+        if self is other:
+            return True
+        if not isinstance(other, NodeShift) or other.graph is not self.graph:
+            return False
+        pairs = list(zip(self.tables, other.tables, strict=True))
+        if any(learns(part) for pair in pairs for part in pair):
+            return False
+        return all(torch.equal(*pair) for pair in pairs)
 
     @property
     def is_certifiable(self) -> bool:
@@ -193,7 +206,7 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "shape", "device", "tables", "index", "S", "fixed")
+        names = ("graph", "shape", "device", "tables", "index", "S", "fixed", "_type")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

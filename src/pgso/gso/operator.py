@@ -91,6 +91,15 @@ class ShiftOperator(ABC):
         """Whether Theorems 1 and 2 hold: a real spectrum with certified bounds."""
         return False
 
+    def equals(self, other: "ShiftOperator") -> bool:
+        """Whether both are the same operator by their making; equal matrices need not be."""
+        return self is other
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of ``to_dense``, ``diagonal`` and so on; products have the type of x."""
+        return torch.get_default_dtype()
+
     def to_linear_operator(self) -> "scipy.sparse.linalg.LinearOperator":
         """For scipy's solvers: products and transposed products in double precision."""
         from scipy.sparse.linalg import LinearOperator
@@ -197,6 +206,8 @@ class ShiftOperator(ABC):
     __rmul__ = __mul__
 
     def __truediv__(self, factor: Any) -> "ShiftOperator":
+        if isinstance(factor, (int, float)) and factor == 0:
+            raise InputError("an operator is divided by a number other than 0, got 0")
         return self.__mul__(1 / factor)
 
     def __neg__(self) -> "ShiftOperator":

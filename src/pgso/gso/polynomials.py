@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.algebra import Expression, Identity, dense_product
+from pgso.gso.algebra import Expression, Identity, bases_of, dense_product
 from pgso.gso.operator import ShiftOperator
 
 MOST_HOPS = 10_000  # of a power
@@ -77,6 +77,13 @@ class Polynomial(Expression):
     def is_certifiable(self) -> bool:
         """As of the operator, whose eigenvalues λ become p(λ); per channel there is no one p."""
         return self.of.is_certifiable and self.coefficients.dim() == 1
+
+
+@bases_of.register
+def _(op: Polynomial) -> list[ShiftOperator]:
+    """Of a polynomial of an expression, nothing is known but its own interval."""
+    plain = op.coefficients.dim() == 1 and not isinstance(op.of, Expression)
+    return [op.of if plain else op]
 
 
 def polynomial(

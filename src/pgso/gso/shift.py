@@ -64,22 +64,33 @@ def unchecked_shift(
 ) -> ShiftOperator:
     """As :func:`shift`, for a prepared graph and an S that is known to be right."""
     columns = _columns(graph, degrees)
+    dtype = _type_of(S, graph.dtype)
     if isinstance(S, Tensor) and S.dim() == 3:
         S = S.to(graph.device)
         check_one_set(graph)
         if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
             return ChannelShift(graph, S, columns, per_head=per_head)
         by_node = S.double().squeeze(-1).unbind()
-        return NodeShift(graph, factors(by_node, graph.row_sums, columns), fixed=fixed)
+        tables = factors(by_node, graph.row_sums, columns)
+        return NodeShift(graph, tables, fixed=fixed, dtype=dtype)
     S = as_tensor(S, graph.device)
     classes = None
     if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
         classes = degree_classes(graph) if graph.is_undirected else None
     if classes is None:
         tables = factors(S.unbind(), graph.row_sums, columns)
-        return NodeShift(graph, tables, S=S, fixed=fixed)
+        return NodeShift(graph, tables, S=S, fixed=fixed, dtype=dtype)
     degree, index, _ = classes  # powers are taken once for each degree that occurs
-    return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed)
+    return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed, dtype)
+
+
+def _type_of(S: Sequence[Any] | Tensor, of_graph: torch.dtype) -> torch.dtype:
+    """The type of the entries: A's, or that of S where S has tensors of a wider one."""
+    parts = [S] if isinstance(S, Tensor) else [part for part in S if isinstance(part, Tensor)]
+    for part in parts:
+        if part.is_floating_point():
+            of_graph = torch.promote_types(of_graph, part.dtype)
+    return of_graph
 
 
 def check_one_set(graph: Graph | EdgeList) -> None:

@@ -5,14 +5,17 @@ Clustering is imported on first use: every worker of a sweep would wait for scik
 
 from typing import TYPE_CHECKING, Any
 
-from pgso.spectrum.interval import gershgorin_interval
+from pgso.spectrum.certified import symmetrised, symmetriser
+from pgso.spectrum.eigen import Eigenpairs, NotConvergedError, eigenpairs, eigenvalues
+from pgso.spectrum.interval import gershgorin_interval, interval
 from pgso.spectrum.kernel_polynomial import Density, density
-from pgso.spectrum.lanczos import Eigenpairs, NotConvergedError, eigenpairs, eigenvalues
-from pgso.spectrum.lipschitz import operator_norm_bound
-from pgso.spectrum.monitor import SpectralMonitor, SpectralWarning
-from pgso.spectrum.optimal_interval import interval
-from pgso.spectrum.similarity import symmetrised, symmetriser
-from pgso.spectrum.smoothness import dirichlet_energy, mean_average_distance
+from pgso.spectrum.monitor import (
+    SpectralMonitor,
+    SpectralWarning,
+    dirichlet_energy,
+    mean_average_distance,
+    operator_norm_bound,
+)
 
 if TYPE_CHECKING:
     from pgso.spectrum.clustering import (

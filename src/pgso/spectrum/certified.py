@@ -1,23 +1,65 @@
-"""The operators of Section 4: Theorem 1 proves that their spectrum is real, Theorem 2 bounds it."""
+"""Theorem 1: γ(A, S) is similar to a symmetric matrix, so its spectrum is real.
+
+Two questions are asked of an operator here: its symmetric :func:`twin`, and the diagonal T between
+the two (:func:`roots`). Each kind of operator registers its answers; a new kind does so
+in its own file.
+"""
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph
-from pgso.gso.algebra import Identity, Scaled, Sum, is_multiple_of_identity
+from pgso.graph import Graph, as_graph
+from pgso.graph.degrees import received_weight
+from pgso.gso.algebra import Product, Scaled, Sum, common_base
 from pgso.gso.channels import ChannelShift
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
 from pgso.gso.polynomials import Polynomial
 from pgso.gso.shift import shift
-from pgso.spectrum.assumption import undirected
 
 OnGraph = Graph | Tensor | ShiftOperator
 Parameters = str | Sequence[Scalar] | Tensor | None
+
+REMEDY = "pgso.bases.undirected(graph) gives every edge its reverse"
+
+
+def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torch.sparse COO
+    r"""The symmetric matrix with γ's eigenvalues, Theorem 1 (Appendix A.1).
+
+    .. math::
+        T^{-1} \gamma(A, \mathcal{S})\, T
+        = m_1 D_a^{e_1} + m_2 D_a^{(e_2 + e_3)/2} A_a D_a^{(e_2 + e_3)/2} + m_3 I_n,
+        \qquad T = D_a^{(e_2 - e_3)/2}
+
+    If w is an eigenvector of it, T w (see :func:`symmetriser`) is one of γ.
+
+    Args:
+        graph: An operator on an undirected graph (another is refused with an offending edge), or
+            an expression of such, whose matrix is then formed, a constant in double precision; or
+            a graph, followed by S.
+        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+
+    Example:
+        >>> from pgso import Graph
+        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> symmetrised(path, "random_walk_laplacian").to_dense()
+        tensor([[ 1.0000, -0.7071,  0.0000],
+                [-0.7071,  1.0000, -0.7071],
+                [ 0.0000, -0.7071,  1.0000]])
+    """
+    return twin(certified(graph, S)).to_torch_sparse()
+
+
+def symmetriser(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n,)
+    """The diagonal of T in :func:`symmetrised`; 1 where γ has no power: T has an inverse."""
+    op = certified(graph, S)
+    T = roots(op)
+    return T.to(op.dtype) if isinstance(op, NodeShift) else T
 
 
 def operator_of(op: OnGraph, S: Parameters = None) -> ShiftOperator:
@@ -63,35 +105,129 @@ def _refuse_signs(op: NodeShift) -> None:
     )
 
 
+def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
+    """The prepared graph, refused in one sentence if A is not symmetric or has no rows."""
+    graph = as_graph(graph)
+    if graph.num_nodes == 0:
+        raise InputError("a graph without nodes has no spectrum")
+    if graph.is_bipartite:
+        targets, sources = graph.shape
+        raise InputError(
+            "the spectral theory needs an undirected graph on one set of nodes: this one is "
+            f"between {sources} sources and {targets} targets"
+        )
+    if not graph.is_undirected:
+        raise InputError(
+            f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; {remedy}"
+        )
+    return graph
+
+
+def _offending_edge(graph: Graph) -> str:
+    pattern, transposed = graph.pattern, graph.transposed
+    if pattern is transposed:  # then it is a weight that differs
+        assert graph.weight is not None
+        weight = graph.weight.detach()
+        reverse = weight.index_select(0, graph.transposition)
+        entry = int((weight - reverse).abs().argmax())
+        i, j = int(pattern.row[entry]), int(pattern.col[entry])
+        return (
+            f"the edge {j} → {i} weighs {float(weight[entry]):.6g}, "
+            f"its reverse {float(reverse[entry]):.6g}"
+        )
+    # Both lists are sorted: where they first differ, the smaller entry is in one of them only.
+    differs = (pattern.row != transposed.row) | (pattern.col != transposed.col)
+    entry = int(differs.to(torch.int8).argmax())
+    here = (int(pattern.row[entry]), int(pattern.col[entry]))
+    there = (int(transposed.row[entry]), int(transposed.col[entry]))
+    target, source = here if here < there else (there[1], there[0])
+    return f"the edge {source} → {target} has no reverse"
+
+
+@singledispatch
 def twin(op: ShiftOperator) -> ShiftOperator:
-    r"""The symmetric operator with the same eigenvalues (Theorem 1).
+    r"""The symmetric operator with the same eigenvalues (Theorem 1): a certified one's, or itself.
 
     With l and r on the two sides of A, :math:`T^{-1} \gamma T` is symmetric for
     :math:`T = \operatorname{Diag}(l / r)^{1/2}`, and has :math:`(l r)^{1/2}` on both sides.
     """
-    if isinstance(op, NodeShift):
-        tables = op.tables
-        m2, product = tables.m2, tables.left * tables.right
-        if m2.dim():  # an S per node: of each m2 its sign stays
-            m2, product = m2.sign(), product * m2.abs()
-        half = torch.where(product > 0, torch.where(product > 0, product, 1.0).sqrt(), 0.0)
-        # What a node keeps is the same on both sides: α + m2 a l r.
-        same = tables._replace(
-            alpha=tables.own, m2=m2, left=half, right=half, a=torch.zeros_like(tables.a)
-        )
-        return NodeShift(op.graph, same, op.index)
-    if isinstance(op, Scaled):
-        return Scaled(op.factor, twin(op.of))
-    if isinstance(op, Sum):
-        if is_multiple_of_identity(op.left) or is_multiple_of_identity(op.right):
-            return Sum(twin(op.left), twin(op.right))
-        return op
-    if isinstance(op, Polynomial):
-        return Polynomial(twin(op.of), op.coefficients, op.basis, op.options)
-    if isinstance(op, ChannelShift):
-        raise InputError(
-            "an operator with an S per channel has a spectrum per channel; take one of them, "
-            "pgso.shift(graph, S[:, 0, c])"
-        )
-    assert isinstance(op, Identity) or op.is_symmetric, type(op)
+    assert op.is_symmetric, type(op)
     return op
+
+
+@twin.register
+def _(op: NodeShift) -> ShiftOperator:
+    tables = op.tables
+    m2, product = tables.m2, tables.left * tables.right
+    if m2.dim():  # an S per node: of each m2 its sign stays
+        m2, product = m2.sign(), product * m2.abs()
+    half = torch.where(product > 0, torch.where(product > 0, product, 1.0).sqrt(), 0.0)
+    # What a node keeps is the same on both sides: α + m2 a l r.
+    same = tables._replace(
+        alpha=tables.own, m2=m2, left=half, right=half, a=torch.zeros_like(tables.a)
+    )
+    return NodeShift(op.graph, same, op.index, dtype=op.dtype)
+
+
+@twin.register
+def _(op: Scaled) -> ShiftOperator:
+    return Scaled(op.factor, twin(op.of))
+
+
+@twin.register(Sum)
+@twin.register(Product)
+def _(op: Sum | Product) -> ShiftOperator:
+    if op.is_symmetric and not isinstance(common_base(op), NodeShift):
+        return op
+    # Both sides are polynomials of one operator, and have its T.
+    return type(op)(twin(op.left), twin(op.right))
+
+
+@twin.register
+def _(op: Polynomial) -> ShiftOperator:
+    return Polynomial(twin(op.of), op.coefficients, op.basis, op.options)
+
+
+@twin.register
+def _(op: ChannelShift) -> ShiftOperator:
+    raise InputError(
+        "an operator with an S per channel has a spectrum per channel; take one of them, "
+        "pgso.shift(graph, S[:, 0, c])"
+    )
+
+
+@singledispatch
+def roots(op: ShiftOperator) -> Tensor:  # (n,)
+    """T of :func:`symmetrised` in double precision: 1 for a symmetric operator."""
+    return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
+
+
+@roots.register(Scaled)
+@roots.register(Polynomial)
+def _(op: Scaled | Polynomial) -> Tensor:
+    return roots(op.of)  # a polynomial of γ has γ's eigenvectors, and so γ's T
+
+
+@roots.register(Sum)
+@roots.register(Product)
+def _(op: Sum | Product) -> Tensor:
+    base = common_base(op)
+    if base is None or op.is_symmetric:
+        return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
+    return roots(base)
+
+
+@roots.register
+def _(op: NodeShift) -> Tensor:
+    factors = op.factors()
+    left, right = factors.outer.abs() if factors.m2.dim() else factors.left, factors.right
+    coupled = (left > 0) & (right > 0)
+    one_way = ((left > 0) != (right > 0)) & (received_weight(op.graph) > 0)  # type: ignore[arg-type]
+    if bool(one_way.any()):
+        node = int(one_way.to(torch.int8).argmax())
+        raise InputError(
+            f"node {node} has d + a ≤ 0 and one of e2, e3 is exactly 0: γ is then no scaled "
+            "symmetric matrix, and its eigenvectors do not follow from one (its eigenvalues do); "
+            "move the exponent off 0, or a up"
+        )
+    return (torch.where(coupled, left, 1.0) / torch.where(coupled, right, 1.0)).sqrt()

@@ -20,9 +20,8 @@ from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.polynomials import Polynomial
 from pgso.gso.shift import shift
 from pgso.spectrum.certified import certified
-from pgso.spectrum.expressions import values_at
-from pgso.spectrum.lanczos import Which, eigenpairs
-from pgso.spectrum.optimal_interval import interval
+from pgso.spectrum.eigen import Which, eigenpairs
+from pgso.spectrum.interval import interval, values_at
 
 Array = NDArray[np.float64]
 

@@ -20,10 +20,9 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, as_graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
-from pgso.spectrum.certified import certified
-from pgso.spectrum.lanczos import eigenpairs
-from pgso.spectrum.optimal_interval import interval
-from pgso.spectrum.similarity import roots
+from pgso.spectrum.certified import certified, roots
+from pgso.spectrum.eigen import eigenpairs
+from pgso.spectrum.interval import interval
 
 Array = NDArray[np.float64]
 Function = Callable[[Tensor], Any]

@@ -14,7 +14,7 @@ from pgso.graph import product
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
-from pgso.spectrum.optimal_interval import interval
+from pgso.spectrum.interval import interval
 
 if TYPE_CHECKING:
     import os

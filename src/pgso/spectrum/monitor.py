@@ -2,20 +2,26 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Graph, as_graph
+from pgso.gso.channels import ChannelShift
+from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
+from pgso.gso.shift import apply_pgso
+from pgso.spectrum.certified import OnGraph, Parameters, operator_of
 from pgso.spectrum.interval import gershgorin_interval
-from pgso.spectrum.lipschitz import BATCH_NORM, LINEAR, lipschitz_bound
-from pgso.spectrum.smoothness import dirichlet_energy, mean_average_distance
+
+LINEAR = (nn.Linear, PyGLinear)
+BATCH_NORM = (nn.BatchNorm1d,)
 
 
 class SpectralWarning(UserWarning):
@@ -51,7 +57,7 @@ class OperatorReading:
 class LayerReading:
     """One layer's output: both numbers fall to 0 where features are smoothed out."""
 
-    dirichlet_energy: float  # see pgso.spectrum.smoothness
+    dirichlet_energy: float  # see pgso.spectrum.monitor
     mean_average_distance: float
 
 
@@ -61,7 +67,7 @@ class Observation:
 
     step: int
     operators: dict[str, OperatorReading]  # by the module's name
-    lipschitz: float  # of the whole stack, see pgso.spectrum.lipschitz
+    lipschitz: float  # of the whole stack, see pgso.spectrum.monitor
     layers: dict[str, LayerReading]  # empty unless the model is watched
 
 
@@ -227,3 +233,102 @@ def _uses(model: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
             # Our convs say in which order, and how often, they use what they hold.
             for operator in getattr(layer, "operators", held):
                 yield name, layer, names[id(operator)]
+
+
+@torch.no_grad()
+def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
+    r"""A bound on :math:`\|\gamma\|_2`, by :math:`\sqrt{\|\gamma\|_1 \|\gamma\|_\infty}`.
+
+    Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. Two sparse
+    products; holds for directed graphs too.
+
+    Example:
+        >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
+        >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
+        1.414
+    """
+    op = operator_of(graph, S)
+    if not isinstance(op, OnPattern) or isinstance(op, ChannelShift):
+        raise InputError(f"this takes one γ on a graph, not a {type(op).__name__} of such")
+    sizes, pattern = op.entries(torch.float64).abs(), op.graph.pattern
+    rows, columns = (sizes.new_zeros(count) for count in op.shape)
+    rows, columns = rows.index_add(0, pattern.row, sizes), columns.index_add(0, pattern.col, sizes)
+    return math.sqrt(float(rows.amax()) * float(columns.amax()))
+
+
+@torch.no_grad()
+def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> float:
+    """The product of the norms of all operators, linear maps and batch norms of a model.
+
+    It bounds the amplification from input to output if the layers follow one another, without
+    skip connections, and activations do not amplify (ReLU, tanh, dropout in evaluation).
+    Infinite if the model has parameters it cannot vouch for, such as attention or layer norm, and
+    if a module says that it adds or joins branches (``is_chain`` is False), such as a bank. A
+    module that sums over n nodes (``sums_nodes``) amplifies by √n.
+
+    Args:
+        model: The network.
+        graph: Which it runs on.
+        uses: How often each operator, linear map and norm, by its name in the model, is applied in
+            one pass; once if it does not say.
+    """
+    bound = 1.0
+    for name, module in model.named_modules():
+        if not getattr(module, "is_chain", True):
+            return math.inf
+        if getattr(module, "sums_nodes", False):
+            bound *= math.sqrt(graph.num_nodes)
+        if isinstance(module, PGSO) and module.kind != "scalar":
+            return math.inf
+        if isinstance(module, PGSO):
+            bound *= operator_norm_bound(module.on(graph)) ** uses.get(name, 1)
+        elif isinstance(module, LINEAR):
+            bound *= float(torch.linalg.matrix_norm(module.weight.double(), 2)) ** uses.get(name, 1)
+        elif isinstance(module, BATCH_NORM) and module.running_var is not None:
+            scale = (module.running_var + module.eps).rsqrt()
+            scale = scale if module.weight is None else scale * module.weight
+            bound *= float(scale.abs().amax()) ** uses.get(name, 1)
+        elif any(parameter != "bias" for parameter, _ in module.named_parameters(recurse=False)):
+            return math.inf
+    return bound
+
+
+def dirichlet_energy(h: Tensor, graph: Graph) -> float:  # h: (n, F)
+    r"""The share of high frequencies in h, the Rayleigh quotient of the symmetric Laplacian.
+
+    .. math::
+        E(h) = \frac{\operatorname{tr}\, h^\top (I - D^{-1/2} A D^{-1/2})\, h}{\|h\|_F^2} \in [0, 2]
+
+    It does not depend on the scale of h. Where h is 0 it is 0.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> dirichlet_energy(torch.tensor([[1.0], [1.0]]), edge)
+        0.0
+        >>> dirichlet_energy(torch.tensor([[1.0], [-1.0]]), edge)
+        2.0
+    """
+    h = h.reshape(h.size(0), -1).float()
+    size = float(h.square().sum())
+    if size == 0:
+        return 0.0
+    return float((h * apply_pgso(h, graph, "symmetric_laplacian")).sum()) / size
+
+
+def mean_average_distance(h: Tensor, graph: Graph) -> float:  # h: (n, F)
+    r"""The mean over nodes of the average cosine distance to their neighbours.
+
+    MAD of Chen et al. (2020) on neighbours: :math:`1 - \cos(h_i, h_j)`, weighted as the edges are,
+    over the nodes that have neighbours.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> mean_average_distance(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), edge)
+        1.0
+    """
+    h = torch.nn.functional.normalize(h.reshape(h.size(0), -1).float(), dim=1)
+    has_neighbours = graph.degree > 0
+    if not bool(has_neighbours.any()):
+        return 0.0
+    cosines = (h * apply_pgso(h, graph, "mean")).sum(dim=1)
+    return float((1 - cosines)[has_neighbours].mean())

@@ -9,7 +9,7 @@ from hypothesis import given
 from pgso import Graph
 from pgso.errors import InputError
 from pgso.spectrum import gershgorin_interval, symmetrised, symmetriser
-from pgso.spectrum.assumption import undirected
+from pgso.spectrum.certified import undirected
 from tests.strategies import edge_lists
 
 
