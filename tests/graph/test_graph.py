@@ -273,5 +273,5 @@ def test_pygs_edge_index_says_how_many_nodes_there_are():
 
 def test_duplicate_edges_are_summed_in_double_precision():
     edges = torch.tensor([[0] * 3, [1] * 3])
-    weight = torch.tensor([1e8, 1.0, -1e8])
-    assert Graph.from_edge_index(edges, weight).edge_weight.tolist() == [1.0]
+    weight = torch.tensor([1e8, 2.0, -1e8])
+    assert Graph.from_edge_index(edges, weight).edge_weight.tolist() == [2.0]

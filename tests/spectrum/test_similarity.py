@@ -57,10 +57,11 @@ def test_both_are_differentiable_in_S():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_they_have_the_type_of_the_graph(dtype):
+def test_they_have_the_wider_type_of_graph_and_S(dtype):
     graph = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]])).to(dtype)
     for S in ("mean", torch.ones(7, dtype=torch.float64), torch.ones(7)):
-        assert symmetrised(graph, S).dtype == symmetriser(graph, S).dtype == dtype
+        wider = dtype if isinstance(S, str) else torch.promote_types(dtype, S.dtype)
+        assert symmetrised(graph, S).dtype == symmetriser(graph, S).dtype == wider
 
 
 @pytest.mark.parametrize(
