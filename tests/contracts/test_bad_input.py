@@ -120,8 +120,7 @@ OTHER_FORMS = {
     "ids beyond Data": (lambda: Graph.from_data(Data(edge_index=EDGES, num_nodes=1)), "node 1"),
     "half a graph": (lambda: GRAPH.to(dtype=torch.float16), "float32 or float64"),
     "an integer graph": (lambda: GRAPH.to(dtype=torch.int64), "float32 or float64"),
-    "no graph": (lambda: apply_pgso(X, None, S), "edge_index must be a tensor"),
-    "networkx as graph": (lambda: apply_pgso(X, nx.path_graph(2), S), "from_networkx"),
+    "no graph": (lambda: apply_pgso(X, None, S), "graph must be a pgso.Graph"),
     "directed spectrum": (
         lambda: spectrum.gershgorin_interval(torch.tensor([[0], [1]]), S),
         "the edge 0 → 1 has no reverse",

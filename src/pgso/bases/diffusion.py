@@ -14,7 +14,7 @@ from scipy.special import ive
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, Pattern, as_graph, product
+from pgso.graph import Graph, Pattern, product
 
 Kind = Literal["ppr", "heat"]
 AT_ONCE = 2**24  # entries of a block of rows: 64 MB, most of which is never touched
@@ -61,7 +61,7 @@ def diffusion(
                 [0.3040, 0.5036, 0.3040],
                 [0.1834, 0.3040, 0.4443]])
     """
-    graph = as_graph(graph)
+    graph = Graph.of(graph)
     _check(graph, kind, alpha, t, eps, top_k)
     n, device, graph = graph.num_nodes, graph.device, graph.to("cpu")
     pattern = graph.pattern

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def two_steps(graph: Graph | Tensor) -> Graph:
                 [0., 0., 0.],
                 [1., 0., 0.]])
     """
-    graph = as_graph(graph)
+    graph = Graph.of(graph)
     source, target = graph.edge_index
     graph = Graph.from_edge_index(
         graph.edge_index[:, source != target],

@@ -22,7 +22,7 @@ from pgso.graph import (
     row_dots,
     turn,
 )
-from pgso.graph.heads import IN_CACHE
+from pgso.graph.product import IN_CACHE
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.node_shift import NodeShift

@@ -17,35 +17,14 @@ FEW_CLASSES = 3  # nor with more than half as many values as there are answers, 
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
-    """A :class:`Graph` from one, an edge_index, a matrix, a networkx graph, or PyG data.
+    """The graph of anything that :meth:`pgso.Graph.of` takes, with one node per row.
 
     Args:
-        graph: An ``edge_index`` may be an array, a tensor or nested lists of shape (2, E). A square
-            matrix, dense or sparse, is an adjacency matrix; a dense 2 x 2 one is an edge_index.
+        graph: A graph, an edge_index, a matrix, a networkx graph, or PyG data.
         num_nodes: Rows of the features or labels, which the graph must have; if it is an
             ``edge_index``, its last nodes may have no edge.
     """
-    if isinstance(graph, Graph):
-        prepared = graph
-    elif scipy.sparse.issparse(graph):
-        prepared = Graph.from_scipy(graph)
-    elif isinstance(graph, Tensor) and graph.layout != torch.strided:
-        prepared = Graph.from_torch_sparse(graph)
-    elif hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
-        prepared = Graph.from_networkx(graph)
-    elif hasattr(graph, "edge_index"):
-        prepared = Graph.from_data(graph)
-    else:
-        edges = graph if isinstance(graph, Tensor) else _array(graph, "graph")
-        if not isinstance(edges, Tensor) and edges.dtype.kind not in "biuf":
-            raise InputError(
-                "graph must be a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix "
-                f"or a networkx graph, got {type(graph).__name__}"
-            )
-        if edges.ndim == 2 and edges.shape[0] == edges.shape[1] != 2:
-            prepared = Graph.from_dense(edges)
-        else:
-            prepared = Graph.from_edge_index(torch.as_tensor(edges), num_nodes=num_nodes)
+    prepared = Graph.of(graph, num_nodes=num_nodes)
     if num_nodes is not None and prepared.num_nodes != num_nodes:
         raise InputError(
             f"the graph has {prepared.num_nodes} nodes, but there are {num_nodes} rows; "

@@ -16,7 +16,7 @@ from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.columns import fit_preparation, gaps_of
 from pgso.data.tables.table import words_of
 from pgso.errors import InputError
-from pgso.graph.readers import edges_of_data
+from pgso.graph.inputs import edges_of_data
 
 PARTS = ("train_mask", "val_mask", "test_mask")
 OF_NODES = "to learn about nodes, join the graphs by Batch.from_data_list(graphs)"

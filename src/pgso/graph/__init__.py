@@ -1,14 +1,14 @@
 """The graph, prepared once: sorted, merged, with degrees and transpose."""
 
-from pgso.graph.derivatives import gradients_again, is_transformed, learns
 from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
-from pgso.graph.memo import Memo, for_any_mode
-from pgso.graph.pattern import Pattern, Structure
-from pgso.graph.prepared import as_graph
+from pgso.graph.memo import Memo
+from pgso.graph.modes import for_any_mode, gradients_again, is_transformed, learns
+from pgso.graph.pattern import Pattern, Sample, Structure
 from pgso.graph.product import edge_dots, product, products, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations
-from pgso.graph.sample import Sample
+
+as_graph = Graph.of  # its older name
 
 __all__ = [
     "EdgeList",

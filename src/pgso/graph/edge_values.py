@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from pgso.graph.checks import weight_type
 from pgso.graph.graph import Graph
+from pgso.graph.inputs import weight_type
 from pgso.graph.pattern import Pattern
 
 

@@ -3,24 +3,24 @@
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import readers
-from pgso.graph.checks import (
+from pgso.graph import inputs
+from pgso.graph.inputs import (
     check_edge_index,
     check_edge_weight,
     check_weight_type,
     declared_nodes,
     weight_type,
 )
-from pgso.graph.derivatives import learns
-from pgso.graph.memo import for_any_mode, outside_transforms
-from pgso.graph.pattern import Pattern, Structure, inverse
-from pgso.graph.sample import Sample
+from pgso.graph.memo import Memo
+from pgso.graph.modes import for_any_mode, is_wrapped, learns, outside_transforms
+from pgso.graph.pattern import Pattern, Sample, Structure, inverse
 
 if TYPE_CHECKING:
     import networkx
@@ -38,7 +38,7 @@ class Graph:
     """A graph, prepared once and then left unchanged.
 
     ``A[i, j]`` is the weight of the edge from source j to target i (PyTorch Geometric's direction).
-    Duplicate edges are summed, self-loops stay in A. Build one with a ``from_...`` method.
+    Duplicate edges are summed, self-loops stay in A. :meth:`of` makes one of anything.
 
     Targets and sources may be two sets of nodes (a bipartite graph): then A is a rectangle.
 
@@ -61,6 +61,51 @@ class Graph:
     dtype: torch.dtype  # of weights and degrees
     sample: Sample | None = None  # where it comes from, if it holds some neighbours only
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)  # see ``memo``
+
+    @classmethod
+    def of(
+        cls,
+        graph: Any,
+        edge_weight: Tensor | None = None,  # (E,), with an edge_index only
+        num_nodes: NumNodes | None = None,
+    ) -> "Graph":
+        """The graph of anything that is one; what was read before is not read again.
+
+        An ``edge_index`` or sparse A is recognised by identity and state (see
+        :func:`pgso.graph.memo.state_of`), and forgotten with its tensor.
+
+        Args:
+            graph: A ``Graph``; an ``edge_index`` (2, E), as a tensor, an array or lists; a square
+                matrix, dense (a 2 x 2 one of integers is an ``edge_index``), torch.sparse or
+                scipy's; PyG's ``Data``; or a networkx graph.
+            edge_weight: Weights of the edges of an ``edge_index``.
+            num_nodes: n of an ``edge_index``, as in :meth:`from_edge_index`.
+
+        Example:
+            >>> Graph.of([[0, 1, 1, 2], [1, 0, 2, 1]])
+            Graph(num_nodes=3, num_edges=4, undirected, unweighted)
+            >>> Graph.of([[0.0, 2.0], [2.0, 0.0]])
+            Graph(num_nodes=2, num_edges=2, undirected, weighted)
+        """
+        if not isinstance(graph, Graph | Tensor):
+            graph = inputs.as_array(graph)
+        if isinstance(graph, Tensor) and inputs.is_edge_index(graph):
+            return _of_edge_index(graph, edge_weight, num_nodes)
+        if edge_weight is not None:
+            raise InputError(
+                f"edge_weight goes with an edge_index; a {type(graph).__name__} has its own "
+                "weights: Graph.from_edge_index(edge_index, edge_weight)"
+            )
+        if isinstance(graph, Graph):
+            return graph
+        if isinstance(graph, Tensor):
+            read = cls.from_dense if graph.layout == torch.strided else cls.from_torch_sparse
+            return read(graph) if learns(graph) else _matrices.of(graph, lambda: read(graph))
+        if hasattr(graph, "tocoo"):
+            return cls.from_scipy(graph)
+        if hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
+            return cls.from_networkx(graph)
+        return cls.of(*inputs.edges_of_data(graph))
 
     @classmethod
     def from_edge_index(
@@ -88,12 +133,12 @@ class Graph:
     @classmethod
     def from_data(cls, data: "Data") -> "Graph":
         """Prepare a PyTorch Geometric ``Data`` or ``Batch`` with its ``edge_weight``, if any."""
-        return cls.from_edge_index(*readers.edges_of_data(data))
+        return cls.from_edge_index(*inputs.edges_of_data(data))
 
     @classmethod
     def from_scipy(cls, adjacency: "scipy.sparse.sparray | scipy.sparse.spmatrix") -> "Graph":
         """Prepare a scipy sparse matrix; entry ``[i, j]`` is the weight of the edge j → i."""
-        return cls.from_edge_index(*readers.edges_of_scipy(adjacency))
+        return cls.from_edge_index(*inputs.edges_of_scipy(adjacency))
 
     @classmethod
     def from_networkx(cls, graph: "networkx.Graph", weight: str | None = "weight") -> "Graph":
@@ -103,17 +148,17 @@ class Graph:
             graph: Undirected edges count in both directions; multi-edges are summed.
             weight: The edge attribute that holds weights; edges without it weigh 1.
         """
-        return cls.from_edge_index(*readers.edges_of_networkx(graph, weight))
+        return cls.from_edge_index(*inputs.edges_of_networkx(graph, weight))
 
     @classmethod
     def from_dense(cls, adjacency: Any) -> "Graph":
         """Prepare an n x n tensor, array or nested list; zeros are no edges."""
-        return cls.from_edge_index(*readers.edges_of_dense(adjacency))
+        return cls.from_edge_index(*inputs.edges_of_dense(adjacency))
 
     @classmethod
     def from_torch_sparse(cls, adjacency: Tensor) -> "Graph":
         """Prepare a torch.sparse tensor (COO, CSR or CSC), such as PyG's ``adj_t``."""
-        return cls.from_edge_index(*readers.edges_of_torch_sparse(adjacency))
+        return cls.from_edge_index(*inputs.edges_of_torch_sparse(adjacency))
 
     @classmethod
     def from_structure(cls, structure: Structure, edge_weight: Tensor | None = None) -> "Graph":
@@ -370,6 +415,46 @@ class Graph:
         if self.is_bipartite:
             direction, nodes = "bipartite", self.shape
         return f"Graph(num_nodes={nodes}, num_edges={self.num_edges}, {direction}, {weights})"
+
+
+@dataclass(eq=False)
+class _Prepared:
+    """What was made of one edge_index for one number of nodes."""
+
+    structure: Structure
+    unweighted: Graph | None = None
+    weighted: Memo[Graph] = field(default_factory=Memo)  # by edge_weight
+
+
+_edges: Memo[dict[NumNodes | None, _Prepared]] = Memo()  # by edge_index (docs/remembered.md)
+_matrices: Memo[Graph] = Memo()  # by matrix
+
+
+def _of_edge_index(
+    edge_index: Tensor, edge_weight: Tensor | None, num_nodes: NumNodes | None
+) -> Graph:
+    """The graph of an edge_index: its structure is made once, and once for each of its weights."""
+    if edge_index.is_inference():  # it has no version, so that changes would not be seen
+        return Graph.from_edge_index(edge_index, edge_weight, num_nodes)
+    num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
+    by_size = _edges.of(edge_index, dict)
+    if num_nodes not in by_size:
+        with for_any_mode(edge_index):
+            shape = check_edge_index(edge_index, num_nodes)
+            source, target = edge_index.long()
+            square = not isinstance(num_nodes, tuple)
+            by_size[num_nodes] = _Prepared(Structure.of(source, target, shape, square))
+    prepared = by_size[num_nodes]
+    if edge_weight is None:
+        if prepared.unweighted is None:
+            with for_any_mode(edge_index):
+                prepared.unweighted = Graph.from_structure(prepared.structure)
+        return prepared.unweighted
+    if not isinstance(edge_weight, Tensor) or learns(edge_weight) or is_wrapped(edge_weight):
+        # Learned weights have an autograd history that one backward pass uses up.
+        return Graph.from_structure(prepared.structure, edge_weight)
+    make = partial(Graph.from_structure, prepared.structure, edge_weight)
+    return prepared.weighted.of(edge_weight, make)
 
 
 def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -1,50 +1,17 @@
 """A cache by tensor: values are kept while their tensor lives and does not change."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.weak import WeakIdKeyDictionary
+
+from pgso.graph.modes import for_any_mode
 
 T = TypeVar("T")
 
 LANES = 61  # sums that a checksum holds: a prime, so that rows of a matrix do not line up
-
-
-@contextmanager
-def for_any_mode(*inputs: Any) -> Iterator[None]:
-    """Tensors made within it are ordinary constants: in inference mode and ``torch.func``, too.
-
-    Args:
-        inputs: What the tensors are made of, as in :func:`outside_transforms`.
-    """
-    with torch.inference_mode(False), torch.no_grad(), outside_transforms(*inputs):
-        yield
-
-
-def outside_transforms(*inputs: Any) -> AbstractContextManager[Any]:
-    """Computations within it are not seen by the transforms of ``torch.func``.
-
-    A transform wraps every tensor that is made inside it, and a wrapped tensor is of no use once
-    the transform has ended. So what is remembered is made outside of all transforms.
-
-    Args:
-        inputs: What the tensors are made of. If one of them is wrapped, it exists inside its
-            transform only, and the computation stays there.
-    """
-    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
-        return nullcontext()
-    if any(is_wrapped(value) for value in inputs):
-        return nullcontext()
-    return temporarily_clear_interpreter_stack()
-
-
-def is_wrapped(value: Any) -> bool:
-    """Whether this is a tensor that belongs to a transform of ``torch.func``."""
-    return isinstance(value, Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def version_of(x: Tensor) -> tuple[Any, ...]:

@@ -6,10 +6,8 @@ from typing import Any
 import torch
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph.derivatives import learns
 from pgso.graph.graph import Graph
-from pgso.graph.memo import for_any_mode
-from pgso.graph.prepared import as_graph
+from pgso.graph.modes import for_any_mode, learns
 
 
 class Relations:
@@ -31,7 +29,7 @@ class Relations:
         for name in graphs:
             if not isinstance(name, str) or name in ("in", "out", "self", ""):
                 raise InputError(f"a relation cannot be called {name!r}: it is a word of its own")
-        made = {name: as_graph(graph, None, num_nodes) for name, graph in graphs.items()}
+        made = {name: Graph.of(graph, None, num_nodes) for name, graph in graphs.items()}
         count = max(graph.num_nodes for graph in made.values())
         self.graphs = {name: _with_nodes(graph, count) for name, graph in made.items()}
         self._union: Graph | None = None

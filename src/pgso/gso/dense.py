@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph.checks import weight_type
+from pgso.graph.inputs import weight_type
 from pgso.gso.formula import positive_power
 from pgso.gso.parameters import Scalar
 from pgso.gso.presets import resolve

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, Relations, as_graph
-from pgso.graph.checks import check_reversible
+from pgso.graph import EdgeList, Graph, Relations
+from pgso.graph.inputs import check_reversible
 from pgso.gso.dense import DEGREES
 from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.entries import OnPattern
@@ -132,7 +132,7 @@ class PGSO(EdgeMasking):
         """
         graph = given = self._part(graph)
         if not isinstance(graph, EdgeList):
-            graph = as_graph(graph, edge_weight, num_nodes)
+            graph = Graph.of(graph, edge_weight, num_nodes)
         if self.edges == "out":
             check_reversible(graph)
             graph = graph.T

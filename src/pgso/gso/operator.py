@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph.checks import check_features, check_rows
 from pgso.graph.graph import sparse_matrix
+from pgso.graph.inputs import check_features, check_rows
 
 if TYPE_CHECKING:
     import os

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, Relations, as_graph
-from pgso.graph.checks import check_features, num_rows
+from pgso.graph import EdgeList, Graph, Relations
 from pgso.graph.degrees import degree_classes
+from pgso.graph.inputs import check_features, num_rows
 from pgso.gso.channels import ChannelShift
 from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
@@ -46,7 +46,7 @@ def shift(
     """
     if degrees not in DEGREES:
         raise UnknownNameError("degrees", degrees, DEGREES)
-    prepared = graph if isinstance(graph, EdgeList) else as_graph(graph, edge_weight)
+    prepared = graph if isinstance(graph, EdgeList) else Graph.of(graph, edge_weight)
     if isinstance(S, Tensor) and S.dim() == 3:
         _check_vector(S, prepared.num_nodes)
         S = S.clone()  # what becomes of the caller's tensor changes nothing
@@ -162,7 +162,7 @@ def graph_for(
         return graph
     if torch.compiler.is_compiling():
         return EdgeList.of(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
-    return as_graph(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
+    return Graph.of(graph, edge_weight, num_nodes)
 
 
 def num_nodes_of(x: Features) -> int | tuple[int, int] | None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
 from pgso.gso.algebra import Product, Scaled, Sum, common_base
 from pgso.gso.channels import ChannelShift
@@ -107,7 +107,7 @@ def _refuse_signs(op: NodeShift) -> None:
 
 def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
     """The prepared graph, refused in one sentence if A is not symmetric or has no rows."""
-    graph = as_graph(graph)
+    graph = Graph.of(graph)
     if graph.num_nodes == 0:
         raise InputError("a graph without nodes has no spectrum")
     if graph.is_bipartite:

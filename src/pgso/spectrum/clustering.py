@@ -6,13 +6,11 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph
 from pgso.gso.algebra import Scaled, Sum
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
@@ -75,7 +73,7 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
                 (:func:`pgso.shift`, or an expression of such), which has its own S.
             y: Not used, there by scikit-learn's convention.
         """
-        op = X if isinstance(X, ShiftOperator) else shift(_graph_of(X), self.S)
+        op = X if isinstance(X, ShiftOperator) else shift(Graph.of(X), self.S)
         op, num_nodes = certified(op), op.shape[0]
         which: Which = "largest" if _direction(op) > 0 else "smallest"
         if not 1 <= self.n_components <= num_nodes:
@@ -148,16 +146,6 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
         self.labels_ = means.fit_predict(self.embedding_)
         return self
-
-
-def _graph_of(X: Any) -> Graph:
-    """The graph in any form that scikit-learn's users pass."""
-    if issparse(X):
-        return Graph.from_scipy(X)
-    dense = isinstance(X, (np.ndarray, list)) or (
-        isinstance(X, Tensor) and X.layout == torch.strided and X.is_floating_point()
-    )
-    return Graph.from_dense(X) if dense else as_graph(X)
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
 from pgso.spectrum.certified import certified, roots
@@ -396,7 +396,7 @@ def _times(basis: Tensor, x: Tensor) -> Tensor:
 
 def _lengths(graph: Graph | Tensor) -> tuple[Graph, Tensor]:  # (num_edges,)
     """The graph, and √(A_ij / 2) of its edges."""
-    graph = as_graph(graph)
+    graph = Graph.of(graph)
     if graph.is_bipartite:
         raise InputError("differences over edges need one set of nodes; this graph has two")
     weight = graph.edge_weight

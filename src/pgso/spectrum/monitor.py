@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.errors import InputError
-from pgso.graph import Graph, as_graph
+from pgso.graph import Graph
 from pgso.gso.channels import ChannelShift
 from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
@@ -129,7 +129,7 @@ class SpectralMonitor:
             graph: Undirected; a directed one is refused with an offending edge.
             step: The number to log under; by default it counts up.
         """
-        graph = as_graph(graph)
+        graph = Graph.of(graph)
         operators = {}
         for name, operator in _operators(model).items():
             operators[name] = _reading(operator, graph)

@@ -9,7 +9,7 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.graph.checks import check_reversible, check_sparse_size, sparse_size
+from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
 from pgso.gso.edge_mask import STEPS, WithoutMessages
 from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO

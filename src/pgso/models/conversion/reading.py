@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Sample, as_graph
-from pgso.graph.checks import weight_type
-from pgso.graph.readers import edges_of_data, edges_of_torch_sparse
+from pgso.graph import EdgeList, Graph, Sample
+from pgso.graph.inputs import edges_of_data, edges_of_torch_sparse, weight_type
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,10 @@ class Reading:
         if isinstance(edge_index, Graph):
             plain = edge_index
         elif is_sparse(edge_index) and not isinstance(num_nodes, tuple):
-            plain = as_graph(edge_index, edge_weight)
+            plain = Graph.of(edge_index, edge_weight)
         else:
             edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
-            plain = as_graph(edge_index, edge_weight, num_nodes)  # with its checks
+            plain = Graph.of(edge_index, edge_weight, num_nodes)  # with its checks
         if self == Reading() and not plain.is_bipartite:
             return plain
         return plain.memo(self, lambda: self._prepare(plain, edge_index, edge_weight, num_nodes))

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
 from pgso.errors import InputError
-from pgso.graph.memo import Memo, for_any_mode
+from pgso.graph.memo import Memo
+from pgso.graph.modes import for_any_mode
 from pgso.gso.module import PGSO
 from pgso.models.conversion.layer import converts, two_sets
 from pgso.models.conversion.neighbours import SumOrMean

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
-from pgso import Graph
+from pgso import Graph, shift
 from pgso.errors import InputError
 
 
@@ -74,3 +75,52 @@ def test_integers_and_booleans_are_adjacencies_too(values):
 def test_data_without_edges_is_refused(data):
     with pytest.raises(InputError, match="edge_index"):
         Graph.from_data(data)
+
+
+EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+MATRIX = torch.zeros(3, 3).index_put((EDGES[1], EDGES[0]), torch.ones(4))
+ANYTHING = {
+    "Graph": Graph.from_edge_index(EDGES),
+    "edge_index": EDGES,
+    "int32": EDGES.int(),
+    "array": EDGES.numpy(),
+    "lists": EDGES.tolist(),
+    "PyG's EdgeIndex": EdgeIndex(EDGES, sparse_size=(3, 3)),
+    "PyG's Data": Data(edge_index=EDGES, num_nodes=3),
+    "PyG's adj_t": Data(adj_t=MATRIX.to_sparse_csr(), num_nodes=3),
+    "dense": MATRIX,
+    "dense integers": MATRIX.long(),
+    "dense array": MATRIX.numpy(),
+    "dense lists": MATRIX.tolist(),
+    "torch.sparse": MATRIX.to_sparse_csr(),
+    "scipy": scipy.sparse.csr_array(MATRIX.numpy()),
+    "networkx": nx.path_graph(3),
+}
+
+
+@pytest.mark.parametrize("anything", ANYTHING.values(), ids=ANYTHING.keys())
+def test_one_door_takes_every_form_of_a_graph(anything):
+    graph = Graph.of(anything)
+    assert torch.equal(graph.to_torch_sparse().to_dense(), MATRIX)
+    assert torch.equal(shift(anything, "adjacency").to_dense(), MATRIX)
+
+
+@pytest.mark.parametrize("name", ["edge_index", "torch.sparse", "dense"])
+def test_one_door_remembers_what_it_has_read_until_it_changes(name):
+    tensor = ANYTHING[name].clone()
+    first = Graph.of(tensor)
+    assert Graph.of(tensor) is first
+    values = tensor.values() if tensor.layout == torch.sparse_csr else tensor
+    values[0] = 0
+    assert Graph.of(tensor) is not first
+
+
+def test_two_by_two_integers_are_edges_and_numbers_a_matrix():
+    assert Graph.of([[0, 1], [1, 0]]).edge_weight is None
+    assert Graph.of([[0.5, 1.0], [1.0, 0.0]]).edge_weight.tolist() == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("bad", [None, "Cora", 3, [["a", "b"]], [[1, 2], [3]], object()])
+def test_what_is_no_graph_is_refused_in_one_sentence(bad):
+    with pytest.raises(InputError, match=r"a graph must be|graph must be a pgso.Graph"):
+        Graph.of(bad)
