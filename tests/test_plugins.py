@@ -10,11 +10,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from pgso.conversion.layer import ADAPTERS
 from pgso.convs import CONVS
 from pgso.data import DATASETS
 from pgso.errors import UnknownNameError
 from pgso.finding.rungs import FAMILIES
-from pgso.models.conversion.layer import ADAPTERS
 from pgso.objectives import OBJECTIVES
 from pgso.registry import PluginWarning, Registry, load_plugins
 from pgso_studies.study import EXPERIMENTS
@@ -54,8 +54,8 @@ MODULES = {
         FAMILIES.register("thrice")(Family(3, rungs))
         """,
     "adapter": """
-        from pgso.models.conversion import converts
-        from pgso.models.conversion.normalised import GCNPGSO
+        from pgso.conversion import converts
+        from pgso.conversion.normalised import GCNPGSO
         from visitor.layer import VisitingLayer
 
         @converts(VisitingLayer)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pgso import bases as bases
     from pgso import spectrum as spectrum
     from pgso.comparing import compare as compare
+    from pgso.conversion.convert import convert as convert
     from pgso.convs import CONVS as CONVS
     from pgso.convs.bank import BankConv as BankConv
     from pgso.convs.filter import FilterConv as FilterConv
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from pgso.gso.presets import PRESETS as PRESETS
     from pgso.gso.shift import apply_pgso as apply_pgso
     from pgso.gso.shift import shift as shift
-    from pgso.models.conversion.convert import convert as convert
     from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
+    from pgso.models.operators import operators as operators
     from pgso.models.optimisation import param_groups as param_groups
     from pgso.objectives import OBJECTIVES as OBJECTIVES
     from pgso.records import NUMERICS as NUMERICS
@@ -82,12 +83,13 @@ _HOMES = {
     "bases": "pgso.bases",
     "apply_pgso": "pgso.gso.shift",
     "compare": "pgso.comparing",
-    "convert": "pgso.models.conversion",
+    "convert": "pgso.conversion",
     "dense_pgso": "pgso.gso.dense",
     "find": "pgso.finding.finding",
     "fit": "pgso.training.fit",
     "load_task": "pgso.data",
     "fold": "pgso.models.folding",
+    "operators": "pgso.models.operators",
     "param_groups": "pgso.models.optimisation",
     "polynomial": "pgso.gso.polynomials",
     "shift": "pgso.gso.shift",

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from pgso.conversion import convert
 from pgso.data import Task
 from pgso.data.dataset import suited
 from pgso.data.links import link_task
@@ -16,7 +17,6 @@ from pgso.data.load import task_of
 from pgso.data.pyg import unanswered_arrays
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
-from pgso.models.conversion import convert
 from pgso.records import RunRecord, RunSpec
 from pgso.report.comparison import Comparison, nothing_found
 from pgso.report.comparison import compare as compare_records

@@ -11,7 +11,7 @@ from torch import nn
 
 from pgso import CONVS, GNN, PGSO, Graph, convert, fold
 from pgso.errors import InputError
-from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
+from tests.conversion.kinds import KINDS, WIDTH, on_edges
 from tests.strategies import edge_lists, parameters, random_features
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5, 5], [1, 0, 2, 1, 3, 2, 0, 0, 5]])

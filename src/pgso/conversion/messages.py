@@ -8,10 +8,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.nn import aggr
 from torch_geometric.utils import degree
 
-from pgso.graph import Graph
-from pgso.gso.formula import factors
-from pgso.gso.parameters import PGSOParameters
-from pgso.models.conversion.layer import (
+from pgso.conversion.layer import (
     ADJACENCY,
     MEAN,
     WITH_SELF,
@@ -20,7 +17,10 @@ from pgso.models.conversion.layer import (
     one_set,
     two_sets,
 )
-from pgso.models.conversion.reading import Reading, as_edges
+from pgso.conversion.reading import Reading, as_edges
+from pgso.graph import Graph
+from pgso.gso.formula import factors
+from pgso.gso.parameters import PGSOParameters
 
 
 def is_sampled(graph: Any) -> bool:

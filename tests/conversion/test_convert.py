@@ -10,9 +10,9 @@ from torch import nn
 
 import pgso
 from pgso import PGSO, convert, param_groups
+from pgso.conversion import ConversionWarning, Converted
 from pgso.errors import InputError, UnknownNameError
-from pgso.models.conversion import ConversionWarning, Converted
-from tests.models.conversion.kinds import WIDTH, mlp, pna
+from tests.conversion.kinds import WIDTH, mlp, pna
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5, 5], [1, 0, 2, 1, 3, 2, 0, 5]])
 X = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(0))
@@ -367,3 +367,21 @@ def test_a_reset_takes_the_operators_back_too(operator):
     for layer in model:
         layer.reset_parameters()
     assert [gso.parameters_tuple() for gso in operators] == start
+
+
+def test_a_converted_model_has_its_own_type_and_prints_what_learns():
+    layers = [(pyg.GCNConv(4, 8), "x, edge_index -> x"), (pyg.Linear(8, 2), "x -> x")]
+    model = pyg.Sequential("x, edge_index", layers)
+    converted = convert(model)
+    assert type(converted) is type(model)
+    assert "PGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1)" in repr(converted)
+    assert "learn=False" in repr(convert(model, learn=False))
+    both = repr(convert(pyg.SGConv(4, 2, K=2), operator="mpgso"))
+    assert both.count("PGSO(m1") == 2
+
+
+def test_the_older_path_of_conversion_still_works():
+    from pgso.models.conversion import ConversionWarning, Converted, Reading, converts, one_set
+
+    assert convert.__module__.startswith("pgso.conversion")
+    assert all((ConversionWarning, Converted, Reading, converts, one_set))

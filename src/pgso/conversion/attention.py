@@ -9,9 +9,9 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.utils import add_self_loops, remove_self_loops, softmax
 
+from pgso.conversion.layer import ADJACENCY, ATTENDED, converts, two_sets
+from pgso.conversion.messages import Weighed, both, importance, is_sampled
 from pgso.gso.parameters import PGSOParameters
-from pgso.models.conversion.layer import ADJACENCY, ATTENDED, converts, two_sets
-from pgso.models.conversion.messages import Weighed, both, importance, is_sampled
 
 
 class _Attention(Weighed):
@@ -101,38 +101,50 @@ class _WithLoops(_Attention):
         alpha = self.of_all_neighbours(alpha, graph, pairs, num_nodes)
         return functional.dropout(alpha, dropout, self.training)
 
-    def propagate_heads(
+    def attended(
         self,
-        x: Tensor | None,  # (targets, in_channels)
-        heads: tuple[Tensor, Tensor | None],  # (sources, H, C), (targets, H, C)
-        num_nodes: tuple[int, int],
-        one_set: bool,
-        alpha: Tensor,  # (E, H)
-        pairs: Tensor,  # (2, E)
-        graph: Any,
+        x: Any,
+        size: Any,
+        edge_index: Any,
+        edge_attr: Tensor | None,
         with_attention: bool | None,
     ) -> Any:  # (n, H * C) or (n, C), and if asked for the edges with their alpha
         """γ_att of the heads, joined as the layer joins them."""
-        loops = 0.0 if self.add_self_loops else 1.0  # fresh self-loops are a's, not A's
-        messages = heads[0].index_select(0, pairs[0])
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
+        num_nodes = both(nodes)
+        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
+        heads, other, inputs = self.heads_of(source, target, num_nodes)
+        alpha = self.attention(edge_index, pairs, num_nodes[0], edge_attr=edge_attr, **inputs)
         out = self.weigh_heads(
-            messages, heads[1], num_nodes, one_set, alpha, pairs, graph, loops=loops
+            heads.index_select(0, pairs[0]),
+            other,
+            num_nodes,
+            target is source,
+            alpha,
+            pairs,
+            edge_index,
+            loops=0.0 if self.add_self_loops else 1.0,  # fresh self-loops are a's, not A's
         )
         out = out.flatten(1) if self.concat else out.mean(dim=1)
-        if self.res is not None and x is not None:
-            out = out + self.res(x)
+        if self.res is not None and target is not None:
+            out = out + self.res(target)
         if self.bias is not None:
             out = out + self.bias
         if not with_attention:
             return out
-        if isinstance(graph, Tensor) and graph.layout != torch.strided:
+        if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
             # As PyG: a matrix, and its values.
-            size = (num_nodes[0], num_nodes[1], alpha.size(1))
             matrix = torch.sparse_coo_tensor(
-                pairs.flip(0), alpha, size, check_invariants=False
+                pairs.flip(0), alpha, (*num_nodes, alpha.size(1)), check_invariants=False
             ).coalesce()
             return out, (matrix, matrix.values())
         return out, (pairs if self.flow == "source_to_target" else pairs.flip(0), alpha)
+
+    def heads_of(
+        self, source: Tensor, target: Tensor | None, num_nodes: tuple[int, int]
+    ) -> tuple[Tensor, Tensor | None, dict[str, Any]]:
+        """Source and target features by head, and what PyG's attention is computed from."""
+        raise NotImplementedError
 
 
 @converts(pyg.GATConv)
@@ -148,9 +160,13 @@ class GATPGSO(_WithLoops, pyg.GATConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATConv``; attention weights are those that γ's entries then multiply."""
-        source, target, nodes = two_sets(x, size, self.flow, edge_index)
-        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
-        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
+        return self.attended(x, size, edge_index, edge_attr, return_attention_weights)
+
+    def heads_of(
+        self, source: Tensor, target: Tensor | None, num_nodes: tuple[int, int]
+    ) -> tuple[Tensor, Tensor | None, dict[str, Any]]:
+        """GAT: logits are sums of what both ends say."""
+        shape = (-1, self.heads, self.out_channels)
         lin = self.lin if self.lin is not None else self.lin_src
         heads = lin(source).view(shape)
         other = heads
@@ -159,18 +175,7 @@ class GATPGSO(_WithLoops, pyg.GATConv):
             other = None if target is None else lin(target).view(shape)
         to_target = None if other is None else (other * self.att_dst).sum(dim=-1)
         logits = ((heads * self.att_src).sum(dim=-1), to_target)
-        inputs = {"alpha": logits, "edge_attr": edge_attr, "size": num_nodes[::-1]}
-        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
-        return self.propagate_heads(
-            target,
-            (heads, other),
-            num_nodes,
-            target is source,
-            alpha,
-            pairs,
-            edge_index,
-            return_attention_weights,
-        )
+        return heads, other, {"alpha": logits, "size": num_nodes[::-1]}
 
 
 @converts(pyg.GATv2Conv)
@@ -185,25 +190,19 @@ class GATv2PGSO(_WithLoops, pyg.GATv2Conv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         """As PyG's ``GATv2Conv``; attention weights as for ``GATConv``."""
-        source, target, nodes = two_sets(x, None, self.flow, edge_index)
-        num_nodes, shape = both(nodes), (-1, self.heads, self.out_channels)
-        pairs, edge_attr = self.edges(num_nodes, edge_index, edge_attr)
+        return self.attended(x, None, edge_index, edge_attr, return_attention_weights)
+
+    def heads_of(
+        self, source: Tensor, target: Tensor | None, num_nodes: tuple[int, int]
+    ) -> tuple[Tensor, Tensor | None, dict[str, Any]]:
+        """GATv2: logits are of what both ends say together."""
+        del num_nodes
+        shape = (-1, self.heads, self.out_channels)
         left = self.lin_l(source).view(shape)
         right = left
         if target is not source or not self.share_weights:
             right = None if target is None else self.lin_r(target).view(shape)
-        inputs = {"x": (left, right), "edge_attr": edge_attr}
-        alpha = self.attention(edge_index, pairs, num_nodes[0], **inputs)
-        return self.propagate_heads(
-            target,
-            (left, left if target is source else right),
-            num_nodes,
-            target is source,
-            alpha,
-            pairs,
-            edge_index,
-            return_attention_weights,
-        )
+        return left, left if target is source else right, {"x": (left, right)}
 
 
 @converts(pyg.TransformerConv)

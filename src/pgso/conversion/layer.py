@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
+from pgso.conversion.reading import Reading, as_edges, is_sparse
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
@@ -16,7 +17,6 @@ from pgso.gso.module import PGSO
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
-from pgso.models.conversion.reading import Reading, as_edges, is_sparse
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
@@ -128,6 +128,11 @@ class Converted(WithoutMessages):
         super().reset_parameters()  # type: ignore[misc]
         for operator in (self.gso, *getattr(self, "hops", ())):
             operator.reset_parameters()
+
+    def __repr__(self) -> str:
+        """PyG's own words, and the operators: what learns, and where S is now."""
+        operators = dict.fromkeys(getattr(self, "hops", (self.gso,)))
+        return f"{super().__repr__().removesuffix(')')}, {', '.join(map(repr, operators))})"
 
     def shift(
         self,

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 
 from pgso import shift
+from pgso.conversion.reading import Reading
 from pgso.graph import EdgeList
-from pgso.models.conversion.reading import Reading
 from tests.strategies import edge_lists, parameters
 
 READINGS = [

@@ -10,7 +10,7 @@ from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, convert
 from pgso.errors import InputError
-from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
+from tests.conversion.kinds import KINDS, WIDTH, on_edges
 
 SOURCES, TARGETS = torch.randn(4, 8), torch.randn(2, 16)
 EDGES = torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]])

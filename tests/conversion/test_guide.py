@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch_geometric.nn as pyg
 
+from pgso.conversion import Converted, converts
+from pgso.conversion.layer import ADAPTERS
 from pgso.errors import InputError
-from pgso.models.conversion import Converted, converts
-from pgso.models.conversion.layer import ADAPTERS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/convert.md").read_text()
 
 

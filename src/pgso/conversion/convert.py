@@ -3,33 +3,26 @@
 import copy
 import warnings
 from collections.abc import Collection, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import torch
 from torch import nn
 from torch_geometric.nn import MessagePassing
 
+from pgso.conversion import attention, messages, neighbours, normalised
+from pgso.conversion.layer import ADAPTERS, Converted
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.presets import resolve
-from pgso.models.conversion import (
-    attention,
-    hops,
-    laplacian,
-    messages,
-    neighbours,
-    normalised,
-    relations,
-)
-from pgso.models.conversion.layer import ADAPTERS, Converted
 from pgso.registry import load_plugins
 
+M = TypeVar("M", bound=nn.Module)
 Sharing = Literal["pgso", "mpgso"]
 Only = str | type[nn.Module] | Collection[str | type[nn.Module]]
 # Importing the files registers what is in them.
-ADAPTER_FILES = (normalised, hops, neighbours, laplacian, messages, attention, relations)
+ADAPTER_FILES = (normalised, neighbours, messages, attention)
 
 
 class ConversionWarning(UserWarning):
@@ -37,14 +30,14 @@ class ConversionWarning(UserWarning):
 
 
 def convert(
-    model: nn.Module,
+    model: M,
     operator: Sharing = "pgso",
     preset: str | Sequence[Scalar] | None = None,
     learn: bool | Collection[str] = True,
     freeze: Literal["backbone"] | None = None,
     only: Only | None = None,
-) -> nn.Module:
-    """A copy of a PyG model whose layers propagate with a learned γ(A, S).
+) -> M:
+    """A copy of a PyG model, of its own type, whose layers propagate with a learned γ(A, S).
 
     Weights, options and call signatures stay, and so do the outputs: S starts where γ is the
     layer's own operator. Layers that cannot be converted are named in one warning and stay.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Sample
-from pgso.graph.inputs import edges_of_data, edges_of_torch_sparse, weight_type
+from pgso.graph.inputs import check_edge_index, edges_of_data, edges_of_torch_sparse, weight_type
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
     if is_sparse(edge_index):
         pairs, values, _ = edges_of_torch_sparse(edge_index, square=False)
         return pairs, values, True
+    if not isinstance(edge_index, Tensor):
+        check_edge_index(edge_index, None)  # which refuses it
     as_tensor = getattr(edge_index, "as_tensor", None)  # PyG's EdgeIndex
     if edge_weight is not None and edge_weight.dim() == 2:
         edge_weight = edge_weight.squeeze(1)

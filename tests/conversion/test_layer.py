@@ -10,9 +10,9 @@ from torch_geometric.data import Data
 from torch_geometric.explain.algorithm.utils import set_masks
 
 from pgso import PGSO, Graph, convert
+from pgso.conversion.layer import ADAPTERS
 from pgso.errors import InputError
-from pgso.models.conversion.layer import ADAPTERS
-from tests.models.conversion.kinds import KINDS, WIDTH, on_edges
+from tests.conversion.kinds import KINDS, WIDTH, on_edges
 from tests.strategies import edge_lists
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3, 5], [1, 0, 2, 1, 3, 2, 0]])  # 4 is isolated, 5 only sends
