@@ -12,7 +12,7 @@ from pgso.convs import attention as dispatch
 from pgso.convs.attention_at_once import attend_at_once
 from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
 from tests.convs.test_attention import CYCLE, WEIGHTS, inputs
-from tests.graph.test_heads import one_by_one
+from tests.graph.test_head_products import one_by_one
 from tests.strategies import edge_lists
 
 PRODUCTS = import_module("pgso.graph.product")  # the file: pgso.graph.product is its function
