@@ -5,9 +5,9 @@ import torch
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 from pgso import CONVS, PGSO, PRESETS
+from pgso.conversion import Converted, Reading, converts
+from pgso.conversion.layer import ADAPTERS
 from pgso.convs.gcn import GCNConv as Ours
-from pgso.models.conversion import Converted, Reading, converts
-from pgso.models.conversion.layer import ADAPTERS
 from pgso.testing import EDGES, WEIGHT, check_adapter, check_conv
 
 

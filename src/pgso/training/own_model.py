@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from torch_geometric.data import HeteroData
 from torch_geometric.data.data import BaseData
 
+from pgso.conversion import ConversionWarning, convert
 from pgso.data import Task
 from pgso.data.hetero import target_type
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.module import PGSO
-from pgso.models.conversion import ConversionWarning, convert
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 
