@@ -285,3 +285,21 @@ def test_whole_numbers_that_gaps_made_floats_are_classes_again(load):
     labels = pd.Series([i % 2 if i else None for i in range(N)], name="label")
     text = labels.rename_axis("node").to_csv()
     assert load(labels=text).classes == ("0", "1")
+
+
+def test_minus_1_beside_0_and_1_is_asked_about(load):
+    labels = "node,label\n" + "".join(f"{i},{i % 3 - 1}\n" for i in range(N))
+    with pytest.raises(InputError, match="is the label -1 a class beside 0 and 1, or unknown"):
+        load(labels=labels)
+    assert load({"missing": "-1"}, labels=labels).classes == ("0", "1")
+    assert load({"missing": "none"}, labels=labels).classes == ("-1", "0", "1")
+    two = "node,label\n" + "".join(f"{i},{2 * (i % 2) - 1}\n" for i in range(N))
+    assert load(labels=two).classes == ("-1", "1")
+
+
+def test_edges_that_numpy_wrote_are_numbers_of_nodes(load, tmp_path):
+    np.savetxt(tmp_path / "edges.txt", [(i, (i + 1) % N) for i in range(N)])
+    rows = "label,x\n" + "".join(f"{'ab'[i % 2]},{i * i}\n" for i in range(N))
+    task = load(edges=None, labels=None, features=rows)
+    assert (task.num_nodes, task.num_edges) == (N, 2 * N)
+    assert task.ids == tuple(map(str, range(N)))

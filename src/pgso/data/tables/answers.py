@@ -35,12 +35,25 @@ class Answers:
     are_numbers: bool
     by_row: bool  # whether nothing names the nodes, so that they are called 0, 1, ...
 
-    def on(self, count: int, separator: str) -> "Learned":
-        """What is learned about ``count`` items, of which the named ones come first."""
+    def on(self, count: int, separator: str, missing: str | None) -> "Learned":
+        """What is learned about ``count`` items, of which the named ones come first.
+
+        Args:
+            count: How many items there are.
+            separator: Between several labels of one item.
+            missing: The label of an unknown one.
+        """
         if self.are_numbers:
             return self._targets(count)
         labels = self.table.cells(self.columns[0])
         labels = np.where(np.isin(labels, ("nan", "NaN", "NAN")), "", labels)
+        distinct = set(labels) - {""}
+        if missing is None and {"-1", "0", "1"} <= distinct and all(map(is_number, distinct)):
+            raise InputError(
+                f"{self.table.path}: is the label -1 a class beside 0 and 1, or unknown? say "
+                "--option missing=-1 if it is unknown, and --option missing=none if it is a class"
+            )
+        labels = np.where(labels == missing, "", labels)
         if separator and any(separator in label for label in labels):
             some, classes = _several(labels, separator)
             nothing: float = np.nan

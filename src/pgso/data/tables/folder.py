@@ -75,6 +75,7 @@ class Tables:
     target: str | tuple[str, ...] | None = None
     weight: str | None = None
     label_separator: str = SEVERAL
+    missing: str | None = None
     rows: str = "named"
     unknown: str = "refuse"
     key: str | None = None  # the column that names the nodes
@@ -115,6 +116,7 @@ def load_folder(
     target: str | None = None,
     weight: str | None = None,
     label_separator: str = SEVERAL,
+    missing: str | None = None,
     rows: str = "named",
     unknown: str = "refuse",
     preparation: Preparation | None = None,
@@ -145,6 +147,7 @@ def load_folder(
         target: The one column of ``targets.csv``, ``labels.csv`` or ``features.csv`` to learn.
         weight: The column of ``edges.csv`` that holds the weights, if it is called otherwise.
         label_separator: What separates several labels of one node; ``""``: there is one label.
+        missing: A label that stands for an unknown one, such as -1; ``"none"``: there is none.
         rows: ``"in_order"``: row k of ``features.csv`` is node k of ``labels.csv``.
         unknown: ``"drop"`` leaves out edges to nodes that no other file names.
         preparation: How a saved model prepares features; by default it is learned on these data.
@@ -171,6 +174,7 @@ def load_folder(
         target=target,
         weight=weight,
         label_separator=label_separator,
+        missing=missing,
         rows=rows,
         unknown=unknown,
         preparation=preparation,
@@ -232,7 +236,7 @@ def _nodes(given: Tables) -> Arrays:
     edges, pairs = edges.on(nodes, given.unknown, given.source)
     learned = nothing_to_learn(n)
     if answers is not None and not given.unlabelled:
-        learned = answers.on(n, given.label_separator)
+        learned = answers.on(n, given.label_separator, given.missing)
     split = _split(given, answers, learned, nodes)
     columns = None if array is not None else tuple(names)
     fitted = None
@@ -301,8 +305,8 @@ def _answers(
     if given.unlabelled:
         return None, features
     raise InputError(
-        f"{given.where} has no labels.csv; choose a column of {features.path.name} with --option "
-        f"target=, such as target={features.names[-1]}, or write one: {NEEDED}"
+        f"{given.where} has no labels.csv; choose the column of {features.path.name} to learn with "
+        f"--option target=COLUMN (it has {', '.join(features.names[:8])}), or write one: {NEEDED}"
     )
 
 
@@ -596,7 +600,7 @@ def _collection(given: Tables) -> Arrays:
         )
     learned = nothing_to_learn(len(graphs))
     if not given.unlabelled and answers is not None:
-        learned = answers.on(len(graphs), given.label_separator)
+        learned = answers.on(len(graphs), given.label_separator, given.missing)
     split = _split(given, answers, learned, graphs)
     where = given.source if table is None else table.path.name
     edges, pairs = edges.on(nodes, given.unknown, where)

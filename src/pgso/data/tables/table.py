@@ -270,6 +270,9 @@ def read_table(path: Path) -> Table:
         )
     if rows is not None or alone or _has_blanks(text, separator):
         frame = frame.apply(lambda cells: cells.str.strip())
+    for c in frame if separator is None else ():  # numpy.savetxt writes 7 as 7.0000e+00
+        if frame[c].str.contains("e").all() and (frame[c].astype(float) % 1 == 0).all():
+            frame[c] = frame[c].astype(float).astype(np.int64).astype(str).astype(object)
     filled = np.logical_or.reduce([frame[c].to_numpy() != "" for c in frame])
     if not filled.any():
         raise InputError(f"{path} has only empty cells; write at least one line")
