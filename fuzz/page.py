@@ -14,10 +14,10 @@ LIMITS = """
 
 | what | limit | where |
 |---|---|---|
-| what a file unpacks to | {unpacked} MB, or {ratio} times its size | `pgso.data.limits` |
-| a dense matrix made of categories or bags of words | {dense:,} numbers | `pgso.data.limits` |
-| node numbers of an edge list | {nodes:,}, or {per_edge} times the edges | `pgso.data.limits` |
-| relations of an edge list | {relations:,} | `pgso.data.limits` |
+| what a file unpacks to | {unpacked} MB, or {ratio} times its size | `pgso.data.raw` |
+| a dense matrix made of categories or bags of words | {dense:,} numbers | `pgso.data.raw` |
+| node numbers of an edge list | {nodes:,}, or {per_edge} times the edges | `pgso.data.raw` |
+| relations of an edge list | {relations:,} | `pgso.data.raw` |
 | width, layers, heads of a network | {width:,}, {layers:,}, {heads:,} | `pgso.RunSpec` |
 | an error message | {letters:,} letters | `pgso.cli` |
 | a process of a run that does not answer | {patience:.0f} s, or `$PGSO_PATIENCE` | `pgso.launch` |

@@ -67,9 +67,9 @@ MODULES = {
         """,
     "lattice": """
         from pgso.data.dataset import DATASETS, Dataset
-        from pgso.data.sources.karate import load
+        from pgso.data.sources.embedded import karate
 
-        DATASETS.add(Dataset(name="Lattice", load=load))
+        DATASETS.add(Dataset(name="Lattice", load=karate))
         """,
     "study": """
         from pgso.records import RunSpec

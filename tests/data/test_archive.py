@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pgso.data.archive import read_archive
+from pgso.data.raw import read_archive
 from pgso.errors import InputError
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from pgso.data import limits
-from pgso.data.archive import read_archive
-from pgso.data.text import read_lines, read_numbers
+from pgso.data.raw import read_archive, read_lines, read_numbers
 from pgso.errors import InputError
 
 

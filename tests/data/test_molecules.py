@@ -4,7 +4,7 @@ import pytest
 from pgso.data import DATASETS
 from pgso.data.molecules import ATOM_CATEGORIES, molecule_of
 from pgso.data.places import data_root
-from pgso.data.text import read_lines, read_numbers
+from pgso.data.raw import read_lines, read_numbers
 
 pytest.importorskip("rdkit")
 

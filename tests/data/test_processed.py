@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pgso.data import processed
-from pgso.data.processed import cached
+from pgso.data.places import cached
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ import pytest
 
 from pgso import RunSpec, load_task
 from pgso.data.dataset import DATASETS, Dataset
-from pgso.data.load import task_of
-from pgso.data.recent import RecentTasks
+from pgso.data.load import RecentTasks, task_of
 from pgso.data.tables import folder as folder_module
 
 

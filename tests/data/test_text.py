@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgso.data.text import parse_numbers, read_lines, read_numbers
+from pgso.data.raw import parse_numbers, read_lines, read_numbers
 from pgso.errors import InputError
 
 

@@ -140,7 +140,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     """The graph of a dataset or file; for a record, the graph that its run used."""
     from pgso.bases.undirected import undirected as symmetrised
     from pgso.data import load_task
-    from pgso.data.tables.graphs import read_edge_list, read_sparse_matrix
+    from pgso.data.tables.archives import read_edge_list, read_sparse_matrix
     from pgso.training.fit import on_base
 
     path = Path(source)

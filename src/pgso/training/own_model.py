@@ -13,7 +13,7 @@ from torch_geometric.data.data import BaseData
 
 from pgso.conversion import ConversionWarning, convert
 from pgso.data import Task
-from pgso.data.hetero import target_type
+from pgso.data.pyg import target_type
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.module import PGSO

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.data import load_task
-from pgso.data.sources.sbm import numbered_pairs, sample_edges, tossed_heads
+from pgso.data.sources.generated import numbered_pairs, sample_edges, tossed_heads
 from pgso.errors import InputError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from pgso.data.tables.graphs import read_edge_list, read_sparse_matrix
+from pgso.data.tables.archives import read_edge_list, read_sparse_matrix
 from pgso.errors import InputError
 
 

@@ -6,15 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.archive import read_archive
 from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import both_directions, distinct
-from pgso.data.limits import check_dense
-from pgso.data.processed import cached
+from pgso.data.places import cached, fetch_with_pyg
+from pgso.data.raw import check_dense, parse_numbers, read_archive, read_lines
 from pgso.data.splits import masks_to_split
-from pgso.data.text import parse_numbers, read_lines
 from pgso.errors import InputError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from pgso.data.arrays import Array, Arrays
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
 from pgso.data.molecules import ATOM_CATEGORIES, join, molecule_of, scaffold_of
-from pgso.data.processed import cached
+from pgso.data.places import cached
+from pgso.data.raw import read_lines
 from pgso.data.splits import split_at_random, split_groups
-from pgso.data.text import read_lines
 from pgso.errors import InputError
 
 

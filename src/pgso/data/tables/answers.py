@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgso.data.arrays import Array, Split, is_unknown
-from pgso.data.limits import check_outputs
+from pgso.data.raw import check_outputs
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, numbers_of, repair_of
 from pgso.errors import InputError

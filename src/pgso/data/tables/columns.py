@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from pgso.data.arrays import Array
-from pgso.data.limits import check_dense
+from pgso.data.raw import check_dense
 from pgso.data.tables.table import DECIMAL_COMMA, ID, Table, is_number, numbers_of, points_of
 from pgso.errors import InputError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgso.data.arrays import Array, Arrays, Split, check_finite, identity, is_on_disk
-from pgso.data.limits import check_relations
+from pgso.data.raw import check_relations
 from pgso.data.tables.answers import (
     LABEL,
     SEVERAL,

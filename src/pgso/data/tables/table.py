@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.limits import check_columns, check_text_size
-from pgso.data.text import read_text
+from pgso.data.raw import check_columns, check_text_size, read_text
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
