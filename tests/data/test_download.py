@@ -4,7 +4,7 @@ import pytest
 
 from pgso.data import load_task
 from pgso.data.dataset import Dataset
-from pgso.data.places import ensure_files, fetch_with_pyg
+from pgso.data.download import ensure_files, fetch_with_pyg
 from pgso.errors import InputError
 
 

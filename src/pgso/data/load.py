@@ -15,9 +15,10 @@ from torch import Tensor
 from pgso.data import sources as sources
 from pgso.data.arrays import Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_options
+from pgso.data.download import ensure_files
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.molecules import load_smiles
-from pgso.data.places import data_root, ensure_files
+from pgso.data.places import data_root
 from pgso.data.pyg_named import PREFIX, pyg_dataset
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.tables.archives import load_npz

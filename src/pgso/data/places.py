@@ -1,21 +1,16 @@
-"""Where files are: the data root, downloads that are moved in when complete, processed copies."""
+"""Where files are: the data root, and processed copies of slow raw files."""
 
 import hashlib
 import os
-import shutil
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.dataset import Dataset
-from pgso.errors import InputError
 from pgso.records.files import write_atomically
 
 
@@ -54,71 +49,6 @@ def is_writable(folder: Path) -> bool:
     return (
         existing.is_dir() and bool(existing.stat().st_mode & bits) and os.access(existing, os.W_OK)
     )
-
-
-class _StopError(Exception):
-    """Raised in place of PyG's processing, which would unpickle what it has fetched."""
-
-
-def fetch_with_pyg(class_name: str, folder: str, *args: str, root: Path) -> None:
-    """Let one of PyG's dataset classes download its raw files below ``root / folder``."""
-    import torch_geometric.datasets
-
-    def stop(self: Any) -> None:
-        raise _StopError
-
-    base = getattr(torch_geometric.datasets, class_name)
-    fetching = type(class_name, (base,), {"process": stop})
-    try:
-        fetching(str(root / folder), *args)
-    except _StopError:
-        return
-
-
-def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
-    """Download an archive and put its folder ``inside`` at ``root / folder``."""
-    from torch_geometric.data import download_url, extract_zip
-
-    with tempfile.TemporaryDirectory(dir=root) as scratch:
-        extract_zip(download_url(url, scratch), scratch)
-        shutil.move(Path(scratch) / inside, root / folder)
-
-
-def ensure_files(dataset: Dataset, root: Path) -> None:
-    """Download what a dataset needs and does not find, or say what is missing and where.
-
-    Files arrive in a scratch folder beside their destination and are moved one by one when all of
-    them are there, so that an interrupted download leaves nothing behind.
-    """
-    missing = dataset.missing(root)
-    if not missing:
-        return
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there"
-    advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
-    if dataset.download is None:
-        raise InputError(f"{lacking}, and cannot be downloaded; {advice}")
-    if is_offline():
-        raise InputError(f"{lacking}, and nothing is downloaded offline; {advice}")
-    if not is_writable(root):
-        raise InputError(f"{lacking}, and {root} is read-only, so nothing is downloaded; {advice}")
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
-        try:
-            dataset.download(Path(scratch))
-        except Exception as error:  # the network, the server or the archive may fail in any way
-            raise InputError(
-                f"{lacking}, and downloading failed ({type(error).__name__}: {error}): this "
-                f"machine seems to be offline; {advice}"
-            ) from error
-        left = dataset.missing(Path(scratch))
-        if left:
-            raise InputError(f"{lacking}, and the download did not bring {left[0].name}; {advice}")
-        # Also those that only some datasets of a family have, such as labels of nodes.
-        for file in [path for path in Path(scratch).rglob("*") if path.is_file()]:
-            destination = root / file.relative_to(scratch)
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, destination)
 
 
 VERSION = 1  # of what is stored; another number makes every copy stale

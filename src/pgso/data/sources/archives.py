@@ -7,8 +7,8 @@ import numpy as np
 
 from pgso.data.arrays import Arrays, check_finite, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
+from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import both_directions, distinct, without_loops
-from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import read_archive, read_numbers
 from pgso.data.splits import masks_to_split, split_each_class
 from pgso.errors import InputError

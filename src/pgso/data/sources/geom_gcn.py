@@ -8,8 +8,9 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
+from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import both_directions, distinct
-from pgso.data.places import cached, fetch_with_pyg
+from pgso.data.places import cached
 from pgso.data.raw import check_dense, parse_numbers, read_archive, read_lines
 from pgso.data.splits import masks_to_split
 from pgso.errors import InputError

@@ -7,9 +7,10 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
+from pgso.data.download import fetch_zip
 from pgso.data.edge_lists import both_directions, distinct
 from pgso.data.molecules import ATOM_CATEGORIES
-from pgso.data.places import cached, fetch_zip
+from pgso.data.places import cached
 from pgso.data.raw import read_lines, read_numbers
 from pgso.errors import InputError
 

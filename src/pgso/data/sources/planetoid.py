@@ -8,9 +8,9 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
+from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import distinct, without_loops
 from pgso.data.pickles import read_matrix, read_pickle
-from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import read_numbers
 from pgso.data.splits import split_each_class
 from pgso.errors import InputError

@@ -7,8 +7,8 @@ import numpy as np
 
 from pgso.data.arrays import Array, Arrays, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
+from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import distinct, without_loops
-from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import check_dense, read_numbers
 from pgso.data.splits import split_into_folds
 from pgso.errors import InputError

@@ -1,0 +1,76 @@
+"""Files that are not there yet: fetched by PyTorch Geometric's classes, moved in when complete."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pgso.data.dataset import Dataset
+from pgso.data.places import is_offline, is_writable
+from pgso.errors import InputError
+
+
+class _StopError(Exception):
+    """Raised in place of PyG's processing, which would unpickle what it has fetched."""
+
+
+def fetch_with_pyg(class_name: str, folder: str, *args: str, root: Path) -> None:
+    """Let one of PyG's dataset classes download its raw files below ``root / folder``."""
+    import torch_geometric.datasets
+
+    def stop(self: Any) -> None:
+        raise _StopError
+
+    base = getattr(torch_geometric.datasets, class_name)
+    fetching = type(class_name, (base,), {"process": stop})
+    try:
+        fetching(str(root / folder), *args)
+    except _StopError:
+        return
+
+
+def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
+    """Download an archive and put its folder ``inside`` at ``root / folder``."""
+    from torch_geometric.data import download_url, extract_zip
+
+    with tempfile.TemporaryDirectory(dir=root) as scratch:
+        extract_zip(download_url(url, scratch), scratch)
+        shutil.move(Path(scratch) / inside, root / folder)
+
+
+def ensure_files(dataset: Dataset, root: Path) -> None:
+    """Download what a dataset needs and does not find, or say what is missing and where.
+
+    Files arrive in a scratch folder beside their destination and are moved one by one when all of
+    them are there, so that an interrupted download leaves nothing behind.
+    """
+    missing = dataset.missing(root)
+    if not missing:
+        return
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there"
+    advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
+    if dataset.download is None:
+        raise InputError(f"{lacking}, and cannot be downloaded; {advice}")
+    if is_offline():
+        raise InputError(f"{lacking}, and nothing is downloaded offline; {advice}")
+    if not is_writable(root):
+        raise InputError(f"{lacking}, and {root} is read-only, so nothing is downloaded; {advice}")
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
+        try:
+            dataset.download(Path(scratch))
+        except Exception as error:  # the network, the server or the archive may fail in any way
+            raise InputError(
+                f"{lacking}, and downloading failed ({type(error).__name__}: {error}): this "
+                f"machine seems to be offline; {advice}"
+            ) from error
+        left = dataset.missing(Path(scratch))
+        if left:
+            raise InputError(f"{lacking}, and the download did not bring {left[0].name}; {advice}")
+        # Also those that only some datasets of a family have, such as labels of nodes.
+        for file in [path for path in Path(scratch).rglob("*") if path.is_file()]:
+            destination = root / file.relative_to(scratch)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, destination)
