@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from pgso.data import limits
+from pgso.data import raw as limits
 from pgso.data.raw import read_archive, read_lines, read_numbers
 from pgso.errors import InputError
 

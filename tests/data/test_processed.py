@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from pgso.data import processed
+from pgso.data import places as processed
 from pgso.data.places import cached
 
 
