@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 CLAIMS = RESULTS / "CLAIMS.md"
 CHANGES = "changes.md"  # CHANGELOG.md, on the site
-GENERATED = ("command_line.md", "run_choices.md", CHANGES)  # the first two by reference.py
+INDEX = "index.md"  # the first half of README.md
+GENERATED = ("command_line.md", "run_choices.md", CHANGES, INDEX)  # the first two by reference.py
+TWINS: dict[str, tuple[str, str]] = {}  # title and Markdown of every page, by its file
 API = {"records": "training", "training": "training", "spectrum": "spectrum", "gso": "operator"}
 
 
@@ -33,6 +35,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the changelog, and what the studies and the scale benchmark have written."""
     files.append(File.generated(config, CHANGES, abs_src_path=str(ROOT / "CHANGELOG.md")))
+    files.append(
+        File.generated(config, INDEX, content=first_half((ROOT / "README.md").read_text()))
+    )
     others = (RESULTS / "scale.json", RESULTS / "scale.png", CLAIMS)
     taken = [path for path in others if path.is_file()]
     for page in _pages():
@@ -43,17 +48,43 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def first_half(readme: str) -> str:
+    r"""What README says before it goes into details, with links as the site has them.
+
+    Example:
+        >>> first_half("# pgso\n\nSee [find](docs/find.md).\n\n## Speed\n\nFast.")
+        '# pgso\n\nSee [find](find.md).\n'
+    """
+    start = readme.partition("\n## Speed\n")[0].rstrip()
+    return f"{start.replace('](docs/', '](')}\n"
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links into the source lead to the API; pages of studies that are there become links."""
-    for folder, page in API.items():
-        markdown = re.sub(rf"\]\(\.\./src/pgso/{folder}/[^)]*\)", f"](api/{page}.md)", markdown)
+    for folder, reference in API.items():
+        markdown = re.sub(
+            rf"\]\(\.\./src/pgso/{folder}/[^)]*\)", f"](api/{reference}.md)", markdown
+        )
     markdown = markdown.replace("](../results/", "](results/")
-    for page in _pages():
-        address = page.relative_to(ROOT).as_posix()
-        markdown = markdown.replace(f"`{address}`", f"[{page.parent.name}]({address})")
+    for study in _pages():
+        address = study.relative_to(ROOT).as_posix()
+        markdown = markdown.replace(f"`{address}`", f"[{study.parent.name}]({address})")
     if CLAIMS.is_file():
         markdown = markdown.replace("`results/CLAIMS.md`", "[claims](results/CLAIMS.md)")
+    TWINS[page.file.src_uri] = (str(page.title), markdown)
     return markdown
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Every page as Markdown beside its HTML, and ``llms.txt`` that lists them: for programs."""
+    site = Path(config.site_dir)
+    for address, (_, markdown) in TWINS.items():
+        file = site / address
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(markdown, encoding="utf-8")
+    lines = [f"- [{title}]({address})" for address, (title, _) in TWINS.items()]
+    head = f"# {config.site_name}\n\n> {config.site_description}\n\n## Pages\n\n"
+    (site / "llms.txt").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _pages() -> list[Path]:

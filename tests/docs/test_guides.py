@@ -142,7 +142,7 @@ def test_the_tree_has_every_folder_and_every_file_of_gso_and_no_other():
         assert (package / "gso" / name).exists(), name
 
 
-MAP = (ROOT / "docs" / "paper_map.md").read_text()
+MAP = (ROOT / "docs" / "studies.md").read_text()
 
 
 def test_the_objects_of_the_paper_map_exist():

@@ -34,7 +34,7 @@ FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*(?:src|href)="?(?:https?:
 def project(tmp_path):
     """What the site is made of, and a study that has a page with a figure."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    for file in ("mkdocs.yml", "CHANGELOG.md"):
+    for file in ("mkdocs.yml", "CHANGELOG.md", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
     (tmp_path / "src").symlink_to(ROOT / "src")
     for page in (ROOT / "results").glob("*/page.md"):
@@ -60,8 +60,12 @@ def test_the_site_builds_without_a_warning(project):
     assert ":func:" not in api
     assert "A study" in (site / "results" / "operators" / "page.html").read_text()
     assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
-    assert 'href="results/operators/page.html"' in (site / "paper_map.html").read_text()
-    assert 'href="results/CLAIMS.html"' in (site / "paper_map.html").read_text()
+    assert 'href="results/operators/page.html"' in (site / "studies.html").read_text()
+    assert 'href="results/CLAIMS.html"' in (site / "studies.html").read_text()
+    assert "Which matrix does your graph want?" in (site / "index.html").read_text()
+    listed = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text())
+    assert "find.md" in listed
+    assert all((site / page).read_text().strip() for page in listed)  # Markdown twins
     for page in site.rglob("*.html"):  # opened from a folder, offline
         assert FETCHED.findall(page.read_text()) == [], page
     assert "0.1.0" in (site / "changes.html").read_text()
