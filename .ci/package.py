@@ -21,8 +21,7 @@ import pgso
 gso = pgso.PGSO("gcn")
 graph = pgso.Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
 y: torch.Tensor = gso(torch.ones(2, 1), graph)
-numbers: tuple[float, ...] = gso.parameters_tuple()
-wrong: int = pgso.PGSO("gcn")
+wrong: int = gso.parameters_tuple()
 """
 
 
@@ -61,7 +60,9 @@ def try_out(folder: Path, wheels: dict[str, Path]) -> None:
     run(pgso, "run", "convergence", "--quick", "--workers", "1", cwd=folder)
     (folder / "program.py").write_text(PROGRAM)
     mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
-    refused(*mypy, "program.py", says='"PGSO", variable has type "int"', code=1, cwd=folder)
+    refused(
+        *mypy, "program.py", says='"PGSOParameters", variable has type "int"', code=1, cwd=folder
+    )
 
 
 def run(*words: str | Path, cwd: Path = ROOT) -> None:

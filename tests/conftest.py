@@ -13,6 +13,17 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True, 
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 
+# What older versions of torch cannot do with γ: with 2.6 these tests fail (docs/installation.md).
+NEWER_TORCH = ("compile", "export", "forward_derivatives", "func_grad")
+
+
+def pytest_collection_modifyitems(items):
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    for item in items if version < (2, 13) else ():
+        if any(word in item.name for word in NEWER_TORCH):
+            item.add_marker(pytest.mark.skip(reason="tested with torch 2.13 and later"))
+
+
 @pytest.fixture(autouse=True)
 def _same_random_numbers():
     torch.manual_seed(0)
