@@ -94,7 +94,7 @@ def overall(race: Race) -> str:
     )
     toughest = max(race.others, key=lambda who: len(race.where(who, "better")), default=None)
     wins = len(race.where(toughest, "better")) if toughest else 0
-    if toughest and wins:
+    if toughest and wins > 1:
         text += f" (most often against {RIVALS[toughest].label}: {wins})"
     return f"{text}, and {paired.count('open')} are open."
 

@@ -206,7 +206,7 @@ def test_the_page_says_where_find_is_beaten(race):
     assert race.where("lightgbm", "worse") == ["Wisconsin"]
     first, beaten, *_ = page.sentences(race)
     assert "clearly better in 1 of 2" in first
-    assert "clearly worse in 1 (most often against LightGBM" in first
+    assert "clearly worse in 1, and 0 are open" in first
     assert "LightGBM on Texas (+5.3 [" in beaten
     assert "Wisconsin" not in beaten
 
