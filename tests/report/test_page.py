@@ -1,4 +1,5 @@
 import base64
+import html
 import json
 import re
 from collections import Counter
@@ -169,3 +170,12 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
     write_report(make_runs(THREE), tmp_path, [make_data()])
     assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "confusion_grids": 1,
                      "provenance_grids": 1}  # fmt: skip
+
+
+def test_the_text_has_the_same_tables_as_the_page(tmp_path):
+    path = write_report(make_runs(THREE), tmp_path, [make_data()])
+    text, page = path.with_suffix(".md").read_text(), path.read_text()
+    assert "| mPGSO | 4 | 86.5 ± 1.3 |" in text
+    for title in re.findall(r"(?m)^### (.*)$", text):
+        assert html.unescape(page).count(title.replace("\\", "")), title
+    assert text.count("\n| --- |") >= 10

@@ -1,16 +1,18 @@
 """Plots as values: what is in them, and how they are drawn in files."""
 
+import json
+import re
+
 from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
 from pgso.report.plots import (
     curve_plots,
-    density_plots,
     draw_figure,
-    interval_plots,
-    parameter_plots,
+    operator_plots,
     score_plots,
     write_figures,
 )
+from pgso.report.sections import Page, Section, as_html
 from pgso.report.tables import curve_grids
 from tests.report.records import make_record, make_runs
 
@@ -43,10 +45,9 @@ def test_every_plot_is_written_in_three_formats(tmp_path):
 
 def test_a_plot_without_numbers_is_not_drawn():
     fixed, directed = make_record("fixed", 0, 0.5), make_record("pgso", 0, 0.5, directed=True)
-    assert parameter_plots([fixed]) == []
-    assert interval_plots([directed]) == []
-    assert density_plots([directed]) == []
-    assert len(parameter_plots([directed])) == 1
+    assert not any(operator_plots([fixed]).values())
+    counts = {name: len(plots) for name, plots in operator_plots([directed]).items()}
+    assert counts == {"parameters": 1, "interval": 0, "density": 0}
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
     assert score_plots([failed], compare([failed])) == []
     assert curve_grids([failed], OBJECTIVES["accuracy"]) == {}
@@ -60,7 +61,7 @@ def test_many_operators_are_drawn_in_rows():
             "curves": {"parameters": [each * 3 for each in run.curves["parameters"]]},
         }
     )
-    assert len(draw_figure(parameter_plots([many])).axes) == 6
+    assert len(draw_figure(operator_plots([many])["parameters"]).axes) == 6
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
@@ -74,8 +75,10 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 def test_the_page_and_the_figure_draw_the_same_points():
     runs = make_runs({"fixed": [0.5, 0.6], "pgso": [0.7, 0.9]})
     for plot in page_plots(runs):
-        spec, (axes,) = plot.spec(), draw_figure([plot]).axes
-        drawn = [line.get_xydata().tolist() for line in axes.lines]
+        page = Page("toy", "", (Section("one", panels=(plot,)),), scripts=("plot.js",))
+        found = re.search(r'id="data">(.*?)</script>', as_html(page))[1]
+        spec, (axes,) = json.loads(found)["plots"][plot.name], draw_figure([plot]).axes
+        drawn = [line.get_xydata().round(4).tolist() for line in axes.lines]
         for series in spec["series"]:
-            assert [list(map(float, point)) for point in series["points"]] in drawn
+            assert [[round(float(v), 4) for v in point] for point in series["points"]] in drawn
         assert len(spec["means"]) == len(plot.means) == len(axes.containers)

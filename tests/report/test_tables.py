@@ -10,7 +10,6 @@ from pgso.report.tables import (
     curves_grid,
     learned_grid,
     likeness_grid,
-    markdown_tables,
     operator_table,
     scores_grid,
 )
@@ -65,12 +64,6 @@ def test_a_long_curve_shows_some_epochs_and_says_so():
     grid = curves_grid("loss", {"PGSO": actual})
     assert [grid.rows[0][0], grid.rows[-1][0]] == ["1", "100"]
     assert "21 of 100 epochs are shown" in grid.caption
-
-
-def test_markdown_has_every_table():
-    text = markdown_tables(RUNS, compare(RUNS))
-    assert text.count("\n| --- |") == 5
-    assert "| mPGSO | 4 | 86.5 ± 1.3 |" in text
 
 
 def test_names_of_the_users_own_are_never_markup():

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.record import Calibration, Detection, Spectra
+from pgso.records.record import Spectra
 from pgso.report.comparison import Comparison
 from pgso.report.grid import Grid
 from pgso.report.series import (
@@ -25,7 +25,6 @@ from pgso.report.words import DASHES, LABELS, OPERATORS, PARAMETERS, places
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Points = Sequence[tuple[float, float]]
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
 MOST_COLUMNS = 4  # of a figure's panels
@@ -60,11 +59,11 @@ class Series:
 
     name: str
     colour: str  # an operator, a name of S, or "quiet"
-    points: Points
-    band: Sequence[tuple[float, float, float]] = ()
-    dash: str = "solid"  # or dashed, dotted
-    dots: Literal["none", "too", "only"] = "none"  # whether points are marked
-    in_legend: bool = True
+    points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] | None = None
+    dash: str = ""  # lengths, as in SVG
+    dots: Literal["", "too", "only"] = ""  # whether points are marked
+    quiet: bool = False  # not in the legend
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves, bands and means on two axes."""
+    """Curves, bands and means on two axes; plot.js reads the same fields."""
 
     name: str  # of the element on the page
     title: str
@@ -88,53 +87,10 @@ class Plot:
     series: tuple[Series, ...]
     means: tuple[Mean, ...] = ()
     marks: tuple[tuple[float, str], ...] = ()  # thin lines: x, colour
-    reads: Literal["x", "y"] = "x"  # the direction that is zoomed, and read along
+    axis: Literal["x", "y"] = "x"  # the direction that is zoomed, and read along
     height: int = 260  # on the page
     label: str = ""  # what is read out; the title where it is empty
     numbers: Grid | None = None  # under the plot; None: the page makes a table of the points
-
-    def spec(self) -> dict[str, Any]:
-        """What plot.js draws."""
-        return {
-            "axis": self.reads,
-            "height": self.height,
-            "x": _axis_spec(self.x),
-            "y": _axis_spec(self.y),
-            "marks": [{"x": x, "colour": f"--{colour}"} for x, colour in self.marks],
-            "means": [
-                {
-                    "x": entry.x,
-                    "mean": entry.mean,
-                    "low": None if entry.interval is None else entry.interval[0],
-                    "high": None if entry.interval is None else entry.interval[1],
-                    "colour": f"--{entry.colour}",
-                }
-                for entry in self.means
-            ],
-            "series": [_series_spec(series) for series in self.series],
-        }
-
-
-def _axis_spec(axis: Axis) -> dict[str, Any]:
-    parts = {"label": axis.label, "domain": axis.domain, "ticks": axis.ticks, "whole": axis.whole}
-    return {name: value for name, value in parts.items() if value not in (None, False)}
-
-
-def _series_spec(series: Series) -> dict[str, Any]:
-    shown = thinned(len(series.points), MOST_EPOCHS) if series.band else range(len(series.points))
-    spec: dict[str, Any] = {
-        "name": series.name,
-        "colour": f"--{series.colour}",
-        "points": [series.points[k] for k in shown],
-        "quiet": not series.in_legend,
-    }
-    if series.band:
-        spec["band"] = [series.band[k] for k in shown]
-    if series.dash != "solid":
-        spec["dash"] = DASHES[series.dash]
-    if series.dots != "none":
-        spec["dots"] = True if series.dots == "too" else "only"
-    return spec
 
 
 def score_plots(records: Sequence[RunRecord], comparison: Comparison) -> list[Plot]:
@@ -153,7 +109,7 @@ def score_plots(records: Sequence[RunRecord], comparison: Comparison) -> list[Pl
             if (score := scores.get((name, seed))) is not None
         ]
         if points:
-            lines.append(Series(f"seed {seed}", "fixed", points, dots="too", in_legend=False))
+            lines.append(Series(f"seed {seed}", "fixed", points, dots="too", quiet=True))
     means = [
         Mean(names.index(entry.operator) + 0.12, entry.mean, entry.interval, entry.operator)
         for entry in comparison.test.summaries
@@ -167,7 +123,7 @@ def score_plots(records: Sequence[RunRecord], comparison: Comparison) -> list[Pl
             y=Axis(f"test {objective.heading}"),
             series=tuple(lines),
             means=tuple(means),
-            reads="y",
+            axis="y",
             height=320,
             label="Test score of every seed, by operator",
         )
@@ -215,65 +171,45 @@ def curve_plots(
 
 def detection_plots(records: Sequence[RunRecord], positive: str | None) -> list[Plot]:
     """ROC and precision-recall curves by operator, means over the seeds."""
-    found: dict[str, list[Detection]] = {}
-    for name, runs in by_operator(records, LABELS).items():
-        curves = [run.evaluation.detection for run in runs if run.evaluation is not None]
-        found[name] = [curve for curve in curves if curve is not None]
-    found = {name: curves for name, curves in found.items() if curves}
+    found = {
+        name: curves
+        for name, runs in by_operator(records, LABELS).items()
+        if (curves := [e.detection for run in runs if (e := run.evaluation) and e.detection])
+    }
     if not found:
         return []
-    share = float(np.mean([curve.share for curve in list(found.values())[-1]]))
 
     def curves_of(field: str) -> list[Series]:
         means = {
             name: np.mean([getattr(curve, field) for curve in curves], axis=0).tolist()
             for name, curves in found.items()
         }
-        return [
-            Series(LABELS[name], name, list(zip(RECORDED, values, strict=True)))
-            for name, values in means.items()
-        ]
+        return [Series(LABELS[name], name, _pairs(RECORDED, y)) for name, y in means.items()]
 
-    chance = Series("chance", "quiet", [(0, share), (1, share)], dash="dashed")
-    roc = Plot(
-        name="roc",
-        title=f"ROC of {positive}",
-        x=_unit("false positive rate"),
-        y=_unit("recall"),
-        series=(*curves_of("recall"), _diagonal("chance", 0, 1)),
-        label="Recall against the false positive rate",
-    )
-    precision = Plot(
-        name="precision",
-        title=f"Precision and recall of {positive}",
-        x=_unit("recall"),
-        y=_unit("precision"),
-        series=(*curves_of("precision"), chance),
-        label="Precision against recall",
-    )
-    return [roc, precision]
+    share = float(np.mean([curve.share for curve in list(found.values())[-1]]))
+    chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHES["dashed"])
+    recall, precision = curves_of("recall"), curves_of("precision")
+    rate, title = _unit("false positive rate"), f"Precision and recall of {positive}"
+    return [
+        Plot("roc", f"ROC of {positive}", rate, _unit("recall"), (*recall, _diagonal("chance"))),
+        Plot("precision", title, _unit("recall"), _unit("precision"), (*precision, chance)),
+    ]
 
 
 def reliability_plots(records: Sequence[RunRecord]) -> list[Plot]:
     """The share of right answers against confidence, over the seeds."""
     series = []
     for name, runs in by_operator(records, LABELS).items():
-        calibrations = [run.evaluation.calibration for run in runs if run.evaluation is not None]
-        points = _reliability([entry for entry in calibrations if entry is not None])
+        found = [e.calibration.before for run in runs if (e := run.evaluation) and e.calibration]
+        sums = [np.sum(column, axis=0) for column in zip(*found, strict=True)]
+        points = [(float(sure / n), float(right / n)) for n, sure, right in sums if n]
         if points:
             series.append(Series(LABELS[name], name, points, dots="too"))
     if not series:
         return []
-    return [
-        Plot(
-            name="reliability",
-            title="Is it as sure as it should be?",
-            x=_unit("confidence"),
-            y=_unit("share that is right"),
-            series=(*series, _diagonal("as sure as right", 0, 1)),
-            label="Share of right answers against confidence",
-        )
-    ]
+    x, y = _unit("confidence"), _unit("share that is right")
+    title = "Is it as sure as it should be?"
+    return [Plot("reliability", title, x, y, (*series, _diagonal("as sure as right")))]
 
 
 def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
@@ -282,76 +218,51 @@ def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
     for name, runs in by_operator(records, LABELS).items():
         first = next((run.evaluation for run in runs if run.evaluation is not None), None)
         for entry in () if first is None else first.scatter:
-            points = list(zip(entry.truth, entry.predicted, strict=True))
+            points = _pairs(entry.truth, entry.predicted)
             series = Series(LABELS[name], name, points, dots="only")
             panels.setdefault(entry.target, []).append(series)
     plots = []
     for k, (target, entries) in enumerate(panels.items()):
-        truth = [point[0] for entry in entries for point in entry.points]
-        ends = (min(truth, default=0.0), max(truth, default=1.0))
-        plots.append(
-            Plot(
-                name=f"scatter-{k}",
-                title=f"{target}: predicted against true",
-                x=Axis("true"),
-                y=Axis("predicted"),
-                series=(*entries, _diagonal("predicted = true", *ends)),
-            )
-        )
+        truth = [point[0] for entry in entries for point in entry.points] or [0.0]
+        line = _diagonal("predicted = true", min(truth), max(truth))
+        title = f"{target}: predicted against true"
+        plots.append(Plot(f"scatter-{k}", title, Axis("true"), Axis("predicted"), (*entries, line)))
     return plots
 
 
-def parameter_plots(records: Sequence[RunRecord]) -> list[Plot]:
-    """S against epochs, one plot an operator, mean and range over the seeds."""
-    return [
-        Plot(
-            name=f"parameters-{k}",
-            title=title,
-            x=Axis("epochs"),
-            y=Axis("value"),
-            series=tuple(
-                _band_series(name, name, band, PARAMETERS[name][1]) for name, band in bands.items()
-            ),
-        )
-        for k, (title, group, layer) in enumerate(_operators(records))
-        if (bands := parameter_bands(group, layer))
-    ]
+def operator_plots(records: Sequence[RunRecord]) -> dict[str, list[Plot]]:
+    """What is drawn in files only: S, the certified interval and the density, operator by operator.
 
-
-def interval_plots(records: Sequence[RunRecord]) -> list[Plot]:
-    """The certified interval against epochs, the mean of each end over the seeds."""
-    plots = []
+    S and the interval are means over the seeds; densities are of the first seed that has them.
+    """
+    plots: dict[str, list[Plot]] = {"parameters": [], "interval": [], "density": []}
     for k, (title, group, layer) in enumerate(_operators(records)):
+        epochs, colour = Axis("epochs"), group[0].spec.operator
+        bands = parameter_bands(group, layer)
+        if bands:
+            dashes = {name: DASHES.get(style, "") for name, (_, style) in PARAMETERS.items()}
+            lines = [_band_series(name, name, band, dashes[name]) for name, band in bands.items()]
+            plots["parameters"].append(Plot(f"S-{k}", title, epochs, Axis("value"), tuple(lines)))
         ends = interval_bands(group, layer)
         if ends is not None:
             low, high = ends
-            colour = group[0].spec.operator
             band = list(zip(low.epochs, low.mean, high.mean, strict=True))
-            below = Series("", colour, list(zip(low.epochs, low.mean, strict=True)), band)
-            above = Series("", colour, list(zip(high.epochs, high.mean, strict=True)))
-            x, y = Axis("epochs"), Axis("certified interval")
-            plots.append(Plot(f"interval-{k}", title, x, y, (below, above)))
-    return plots
-
-
-def density_plots(records: Sequence[RunRecord]) -> list[Plot]:
-    """The spectral density before and after learning, for the first seed that has one."""
-    plots = []
-    for k, (title, group, layer) in enumerate(_operators(records)):
+            below = Series("", colour, _pairs(low.epochs, low.mean), band)
+            above = Series("", colour, _pairs(high.epochs, high.mean))
+            y = Axis("certified interval")
+            plots["interval"].append(Plot(f"interval-{k}", title, epochs, y, (below, above)))
         for run in group:
             spectra = run.spectra or Spectra()
-            before, after = spectra.get("start", []), spectra.get("learned", [])
-            if layer < min(len(before), len(after)):
-                curves = [
-                    Series(name, colour, list(zip(d["grid"], d["density"], strict=True)), (), dash)
-                    for name, colour, d, dash in (
-                        ("start", "fixed", before[layer], "dashed"),
-                        ("learned", run.spec.operator, after[layer], "solid"),
-                    )
-                ]
-                x, y = Axis("eigenvalue"), Axis("density")
-                heading = f"{title}, seed {run.spec.seed}"
-                plots.append(Plot(f"density-{k}", heading, x, y, tuple(curves)))
+            start, learned = spectra.get("start", []), spectra.get("learned", [])
+            if layer < min(len(start), len(learned)):
+                before, after = start[layer], learned[layer]
+                dash = DASHES["dashed"]
+                curves = (
+                    Series("start", "fixed", _pairs(before["grid"], before["density"]), dash=dash),
+                    Series("learned", colour, _pairs(after["grid"], after["density"])),
+                )
+                x, heading = Axis("eigenvalue"), f"{title}, seed {run.spec.seed}"
+                plots["density"].append(Plot(f"density-{k}", heading, x, Axis("density"), curves))
                 break
     return plots
 
@@ -370,27 +281,24 @@ def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord],
     return panels
 
 
-def _band_series(name: str, colour: str, band: Band, dash: str = "solid") -> Series:
-    points = list(zip(band.epochs, band.mean, strict=True))
+def _band_series(name: str, colour: str, band: Band, dash: str = "") -> Series:
+    shown = thinned(len(band.epochs), MOST_EPOCHS)
+    points = [(band.epochs[k], band.mean[k]) for k in shown]
     return Series(
-        name, colour, points, list(zip(band.epochs, band.low, band.high, strict=True)), dash
+        name, colour, points, [(band.epochs[k], band.low[k], band.high[k]) for k in shown], dash
     )
 
 
-def _diagonal(name: str, low: float, high: float) -> Series:
-    return Series(name, "quiet", [(low, low), (high, high)], dash="dashed")
+def _pairs(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, float]]:
+    return list(zip(x, y, strict=True))
+
+
+def _diagonal(name: str, low: float = 0, high: float = 1) -> Series:
+    return Series(name, "quiet", [(low, low), (high, high)], dash=DASHES["dashed"])
 
 
 def _unit(label: str) -> Axis:
     return Axis(label, (-0.02, 1.02))
-
-
-def _reliability(calibrations: Sequence[Calibration]) -> Points:
-    """Bins of all seeds together, as the models were trained."""
-    sums = [
-        np.sum(column, axis=0) for column in zip(*(c.before for c in calibrations), strict=True)
-    ]
-    return [(float(sure / size), float(right / size)) for size, sure, right in sums if size]
 
 
 def write_figures(records: Sequence[RunRecord], plots: Sequence[Plot], folder: Path) -> list[Path]:
@@ -411,9 +319,7 @@ def write_figures(records: Sequence[RunRecord], plots: Sequence[Plot], folder: P
     groups = {
         "scores": [plot for plot in plots if plot.name == "scores"],
         "curves": [plot for plot in plots if plot.name.startswith("curve-")],
-        "parameters": parameter_plots(records),
-        "interval": interval_plots(records),
-        "density": density_plots(records),
+        **operator_plots(records),
     }
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -444,7 +350,7 @@ def draw_figure(plots: Sequence[Plot]) -> Any:
         _draw(axes, plot)
     for unused in panels[len(plots) :]:
         unused.remove()
-    if any(series.in_legend and series.name for series in plots[0].series):
+    if any(series.name and not series.quiet for series in plots[0].series):
         panels[len(plots) - 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
@@ -456,9 +362,10 @@ def _draw(axes: "Axes", plot: Plot) -> None:
             at, below, above = zip(*series.band, strict=True)
             axes.fill_between(at, below, above, color=colour, alpha=0.15, lw=0)
         x, y = zip(*series.points, strict=True) if series.points else ((), ())
-        label = series.name if series.in_legend and series.name else None
-        line = "none" if series.dots == "only" else series.dash
-        marker = "" if series.dots == "none" else "o"
+        dash = (0, tuple(map(float, series.dash.split()))) if series.dash else "solid"
+        line: Any = "none" if series.dots == "only" else dash
+        label = None if series.quiet else series.name or None
+        marker = "o" if series.dots else ""
         axes.plot(x, y, color=colour, ls=line, marker=marker, ms=3, lw=1.3, label=label)
     for entry in plot.means:
         low, high = entry.interval or (entry.mean, entry.mean)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -89,7 +89,7 @@ def as_html(page: Page) -> str:
     environment.filters |= {"download": download, "file_name": file_name}
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
     script = "\n".join(_asset(name) for name in page.scripts)
-    data = dict(page.data) | {"plots": {plot.name: plot.spec() for plot in page.plots}}
+    data = dict(page.data) | {"plots": {plot.name: asdict(plot) for plot in page.plots}}
     return environment.get_template("page.html.j2").render(
         page=page,
         style=Markup(_asset("report.css")),  # noqa: S704  (our own file)

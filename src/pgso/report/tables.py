@@ -47,19 +47,6 @@ def operator_table(records: Iterable[RunRecord]) -> Group:
     return Group(*(grid.to_rich() for grid in grids))
 
 
-def markdown_tables(records: Sequence[RunRecord], comparison: Comparison) -> str:
-    """The same tables as markdown."""
-    grids = [
-        scores_grid(comparison, "test"),
-        scores_grid(comparison, "val"),
-        differences_grid(comparison),
-        reference_grid(comparison),
-        learned_grid(records),
-        likeness_grid(records),
-    ]
-    return "\n".join(grid.to_markdown() for grid in grids if grid.rows)
-
-
 def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
     """One row an operator: its scores, and its paired difference to the fixed one."""
     scores: Scores = getattr(comparison, part)

@@ -2,8 +2,8 @@
 
 const NAMES = ["m1", "m2", "m3", "e1", "e2", "e3", "a"];
 const STYLES = {
-  m1: ["--first", ""], m2: ["--second", ""], m3: ["--third", ""],
-  e1: ["--first", "7 4"], e2: ["--second", "7 4"], e3: ["--third", "7 4"], a: ["--fourth", "2 3"],
+  m1: ["first", ""], m2: ["second", ""], m3: ["third", ""],
+  e1: ["first", "7 4"], e2: ["second", "7 4"], e3: ["third", "7 4"], a: ["fourth", "2 3"],
 };
 const EPOCHS = { label: "epochs", whole: true };
 
@@ -45,7 +45,7 @@ class Explorer {
     this.go(this.run.chosen ?? this.run.epochs.at(-1), true);
   }
 
-  get marks() { return this.run.chosen === null ? [] : [{ x: this.run.chosen, colour: "--quiet" }]; }
+  get marks() { return this.run.chosen === null ? [] : [[this.run.chosen, "quiet"]]; }
   get layer() { return Number(find("layer").value); }
   get place() { return Number(this.slider.value); }
   get epoch() { return this.run.epochs[this.place]; }
@@ -100,7 +100,7 @@ class Explorer {
     const plot = plotIn("support");
     if (!plot) return;
     find("support-panel").hidden = !known.length;
-    const colour = `--${this.run.operator}`;
+    const colour = this.run.operator;
     const end = (name, k) => ({ name, colour, quiet: true, points: known.map(([epoch, bounds]) => [epoch, bounds[k]]) });
     const low = end("lower bound", 0);
     low.band = known.map(([epoch, bounds]) => [epoch, ...bounds]);
@@ -196,7 +196,7 @@ class Explorer {
   drawSpectrum(S) {
     const plot = plotIn("spectrum");
     if (!plot) return;
-    const { run, layer } = this, colour = `--${run.operator}`, bounds = this.intervalAt(this.place);
+    const { run, layer } = this, colour = run.operator, bounds = this.intervalAt(this.place);
     const curve = (name, density, more) => ({ name, points: density.grid.map((x, k) => [x, density.density[k]]), ...more });
     const frames = run.byEpoch.filter((each) => (each.operator ?? 0) === layer)
       .map((each) => ({ ...each, at: each.epoch + 1 }));
@@ -205,9 +205,9 @@ class Explorer {
     frames.sort((p, q) => Math.abs(p.at - this.epoch) - Math.abs(q.at - this.epoch));
     const [now] = run.byEpoch.length ? frames : [];
     const series = [];
-    if (run.start[layer]) series.push(curve("start", run.start[layer], { colour: "--fixed", dash: "7 4" }));
+    if (run.start[layer]) series.push(curve("start", run.start[layer], { colour: "fixed", dash: "7 4" }));
     if (run.learned[layer]) series.push(curve("chosen", run.learned[layer], { colour, dash: "2 3" }));
-    if (now) series.push(curve("now", now, { colour: "--fourth" }));
+    if (now) series.push(curve("now", now, { colour: "fourth" }));
     const rug = run.subgraph ? subgraphEigenvalues(S, run.subgraph) : [];
     const reach = [...(run.intervals ?? []).flatMap((each) => each?.[layer] ?? []), ...series.flatMap((each) => each.points.map((point) => point[0]))];
     const notes = [];

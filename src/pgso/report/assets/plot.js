@@ -15,7 +15,7 @@ function element(tag, attributes = {}, parent = null, text = "") {
 function shape(tag, attributes, parent, colour = null) {
   const made = document.createElementNS(NAMESPACE, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (colour) made.style.stroke = `var(${colour})`;
+  if (colour) made.style.stroke = `var(--${colour})`;
   parent.append(made);
   return made;
 }
@@ -52,8 +52,8 @@ function fitted(values, ratio = 0.06) {
 
 // spec: x, y: {label, ticks?, domain?, whole?: ticks at whole numbers only}; axis: "x" or "y", the one that is zoomed and read along;
 // series: [{name, colour, dash, points: [[x, y]], band: [[x, low, high]], dots, hidden}];
-// dots: "only" draws points without a line; marks: [{x, colour}], thin lines;
-// means: [{x, mean, low, high, colour}]; shade: [from, to]; rug: [x]; cursor: x; onPick(x).
+// dots: "only" draws points without a line; marks: [[x, colour]], thin lines; colours are names of report.css;
+// means: [{x, mean, interval: [low, high], colour}]; shade: [from, to]; rug: [x]; cursor: x; onPick(x).
 class Plot {
   constructor(host) {
     this.host = host;
@@ -120,7 +120,7 @@ class Plot {
     const ys = along((each) => [
       ...each.points.filter(inside).map((point) => point[1]),
       ...(each.band || []).filter(inside).flatMap((point) => [point[1], point[2]]),
-    ]).concat((spec.means || []).flatMap((each) => [each.low, each.high, each.mean]));
+    ]).concat((spec.means || []).flatMap((each) => [...(each.interval || []), each.mean]));
     let y = spec.y.domain || fitted(ys);
     if (range && spec.axis === "y") y = range;
     return [x, y];
@@ -179,9 +179,9 @@ class Plot {
     if (spec.shade) {
       const [from, to] = spec.shade.map(this.x);
       const box = shape("rect", { class: "band", x: from, width: Math.max(to - from, 1), y: MARGIN.top, height: frame.bottom - MARGIN.top }, area);
-      box.style.fill = `var(${spec.shadeColour})`;
+      box.style.fill = `var(--${spec.shadeColour})`;
     }
-    for (const { x, colour } of spec.marks || []) {
+    for (const [x, colour] of spec.marks || []) {
       shape("line", { class: "mark", x1: this.x(x), x2: this.x(x), y1: MARGIN.top, y2: frame.bottom }, area, colour);
     }
     for (const value of spec.rug || []) {
@@ -195,25 +195,26 @@ class Plot {
       const top = each.band.map(([x, , high]) => `${this.x(x)},${this.y(high)}`);
       const low = each.band.map(([x, value]) => `${this.x(x)},${this.y(value)}`).reverse();
       const band = shape("polygon", { class: "band", points: [...top, ...low].join(" ") }, group);
-      band.style.fill = `var(${each.colour})`;
+      band.style.fill = `var(--${each.colour})`;
     }
     const points = each.points.filter((point) => point[1] !== null);
     const path = points.map(([x, y], k) => `${k ? "L" : "M"}${this.x(x).toFixed(2)} ${this.y(y).toFixed(2)}`).join("");
     if (path && each.dots !== "only") shape("path", { class: "curve", d: path, "stroke-dasharray": each.dash || "", "stroke-width": each.width || 2 }, group, each.colour);
     for (const [x, y] of each.dots || points.length === 1 ? points : []) {
       const dot = shape("circle", { class: "dot", cx: this.x(x), cy: this.y(y), r: each.dots === "only" ? 3 : 4 }, group);
-      dot.style.fill = `var(${each.colour})`;
+      dot.style.fill = `var(--${each.colour})`;
     }
   }
 
-  drawMean({ x, mean, low, high, colour }, area) {
+  drawMean({ x, mean, interval, colour }, area) {
     const at = this.x(x), y = this.y(mean);
-    if (low !== null) {
+    if (interval) {
+      const [low, high] = interval;
       const d = `M${at} ${this.y(low)}V${this.y(high)}M${at - 6} ${this.y(low)}h12M${at - 6} ${this.y(high)}h12`;
       shape("path", { d, "stroke-width": 2, fill: "none" }, area, colour);
     }
     const diamond = shape("path", { d: `M${at} ${y - 8}l7 8l-7 8l-7 -8z` }, area);
-    diamond.style.fill = `var(${colour})`;
+    diamond.style.fill = `var(--${colour})`;
   }
 
   moveCursor(value) {
@@ -332,7 +333,7 @@ class Plot {
 
   readLineOf(each, text) {
     const row = element("div", {}, this.readout);
-    element("i", {}, row).style.background = `var(${each.colour})`;
+    element("i", {}, row).style.background = `var(--${each.colour})`;
     row.append(text);
   }
 
