@@ -77,9 +77,9 @@ def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
 
     import pgso.finding.ladder as module
 
-    original = module.compare
+    original = module.challenge
     monkeypatch.setattr(learning, "learn", learn)
-    monkeypatch.setattr(module, "compare", compare)
+    monkeypatch.setattr(module, "challenge", compare)
     problem = generated((GCN, GCN), labels=220)
     ladder = Ladder(problem)
     ladder.climb()

@@ -240,3 +240,16 @@ def test_runs_on_other_states_of_the_files_are_refused():
     runs = [run.model_copy(update={"data": str(run.spec.seed > 1)}) for run in make_runs(THREE)]
     with pytest.raises(InputError, match="2 states of the files"):
         compare(runs)
+
+
+def test_the_rung_that_find_recommends_is_named_with_its_command():
+    runs = make_runs({"fixed": [0.5, 0.6, 0.5], "found": [0.8, 0.91, 0.81]})
+    named = [
+        run.model_copy(update={"rung": ("gcn, 2 hops", "self + gcn, 1 hop")[run.spec.seed > 0]})
+        if run.spec.operator == "found"
+        else run
+        for run in runs
+    ]
+    said = "pgso find recommends self + gcn, 1 hop on 2 of 3 seeds"
+    assert any(note.startswith(said) for note in compare(named).notes)
+    assert compare(named).verdict.startswith("use what pgso find recommends: found +")

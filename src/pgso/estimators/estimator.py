@@ -21,7 +21,6 @@ from pgso.data.tables.columns import fit_preparation
 from pgso.data.tables.table import frame_table, words_of
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
-from pgso.estimators.column_names import check_columns, remember_columns
 from pgso.finding import find
 from pgso.gso.parameters import PGSOParameters
 from pgso.records import RunSpec
@@ -186,3 +185,29 @@ def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -
             **answers,
         ),
     )
+
+
+def remember_columns(estimator: Any, X: Any) -> None:
+    """Keep the names of a table's columns, as scikit-learn's estimators do."""
+    names = _column_names(X)
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_columns(estimator: Any, X: Any) -> None:
+    """Refuse a table whose columns are others, or in another order, than ``fit`` saw."""
+    fitted_names, names = getattr(estimator, "feature_names_in_", None), _column_names(X)
+    if fitted_names is not None and names is not None and list(fitted_names) != list(names):
+        raise InputError(
+            f"the columns of X must be those that fit saw, in their order: "
+            f"{', '.join(fitted_names)}; got {', '.join(names)}"
+        )
+
+
+def _column_names(X: Any) -> Array | None:
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)

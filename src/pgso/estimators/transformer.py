@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgso.data.arrays import Array
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError
-from pgso.estimators.column_names import check_columns, remember_columns
+from pgso.estimators.estimator import check_columns, remember_columns
 from pgso.graph import Graph
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import resolve

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgso.evaluation.statistics import clustered_confidence, sign_confidence, t_confidence
+from pgso.evaluation.statistics import FEWEST, clustered_confidence, sign_confidence, t_confidence
 from pgso.objectives import Objective
 from pgso.objectives.objective import Array
 from pgso.records.record import Judged
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 1000  # of the bootstrap
 GROUPS = 100  # of labels that are left out together where a score is not a mean over labels
-FEWEST = 10  # different labels; with fewer nothing is claimed
 
 
 def confidence_in_gain(

@@ -12,9 +12,9 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
-from pgso.finding.evidence import Evidence, compare
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import Fit, choose_scales, fit
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Rung
@@ -135,7 +135,7 @@ class Ladder:
         with torch.no_grad():
             blocks = Blocks.of(self.problem.relabelled())
             stranger = self._judged(blocks, *self._chosen(blocks, kept.words))
-        (evidence,) = compare(stranger.losses, kept.losses.unsqueeze(0))
+        (evidence,) = challenge(stranger.losses, kept.losses.unsqueeze(0))
         return evidence.p <= RISK and evidence.gain > 0
 
     def direction_matters(self, kept: Fitted) -> bool:
@@ -148,7 +148,7 @@ class Ladder:
             if not any(edges_of(word) & {"in", "out"} for word in fitted.words)
         ]
         twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
-        (evidence,) = compare(twin.losses, kept.losses.unsqueeze(0))
+        (evidence,) = challenge(twin.losses, kept.losses.unsqueeze(0))
         return evidence.p <= RISK
 
     def _add_families(self, learns: bool) -> None:
@@ -229,7 +229,7 @@ class Ladder:
         if not challengers:
             return incumbent
         rows = torch.stack([challenger.losses[judges] for challenger in challengers])
-        evidences = compare(incumbent.losses[judges], rows)
+        evidences = challenge(incumbent.losses[judges], rows)
         for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
         least = LEAST_GAIN * float(incumbent.losses[judges].mean())
@@ -245,7 +245,7 @@ class Ladder:
         by_loss = sorted(better, key=lambda challenger: float(challenger.losses[judges].mean()))
         best = by_loss[0]
         for candidate in sorted(by_loss, key=lambda challenger: challenger.rung.complexity):
-            (evidence,) = compare(candidate.losses[judges], best.losses[judges].unsqueeze(0))
+            (evidence,) = challenge(candidate.losses[judges], best.losses[judges].unsqueeze(0))
             if evidence.p > AS_GOOD or candidate is best:
                 self.steps.append(candidate.rung.name)
                 return candidate

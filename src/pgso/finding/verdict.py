@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from pgso.data.arrays import Array
-from pgso.finding.evidence import FEWEST, compare
+from pgso.evaluation.statistics import FEWEST, challenge
 from pgso.finding.ladder import Fitted
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import sample
@@ -130,7 +130,7 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
         best: The rung that is kept, which may be the same. If it is not, it has beaten itself on
             the same graph with its nodes relabelled at random.
     """
-    evidences = compare(guessing(problem), torch.stack([no_graph.losses, best.losses]))
+    evidences = challenge(guessing(problem), torch.stack([no_graph.losses, best.losses]))
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
         return "features" if features else "neither"

@@ -241,22 +241,15 @@ def _choices(records: Sequence[RunRecord]) -> Grid:
 
 
 def _versions(records: Sequence[RunRecord]) -> Grid:
-    names = list(dict.fromkeys(name for run in records for name in run.versions))
+    versions: dict[str, set[str]] = {}
+    for run in records:
+        for name, version in run.versions.items():
+            versions.setdefault(name, set()).add(version)
+    versions["numerics"] = {f"revision {run.numerics}" for run in records}
     return Grid(
         title="The software",
         header=("part", "version"),
-        rows=(
-            *(
-                (
-                    name,
-                    ", ".join(
-                        sorted({run.versions[name] for run in records if name in run.versions})
-                    ),
-                )
-                for name in names
-            ),
-            ("numerics", ", ".join(sorted({f"revision {run.numerics}" for run in records}))),
-        ),
+        rows=tuple((name, ", ".join(sorted(found))) for name, found in versions.items()),
     )
 
 

@@ -1,5 +1,6 @@
 """Does learning the operator help here? Runs paired by seed, and a verdict in words."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from pgso.report.series import by_operator
 from pgso.report.words import LABELS, plain
 
 STRONGER = "take a stronger network with its own fixed operator"
-TAKE_FOUND = "take what pgso find found"
+TAKE_FOUND = "use what pgso find recommends"
 FEW_SEEDS = 5
 
 
@@ -300,6 +301,11 @@ def notes_on(records: Sequence[RunRecord]) -> Iterable[str]:
             yield f"{name} diverged; its best epoch before that counts: {record.error}"
         if record.test is not None:
             by_operator[record.spec.operator].add(record.spec.seed)
+    rungs = Counter(run.rung for run in records if run.spec.operator == "found" and run.rung)
+    for rung, count in rungs.most_common(1):
+        some = "" if count == rungs.total() else f" on {count} of {rungs.total()} seeds"
+        dataset = records[0].spec.dataset
+        yield f"pgso find recommends {rung}{some}; pgso train {dataset} --operator found trains it"
     one_layer = all(record.spec.num_layers == 1 for record in records)
     compared = by_operator["fixed"] and by_operator["pgso"]
     if one_layer and compared and not by_operator["mpgso"]:
