@@ -303,3 +303,26 @@ def test_edges_that_numpy_wrote_are_numbers_of_nodes(load, tmp_path):
     task = load(edges=None, labels=None, features=rows)
     assert (task.num_nodes, task.num_edges) == (N, 2 * N)
     assert task.ids == tuple(map(str, range(N)))
+
+
+def test_a_table_of_gephi_and_comments_of_snap_are_read(load, tmp_path):
+    (tmp_path / "nodes.csv").write_text(
+        "Id,Label,part\n" + "".join(f"{i},name {i},{i % 3}\n" for i in range(N))
+    )
+    edges = "Source,Target,Type,Id,Weight\n" + "".join(
+        f"{i},{(i + 1) % N},Undirected,{i},2.0\n" for i in range(N)
+    )
+    task = load({"target": "part"}, edges=edges, labels=None)
+    assert (task.num_nodes, task.classes) == (N, ("0", "1", "2"))
+    assert set(task.graph.edge_weight.tolist()) == {2}
+    (tmp_path / "nodes.csv").unlink()
+    comments = "# Directed graph\n# FromNodeId\tToNodeId\n"
+    assert load(edges=comments + RING.partition("\n")[2].replace(",", "\t")).num_edges == 2 * N
+    with pytest.raises(InputError, match="line 4: expected 2 cells, got 3"):
+        load(edges=comments + "0,1\n1,2,3\n")
+
+
+def test_graphs_may_be_called_by_their_ids(load):
+    edges = "graph_id,source,target\n" + "".join(f"{i},a,b\n{i},b,c\n" for i in range(N))
+    task = load(edges=edges, labels=LABELS.replace("node", "graph_id"))
+    assert (task.kind, task.num_graphs, task.num_nodes) == ("graph", N, 3 * N)

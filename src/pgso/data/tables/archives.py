@@ -8,9 +8,11 @@ import torch
 
 from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
 from pgso.data.edge_lists import merged
-from pgso.data.raw import check_dense, check_num_nodes, parse_numbers, read_archive, read_lines
+from pgso.data.raw import check_dense, check_num_nodes, read_archive
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.answers import encode_labels
+from pgso.data.tables.edges import HEADER
+from pgso.data.tables.table import read_table
 from pgso.errors import InputError
 from pgso.graph import Graph
 
@@ -96,7 +98,6 @@ def _split(raw: dict[str, Array], n: int, path: Path) -> Split | None:
     return train, val, test
 
 
-COMMENTS = "#%"  # as public edge lists have them
 COMPRESSED = ("csr", "csc", "bsr")
 
 
@@ -106,27 +107,15 @@ def read_edge_list(path: Path) -> Graph:
     Tabs, semicolons or spaces may separate the numbers; above them may be comments that begin with
     ``#`` or ``%``, and a line of column names.
     """
-    lines = [line.strip() for line in read_lines(path)]
-    first = next((k for k, line in enumerate(lines) if line and line[0] not in COMMENTS), None)
-    if first is None:
-        raise InputError(f"{path} is not an edge list; it has no lines but comments")
-    first += any(character.isalpha() for character in lines[first].replace("e", ""))
-    lines = lines[first:]
-    separator = next((mark for mark in ",;\t " if lines and mark in lines[0]), ",")
-    if separator != ",":
-        parts = None if separator == " " else separator  # None: runs of blanks
-        lines = [",".join(line.split(parts)) for line in lines]
-    try:
-        table = parse_numbers(lines, np.float64, None, path, first + 1)
-    except InputError as error:
-        raise _no_edge_list(path, str(error).removeprefix(f"{path}, ")) from None
-    if table.shape[1] not in (2, 3):
-        raise _no_edge_list(path, f"{table.shape[1]} columns")
-    ends = table[:, :2]
+    table = read_table(path).with_header(HEADER, (), "source,target")
+    if table.width not in (2, 3):
+        raise _no_edge_list(path, f"{table.width} columns")
+    values = np.stack([table.values(c) for c in range(table.width)], axis=1)
+    ends = values[:, :2]
     if not ((ends % 1 == 0) & (ends >= 0) & (ends < 2**53)).all():
         raise _no_edge_list(path, "node numbers that are not whole numbers from 0 on")
     check_num_nodes(int(ends.max(initial=-1)) + 1, len(ends), path)
-    weight = torch.from_numpy(table[:, 2].copy()) if table.shape[1] == 3 else None
+    weight = torch.from_numpy(table.numbers(2).copy()) if table.width == 3 else None
     return Graph.from_edge_index(torch.from_numpy(ends.T.astype(np.int64)), weight)
 
 

@@ -22,8 +22,8 @@ TARGET = re.compile(
     rf"(target|dst|dest|destination|to|receiver|end|(node|id|user)?[_ ]?(2|b)|v){_END}", re.I
 )
 WEIGHT = ("weight", "w", "value", "count", "strength", "amount")
-GRAPH, RELATION = "graph", "relation"  # columns that are found by their names
-HEADER = ("source", "src", "from", "target", "dst", "to", GRAPH, RELATION, "weight")
+GRAPH, RELATION = ("graph", "graph_id"), ("relation",)  # columns that are found by their names
+HEADER = ("source", "src", "from", "target", "dst", "to", *GRAPH, *RELATION, "weight")
 FORM = "source,target"
 RESERVED = ("in", "out", "self")  # words of terms
 WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
@@ -91,8 +91,10 @@ class Edges:
             notes=(*self.notes, note),
         )
 
-    def merged(self, ends: Array, num_nodes: int, undirected: bool) -> "Merged":
-        """The edges without repetitions, with reverses if they are undirected.
+    def merged(
+        self, ends: Array, num_nodes: int, undirected: bool
+    ) -> tuple[list[tuple[Array, Array | None]], tuple[str, ...]]:
+        """Edges and weights without repetitions, one graph per relation, and notes about them.
 
         An edge that is listed in both directions with different weights has a direction, and
         then all of them have.
@@ -135,15 +137,7 @@ class Edges:
         ):
             if count:
                 notes += (f"{self.table.path.name}: {count:,} {what}",)
-        return Merged(graphs, notes)
-
-
-@dataclass(frozen=True, eq=False)
-class Merged:
-    """Distinct edges and their weights, one graph for each relation."""
-
-    graphs: list[tuple[Array, Array | None]]
-    notes: tuple[str, ...]
+        return graphs, notes
 
 
 def nodes_of(table: Table) -> tuple[set[str], set[str]]:
@@ -182,7 +176,7 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     is_plain = table.header is None
     if is_plain:
         table = replace(table, header=("source", "target", "weight")[: table.width])
-    graph, relation = table.place((GRAPH,)), table.place((RELATION,))
+    graph, relation = table.place(GRAPH), table.place(RELATION)
     ends = _ends(table, nodes, weight)
     column = _weight(table, ends, weight)
     notes: list[str] = []
@@ -222,7 +216,7 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
             row = int(wrong.argmax())
             raise table.line_error(
                 row,
-                f"column {RELATION!r}: a relation cannot be called {words[row]!r}; choose another "
+                f"column 'relation': a relation cannot be called {words[row]!r}; choose another "
                 "word",
             )
         kinds, found = pd.factorize(words)
@@ -289,7 +283,7 @@ def _has_no_lone_edge(table: Table) -> bool:
 
 def _ends(table: Table, nodes: AbstractSet[str], weight: str | None) -> tuple[int, int]:
     assert table.header is not None
-    taken = {table.place((GRAPH,)), table.place((RELATION,))}
+    taken = {table.place(GRAPH), table.place(RELATION)}
     taken |= {c for c, name in enumerate(table.header) if name == weight or not name}
     left = [c for c in range(table.width) if c not in taken]
     found = [

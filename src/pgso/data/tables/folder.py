@@ -98,8 +98,8 @@ class Tables:
 
     def arrays(self) -> Arrays:
         """The task of these tables."""
-        if self.edges.place((GRAPH,)) is not None or (
-            self.edges.header is None and GRAPH in map(str.lower, self.edges.first)
+        if self.edges.place(GRAPH) is not None or (
+            self.edges.header is None and set(GRAPH) & set(map(str.lower, self.edges.first))
         ):
             return _collection(self)
         return _nodes(self)
@@ -245,13 +245,13 @@ def _nodes(given: Tables) -> Arrays:
         array, fitted = _prepare(given, table, split[0])
         columns = (fitted.outputs or table.names) if table.header is not None else None
     check_relations(len(edges.relations), edges.table.path)
-    merged = edges.merged(pairs, n, given.undirected)
+    graphs, told = edges.merged(pairs, n, given.undirected)
     relations = None
-    edge_index, total = merged.graphs[0] if merged.graphs else (pairs, None)
+    edge_index, total = graphs[0] if graphs else (pairs, None)
     if edges.kinds is not None:
-        relations = dict(zip(edges.relations, merged.graphs, strict=True))
+        relations = dict(zip(edges.relations, graphs, strict=True))
         # Together they are the sum of their parts, in which an edge may be of several kinds.
-        edge_index, total = _summed(merged.graphs, n)
+        edge_index, total = _summed(graphs, n)
     return Arrays(
         edge_index=edge_index,
         edge_weight=total,
@@ -266,7 +266,7 @@ def _nodes(given: Tables) -> Arrays:
         columns=columns,
         preparation=fitted,
         gaps={} if table is None else gaps_of(table),
-        notes=(*notes, *edges.notes, *merged.notes),
+        notes=(*notes, *edges.notes, *told),
     )
 
 
@@ -486,8 +486,11 @@ def _split(
     return learned.split_at_random(given.seed)
 
 
-def _prepare(given: Tables, table: Table, train: Array) -> tuple[Array, Preparation]:
-    """The features as numbers, by a model's own preparation or by one for these data."""
+def _prepare(given: Tables, table: Table, train: Array) -> tuple[Any, Preparation]:
+    """The features as numbers, by a model's own preparation or by one for these data.
+
+    Where the table is there for the answers, and its other columns are names, x is the identity.
+    """
     if not table.width:
         raise InputError(
             f"{table.path} names the nodes and has no other column; add one, or remove the file"
@@ -500,6 +503,8 @@ def _prepare(given: Tables, table: Table, train: Array) -> tuple[Array, Preparat
         kinds = {name: kind for name, kind in kinds.items() if name not in in_order}
         fitted = fit_preparation(table, train, check_kinds(kinds, table.names, where))
     x = fitted.apply(table)
+    if x.shape[1] == 0 and given.labels is None and given.targets is None:
+        return identity(len(table)), fitted
     if x.shape[1] == 0:
         raise InputError(
             f"{table.path}: every column is left out; say in columns.json what they are, such "
@@ -579,7 +584,7 @@ def _collection(given: Tables) -> Arrays:
             f"{given.edges.path} has the columns graph and relation, but edges of several graphs "
             "are of one kind; remove the column relation"
         )
-    seen = set(edges.table.cells(edges.table.place((GRAPH,)) or 0))
+    seen = set(edges.table.cells(edges.table.place(GRAPH) or 0))
     answers, _ = _answers(given, seen, set())
     names = [] if answers is None else answers.names
     table = None
@@ -604,8 +609,8 @@ def _collection(given: Tables) -> Arrays:
     split = _split(given, answers, learned, graphs)
     where = given.source if table is None else table.path.name
     edges, pairs = edges.on(nodes, given.unknown, where)
-    merged = edges.merged(pairs, len(nodes), given.undirected)
-    edge_index, weight = merged.graphs[0]
+    merged, told = edges.merged(pairs, len(nodes), given.undirected)
+    edge_index, weight = merged[0]
     columns: tuple[str, ...] | None = None
     fitted = None
     if table is None:
@@ -629,7 +634,7 @@ def _collection(given: Tables) -> Arrays:
         columns=columns,
         preparation=fitted,
         gaps={} if table is None else gaps_of(table),
-        notes=(*edges.notes, *merged.notes),
+        notes=(*edges.notes, *told),
     )
 
 
@@ -637,8 +642,8 @@ def _features_of_graphs(table: Table) -> "tuple[pd.Index[str], Table]":
     """The nodes by graph and name, and their features without these two columns."""
     import pandas as pd
 
-    table = table.with_header((*NODE, GRAPH), (), "graph,node,...")
-    graph, key = table.place((GRAPH,)), table.place(NODE)
+    table = table.with_header((*NODE, *GRAPH), (), "graph,node,...")
+    graph, key = table.place(GRAPH), table.place(NODE)
     if graph is None or key is None:
         shown = ",".join(table.header or table.first)[:60]
         raise table.header_error(

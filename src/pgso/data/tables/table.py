@@ -40,6 +40,7 @@ MISSING = frozenset(  # what stands for a gap
 ) | {"", "?", "-"}
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
+COMMENTS = ("# ", "%")  # how comments above public edge lists begin
 SOME_LINES = 20  # that show what separates cells
 SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all lines"
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff\u00ad"))  # letters nobody sees
@@ -232,25 +233,29 @@ def read_table(path: Path) -> Table:
 
     text = tidy(read_text(path))
     lines = text.split("\n")
+    comments = next((k for k, line in enumerate(lines) if not line.startswith(COMMENTS)), None)
+    if comments is None:
+        raise InputError(f"{path} has no lines but comments; write at least one")
+    del lines[:comments]
     if not all(map(str.strip, lines)):
         lines = [line if line.strip() else "" for line in lines]
     shown = [line for line in lines[: 2 * SOME_LINES] if line][:SOME_LINES] or [text[:1]]
     separator = _separator(shown)
     alone = separator is not None and separator not in shown[0]
     rows: list[list[str]] | None = None
-    numbers: Sequence[int] = range(1, len(lines) + 1)
+    numbers: Sequence[int] = range(1 + comments, len(lines) + 1 + comments)
     if '"' in text:
-        rows, numbers = _quoted(lines, separator, path)
+        rows, numbers = _quoted(lines, separator, path, comments)
         widths = [len(row) for row in rows]
     else:
         if alone and not lines[0]:
             raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
         kept = lines
         if not alone and not all(lines):
-            numbers = [k for k, line in enumerate(lines, start=1) if line]
+            numbers = [k for k, line in zip(numbers, lines, strict=True) if line]
             kept = [line for line in lines if line]
         widths = [line.count(separator) + 1 if separator else len(line.split()) for line in kept]
-    names, width = _check_widths(path, widths, numbers, lines)
+    names, width = _check_widths(path, widths, numbers, text.split("\n"))
     check_columns(width, path)
     if rows is not None:
         frame = pd.DataFrame([["", *row] if len(row) < width else row for row in rows])
@@ -291,7 +296,7 @@ def _has_blanks(text: str, separator: str | None) -> bool:
 
 
 def _quoted(
-    lines: list[str], separator: str | None, path: Path
+    lines: list[str], separator: str | None, path: Path, comments: int
 ) -> tuple[list[list[str]], Sequence[int]]:
     """The rows of a text with quotes, and the line where each begins."""
     reader = csv.reader((f"{line}\n" for line in lines), strict=True, delimiter=separator or " ")
@@ -302,12 +307,12 @@ def _quoted(
         for cells in reader:
             if cells or (rows and len(rows[0]) == 1):
                 rows.append(cells or [""])
-                numbers.append(begins)
+                numbers.append(begins + comments)
             begins = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
-            f"{path}, line {begins}: its quotation marks do not fit ({error}); put whole cells "
-            'between two of them, and write "" for one within a cell'
+            f"{path}, line {begins + comments}: its quotation marks do not fit ({error}); put "
+            'whole cells between two of them, and write "" for one within a cell'
         ) from None
     return rows, numbers
 
@@ -321,7 +326,8 @@ def _check_widths(
     """
     first, usual = widths[0], widths[min(1, len(widths) - 1)]
     distinct = set(widths[1:]) or {first}
-    if distinct == {first} or distinct == {first + 1}:
+    cells = re.split(r"[,;\t ]", lines[numbers[0] - 1])
+    if distinct == {first} or (distinct == {first + 1} and not any(map(is_number, cells))):
         return first, usual
     row = next(k for k, width in enumerate(widths) if width != first)
     shown = lines[numbers[row] - 1][:60]
