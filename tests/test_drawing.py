@@ -211,9 +211,9 @@ def test_svg_is_well_formed_escaped_and_says_every_node():
     part = sketch(EDGES, 34, {"club": ["<b>" if k == 0 else "b" for k in range(34)]})
     root = ET.fromstring(svg(part, "club"))
     titles = [element.text for element in root.iter("title")]
-    assert titles[0] == "node 0: club <b>"
+    assert titles[0] == "node 0: <b>"
     assert len(titles) == 34
-    assert len(list(root.iter("line"))) == 78
+    assert next(root.iter("path")).get("d").count("L") == 78
     assert {"<b>", "b"} == {element.text for element in root.iter("text")}
     assert root.get("fill") == "currentColor"  # legible in dark mode
 

@@ -457,22 +457,19 @@ def _sign(value: float) -> str:
 def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     """A sketch as SVG, coloured by one of its columns, with a legend; readable in dark mode.
 
-    Lines and letters take the colour of the text around it. Every node says its name and values
+    Lines and letters take the colour of the text around it. Every node says its name and value
     when pointed at.
     """
-    fill, legend = paint(part.colours[column]) if column else ([BLUE] * len(part.nodes), [])
+    values = part.colours[column] if column else [None] * len(part.nodes)
+    fill, legend = paint(values) if column else ([BLUE] * len(part.nodes), [])
     radius = 16 if len(part.nodes) <= 60 else 11
-    lines = [
-        f'<line x1="{part.x[i]}" y1="{part.y[i]}" x2="{part.x[j]}" y2="{part.y[j]}"/>'
-        for i, j in part.edges
-    ]
+    lines = "".join(f"M{part.x[i]} {part.y[i]}L{part.x[j]} {part.y[j]}" for i, j in part.edges)
     dots = []
     for k, colour in enumerate(fill):
-        values = [f"{name} {written(cell[k])}" for name, cell in part.colours.items()]
-        text = escape(": ".join([part.called(k), ", ".join(values)]) if values else part.called(k))
+        text = f"{part.called(k)}: {written(values[k])}" if column else part.called(k)
         dots.append(
             f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
-            f"<title>{text}</title></circle>"
+            f"<title>{escape(text)}</title></circle>"
         )
     keys, row = [], 0
     for k, (name, colour) in enumerate(legend):
@@ -487,7 +484,7 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     return (
         f'<svg class="graph" role="img" aria-label="{label}" viewBox="-20 -20 1040 {height}" '
         'font-family="system-ui, sans-serif" font-size="40" fill="currentColor">'
-        f'<g stroke="currentColor" stroke-opacity="0.3" stroke-width="2">{"".join(lines)}</g>'
+        f'<path stroke="currentColor" stroke-opacity="0.3" stroke-width="2" d="{lines}"/>'
         f"{''.join(dots)}{''.join(keys)}</svg>"
     )
 

@@ -8,7 +8,7 @@ from pgso.records.finding import FindingRecord, RungRecord
 from pgso.report.about import baselines_grid, data_grids
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Grid
-from pgso.report.page import data_section
+from pgso.report.page import data_section, graph_sections
 from pgso.report.sections import Page, Section, Verdict, as_html
 from pgso.report.tables import probability
 
@@ -52,6 +52,7 @@ def finding_page(record: FindingRecord) -> Page:
         sections=(
             _next_steps(record),
             _ladder(record),
+            *graph_sections(record.sketch),
             *_operator(record),
             *(
                 Section(grid.title, grids=(grid,))

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
+from pgso.drawing import caption, errors, svg
 from pgso.records import RunRecord, Store
 from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord
-from pgso.records.data import DataRecord
+from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import write_atomically
 from pgso.records.record import Spectra
 from pgso.report.about import (
@@ -250,6 +253,7 @@ def comparison_page(
         ),
         _scores(records, comparison),
         _right_and_wrong(records, comparison),
+        *graph_sections(judged_sketch(records, data, comparison.candidate)),
         *_what_matters(records),
         Section(
             "The learned operator",
@@ -284,6 +288,39 @@ def _filled(section: Section) -> Section | None:
     if not (grids or panels or section.folded or section.code or section.widget):
         return None
     return replace(section, grids=grids, panels=panels)
+
+
+def graph_sections(part: Sketch | None) -> list[Section]:
+    """The graph itself, drawn once for each thing that its nodes are coloured by."""
+    if part is None:
+        return []
+    named = [(name, svg(part, name, f"the graph by {name}")) for name in part.colours]
+    pictures = [(name, Markup(text)) for name, text in named or [("", svg(part))]]  # noqa: S704
+    text = (
+        f"{caption(part).capitalize()}. Point at a node for its name and value. Nodes that were "
+        "trained on have no error."
+    )
+    return [Section("The graph", text, widget="graph", values=pictures, id="graph-section")]
+
+
+def judged_sketch(
+    records: Sequence[RunRecord], data: Sequence[DataRecord], candidate: str | None
+) -> Sketch | None:
+    """The sketch of the first data with errors of the fixed network and of the candidate on it."""
+    first = next((entry for entry in data if entry.sketch is not None), None)
+    if first is None or first.sketch is None:
+        return None
+    colours = dict(first.sketch.colours)
+    for record in records:
+        name, done = record.spec.operator, record.evaluation
+        is_shown = len(records) == 1 or name in ("fixed", candidate)
+        of_these = record.spec.seed == first.spec.seed and done is not None
+        if is_shown and of_these and done and len(done.sketched) == len(first.sketch.nodes):
+            found = errors(colours["label"], done.sketched, colours["split"])
+            if len(records) == 1:
+                colours["prediction"] = done.sketched
+            colours[f"error, {LABELS[name]}"] = found
+    return first.sketch.model_copy(update={"colours": colours})
 
 
 def data_section(grids: Sequence[Grid]) -> Section:
