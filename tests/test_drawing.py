@@ -19,6 +19,7 @@ import pgso
 from pgso.data.description import sketch_of
 from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
+from pgso.report.page import judged_sketch, render_run
 from pgso.training.pages import data_record
 
 KARATE = networkx.karate_club_graph()
@@ -258,3 +259,30 @@ def test_a_run_keeps_its_predictions_of_the_nodes_that_its_data_draw():
         error for error, split in zip(judged, part.colours["split"], strict=True) if split == "test"
     ]
     assert tested.count("right") / len(tested) == pytest.approx(record.test)
+
+
+def test_findings_runs_and_comparisons_write_pages_with_the_graph(tmp_path):
+    found = pgso.find("karate")
+    page = found.report(tmp_path / "found.html").read_text()
+    assert page.count('<svg class="graph"') == 4  # label, prediction, error, split
+    comparison = pgso.compare("karate", seeds=2, epochs=3)
+    frame = comparison.to_frame()
+    assert frame["operator"].tolist() == list(comparison.operators)
+    assert frame["test"].tolist() == [entry.mean for entry in comparison.test.summaries]
+    assert frame["difference"][1] == comparison.test.difference(frame["operator"][1]).mean
+    assert comparison.report(tmp_path / "folder").name == "report.html"
+    assert comparison.verdict[:20] in comparison._repr_html_()
+    assert "</html>" in comparison.runs[0].report(tmp_path / "run.html").read_text()
+
+
+def test_pages_of_runs_colour_the_graph_by_errors_of_the_networks_they_show():
+    spec = pgso.RunSpec(dataset="karate", conv="gcn", operator="fixed", epochs=3)
+    records = [pgso.fit(spec.but(operator=name)) for name in ("fixed", "pgso", "mpgso")]
+    data = [data_record(spec)]
+    colours = judged_sketch(records, data, "pgso").colours
+    assert list(colours) == ["label", "split", "error, fixed", "error, PGSO"]
+    alone = judged_sketch(records[:1], data, None).colours
+    assert alone["prediction"] == records[0].evaluation.sketched
+    assert alone["error, fixed"] == errors(alone["label"], alone["prediction"], alone["split"])
+    assert render_run(records[0], data).count('<svg class="graph"') == 4
+    assert judged_sketch(records, [], "pgso") is None

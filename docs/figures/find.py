@@ -36,8 +36,8 @@ def search() -> FindingRecord:
     chances = found.predict()[nodes, task.classes.index("mine")].tolist()
     board = Sketch(
         nodes=tuple(nodes),
-        x=tuple(node % 100 for node in nodes),
-        y=tuple(node // 100 for node in nodes),
+        x=tuple(66 * (node % 100) for node in nodes),
+        y=tuple(66 * (node // 100) for node in nodes),
         edges=(),
         num_nodes=task.num_nodes,
         colours={

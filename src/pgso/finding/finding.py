@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from pgso.finding.verdict import (
     with_signal,
 )
 from pgso.records import RunSpec
+from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
 
 if TYPE_CHECKING:
@@ -112,6 +114,13 @@ class Finding:
     def to_frame(self) -> "pandas.DataFrame":
         """One row per rung, the best loss first."""
         return self.record.to_frame()
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page of this finding to a file; it works offline."""
+        from pgso.report.finding import render_finding
+
+        write_atomically(Path(path), render_finding(self.record))
+        return Path(path)
 
     def _repr_html_(self) -> str:
         return self.record._repr_html_()

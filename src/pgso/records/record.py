@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable
 from html import escape
+from importlib import import_module
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -16,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from pgso.objectives import OBJECTIVES, Objective
+from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord
 from pgso.records.numerics import UNSAID, Revised
 from pgso.records.spec import SevenNumbers, StoredSpec
@@ -321,6 +324,13 @@ class RunRecord(Revised, BaseModel):
             for S in self.parameters[:8]
         )
         return f"<b>{escape(repr(self))}</b><table>{cells}{S}</table>"
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page of this run to a file; it works offline."""
+        # Pages are made of records, so they are found by name here, as pgso's public names are.
+        page: str = import_module("pgso.report.page").render_run(self)
+        write_atomically(Path(path), page)
+        return Path(path)
 
     def without_times(self) -> dict[str, Any]:
         """Everything that must be the same when the same spec is run again on one machine."""

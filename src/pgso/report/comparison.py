@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
@@ -47,6 +49,10 @@ class Reference:
         return f"spec.but({changed})"
 
 
+if TYPE_CHECKING:
+    import pandas
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """Fixed against learned operators on one dataset with one base architecture."""
@@ -61,6 +67,34 @@ class Comparison:
     reference: Reference | None = None  # a stronger fixed network beside
     decision: Decision | None = None  # of the validation labels of all seeds, where they judge
     positive: str | None = None  # the class that scores are about, where they are about one of two
+    runs: tuple[RunRecord, ...] = ()  # what was compared
+    reference_runs: tuple[RunRecord, ...] = ()
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per operator: seeds, mean test score, and its difference to the fixed one."""
+        import pandas
+
+        rows = []
+        for entry in self.test.summaries:
+            row: dict[str, Any] = {"operator": entry.operator, "seeds": entry.n, "test": entry.mean}
+            difference = self.test.difference(entry.operator)
+            if difference is not None:
+                low, high = difference.holm_interval or (None, None)
+                row |= {"difference": difference.mean, "low": low, "high": high}
+            rows.append(row)
+        columns = ["operator", "seeds", "test", "difference", "low", "high"]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _repr_html_(self) -> str:
+        frame: str = self.to_frame().to_html(index=False, float_format="{:.4g}".format)
+        heading = f"{self.dataset}, {self.conv}, {self.objective.heading}"
+        return f"<p><b>{escape(heading)}</b>: {escape(self.verdict)}</p>{frame}"
+
+    def report(self, folder: str | Path) -> Path:
+        """Write ``report.html``, ``report.md`` and ``comparison.json`` into a folder."""
+        from pgso.report.page import write_report
+
+        return write_report(self.runs, folder, reference=self.reference_runs)
 
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed one ...)``: all scores would fill pages."""
@@ -182,6 +216,8 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         reference=_reference(runs, list(reference)),
         decision=decision,
         positive=next((run.positive for run in runs if run.positive), None),
+        runs=tuple(runs),
+        reference_runs=tuple(reference),
     )
 
 

@@ -139,7 +139,7 @@ def comparison_record(
     reference: Sequence[RunRecord] = (),
 ) -> ComparisonRecord:
     """The comparison as data: its verdict, its scores, and the runs it rests on."""
-    scores = asdict(comparison)
+    scores = asdict(replace(comparison, runs=(), reference_runs=()))
     return ComparisonRecord(
         dataset=comparison.dataset,
         conv=comparison.conv,
@@ -178,23 +178,27 @@ def write_run(
     command: str | None = None,
 ) -> Path:
     """Write the page of a run into the store, and return its path."""
-    path, spec = run_page_path(record, store), record.spec
-    comparison = compare([record])
-    verdict = run_verdict(record, data, doubts([record], data))
+    path = run_page_path(record, store)
     links = record_links([record], store, path.parent)
-    summary = comparison_record([record], comparison, verdict, data, command)
-    page = comparison_page(
-        [record],
-        comparison,
-        f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}",
-        verdict,
-        data,
-        command,
-        links | {address: address for address in links.values()},
-    )
-    page = replace(page, lead=LEAD_OF_A_RUN, summary=summary.model_dump_json(indent=1))
-    write_atomically(path, as_html(page))
+    links |= {address: address for address in links.values()}
+    write_atomically(path, render_run(record, data, command, links))
     return path
+
+
+def render_run(
+    record: RunRecord,
+    data: Sequence[DataRecord] = (),
+    command: str | None = None,
+    links: Mapping[str, str] | None = None,
+) -> str:
+    """The page of a run as text."""
+    spec, comparison = record.spec, compare([record])
+    verdict = run_verdict(record, data, doubts([record], data))
+    summary = comparison_record([record], comparison, verdict, data, command)
+    heading = f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}"
+    page = comparison_page([record], comparison, heading, verdict, data, command, links)
+    page = replace(page, lead=LEAD_OF_A_RUN, summary=summary.model_dump_json(indent=1))
+    return as_html(page)
 
 
 def run_verdict(
