@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -67,8 +67,8 @@ class Comparison:
     reference: Reference | None = None  # a stronger fixed network beside
     decision: Decision | None = None  # of the validation labels of all seeds, where they judge
     positive: str | None = None  # the class that scores are about, where they are about one of two
-    runs: tuple[RunRecord, ...] = ()  # what was compared
-    reference_runs: tuple[RunRecord, ...] = ()
+    runs: tuple[RunRecord, ...] = field(default=(), compare=False)  # what was compared
+    reference_runs: tuple[RunRecord, ...] = field(default=(), compare=False)
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per operator: seeds, mean test score, and its difference to the fixed one."""
