@@ -54,7 +54,7 @@ def _scatter(axis: Axes, race: Race) -> None:
             color=colour,
         )
     axis.set_xscale("log")
-    axis.margins(x=0.25, y=0.08)
+    axis.margins(x=0.3, y=0.08)
     axis.axhline(0, color=COLOURS["ours"], linewidth=0.8)
     axis.set_xlabel("CPU seconds, times those of find (median over datasets)")
     axis.set_ylabel("minus find, % of the way from guess to best")
@@ -71,8 +71,7 @@ def _bars(axis: Axes, race: Race, shown: list[str]) -> None:
             for rival in shown
         ]
         axis.barh(range(len(shown)), counts, left=starts, color=colour, label=f"{verdict}")
-    axis.set_yticks(range(len(shown)), [RIVALS[rival].label for rival in shown], fontsize=8)
+    axis.set_yticks(range(len(shown)), [RIVALS[rival].short for rival in shown], fontsize=8)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_xlabel("datasets")
-    axis.set_title(f"against {RIVALS[race.reference].label}", fontsize=9, loc="left")
+    axis.set_xlabel(f"datasets, against {RIVALS[race.reference].label}")
     axis.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
