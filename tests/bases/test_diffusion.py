@@ -1,7 +1,5 @@
 """Diffusion against PyG's GDC, which inverts or exponentiates a dense matrix."""
 
-from importlib import import_module
-
 import networkx as nx
 import pytest
 import torch
@@ -34,12 +32,9 @@ def exact(graph, kind, **options):
     return matrix
 
 
-@pytest.mark.parametrize(
-    ("kind", "most"), [("ppr", 0), ("heat", 0), ("heat", 1e9)], ids=["ppr", "taylor", "chebyshev"]
-)
-@pytest.mark.parametrize("eps", [0.03, 1e-3, 1e-4])
-def test_every_entry_is_within_eps_of_the_exact_one(kind, most, eps, monkeypatch):
-    monkeypatch.setattr(import_module("pgso.bases.diffusion"), "MOST_PRODUCTS", most)
+@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("eps", [0.03, 1e-3, 1e-4, 1e-6])
+def test_every_entry_is_within_eps_of_the_exact_one(kind, eps):
     graph = Graph.from_networkx(nx.barabasi_albert_graph(120, 2, seed=3))
     wanted = exact(graph, kind, **OPTIONS[kind])
     diffused = diffusion(graph, kind, eps=eps)
@@ -103,12 +98,11 @@ def test_bad_input_is_refused_in_words():
         diffusion(Graph.from_dense([[0.0, -1.0], [-1.0, 0.0]]))
 
 
-def test_heat_of_a_long_time_is_spread_evenly_or_refused_in_words():
+@pytest.mark.parametrize("eps", [1e-3, 1e-7])
+def test_heat_of_a_long_time_is_spread_evenly(eps):
     graph = Graph.from_networkx(nx.cycle_graph(5))
-    diffused = diffusion(graph, "heat", t=300.0).to_torch_sparse().to_dense()
-    torch.testing.assert_close(diffused, torch.full((5, 5), 0.2), atol=1e-3, rtol=0)
-    with pytest.raises(InputError, match="t up to 80"):
-        diffusion(graph, "heat", t=300.0, eps=1e-7)
+    diffused = diffusion(graph, "heat", t=300.0, eps=eps).to_torch_sparse().to_dense()
+    torch.testing.assert_close(diffused, torch.full((5, 5), 0.2), atol=eps, rtol=0)
 
 
 def test_an_edge_index_will_do_and_so_will_no_nodes():

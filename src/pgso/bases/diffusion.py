@@ -2,9 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,10 +17,8 @@ from pgso.graph import Graph, Pattern, product
 Kind = Literal["ppr", "heat"]
 AT_ONCE = 2**24  # entries of a block of rows: 64 MB, most of which is never touched
 COLUMNS = 32  # columns of a dense block: few enough for the processor's cache
-ROUNDING = 1e-5  # well above the rounding errors of alternating sums in single precision
+ROUNDING = 1e-5  # above the rounding of alternating sums in single precision; below: double
 SPARSE_STEPS = 3  # steps of a series with sparse rows; after them too many nodes are reached
-LONGEST = 80.0  # for longer times t, e^-t is too small for single precision
-MOST_PRODUCTS = 25_000  # entries x degree x eps up to which whole columns beat Taylor's series
 
 
 def diffusion(
@@ -43,15 +39,15 @@ def diffusion(
 
     Every entry is within eps of the exact one, and those found below eps / 2 are left out: PyG's
     ``GDC`` with ``normalization_out=None``, since γ has its own normalisation. No n x n matrix is
-    formed: mass spreads from blocks of nodes, and what is too small to matter stays where it is;
-    heat on a graph of up to a few million edges is computed from a few nodes at a time instead.
+    formed: mass of ``"ppr"`` spreads from blocks of nodes, and what is too small to matter stays
+    where it is; ``"heat"`` is computed from a few nodes at a time.
 
     Args:
         graph: Undirected, with weights of 0 or more.
         kind: ``"ppr"`` for personalised PageRank, ``"heat"`` for the heat kernel.
         alpha: The share of ``"ppr"`` that returns to the start with each step.
         t: How long ``"heat"`` spreads.
-        eps: The accuracy; the time grows as 1/eps, and a row has up to 2/eps entries.
+        eps: The accuracy; the time of ``"ppr"`` grows as 1/eps, and a row has up to 2/eps entries.
         top_k: Also keep no more than this many entries of a row, and of their mirror images.
 
     Example:
@@ -69,30 +65,27 @@ def diffusion(
     d = graph.degree.detach().double().numpy(force=True) + 1
     indices, rowptr = (part.numpy(force=True) for part in (pattern.col, pattern.rowptr))  # type: ignore[union-attr]
     T = sp.csr_array((A.numpy(force=True), indices, rowptr), shape=(n, n))
-    T = _scaled(T, d**-0.5, d**-0.5).astype(np.float32)
+    T64 = _scaled(T, d**-0.5, d**-0.5)
+    T = T64.astype(np.float32)
     root_d = np.sqrt(d).astype(np.float32)
-    series = _chebyshev(t, eps / 2) if kind == "heat" and eps >= ROUNDING else []
-    if series and T.nnz * len(series) * eps <= MOST_PRODUCTS:
+    if kind == "heat":
+        T = T if eps >= ROUNDING else T64
+        series = _chebyshev(t, eps / 2)
         starts = (np.arange(first, min(first + COLUMNS, n)) for first in range(0, n, COLUMNS))
-        blocks = [_largest(_columns(pattern, T, s, series, eps / 2), top_k) for s in starts]
+        blocks = [_largest(_heat(pattern, T, s, series, eps / 2), top_k) for s in starts]
     else:
-        spread: Callable[..., Any] = (
-            partial(_ppr, alpha=alpha)
-            if kind == "ppr"
-            else partial(_heat, terms=_taylor(t, eps / 2))
-        )
         size = max(1, min(n, AT_ONCE // max(n, 1)))
 
         def rows(first: int) -> Any:
             start = np.arange(first, min(first + size, n))
-            mass = spread(T, start, root_d, eps / 2)
+            mass = _ppr(T, start, root_d, eps / 2, alpha)
             return _largest(_sparse(mass, eps / 2, n), top_k)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
             blocks = list(pool.map(rows, range(0, n, size)))
     if not blocks:
         return graph.to(device)
-    P = sp.vstack(blocks, format="csr")
+    P = sp.vstack(blocks, format="csr").astype(np.float32)
     # Entries are never too high, so of an entry and its mirror image the larger one is closer. For
     # rows that start at a hub, the mirror image is the accurate one.
     return Graph.from_scipy(P.maximum(P.T).tocsr()).to(device)
@@ -117,25 +110,13 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
     return p
 
 
-def _heat(T: Any, start: Any, root_d: Any, eps: float, terms: list[tuple[float, float]]) -> Any:
-    """Taylor's series term by term; entries that are too small to matter are dropped."""
-    n = T.shape[0]
-    p = np.zeros(start.size * n, dtype=np.float32)
-    term = _ones_at(start, n)
-    for k, (factor, share) in enumerate(terms):
-        term = factor * (term @ T if k else term)
-        term = _where(term, term.data >= _limit(term, start, root_d, share * eps))
-        p[_places(term)] += term.data
-    return p
-
-
-def _columns(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float) -> Any:
+def _heat(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float) -> Any:
     """Rows of the heat kernel by Chebyshev's series (Clenshaw's recurrence), entries below eps out.
 
     A product with whole columns takes a hundredth of the time per entry of a sparse one: it pays
     as soon as a node reaches a hundredth of the others, which is after few steps.
     """
-    ones = _ones_at(start, T.shape[0])
+    ones = _ones_at(start, T.shape[0]).astype(T.dtype)
     b = before = 0 * ones
     factors = series[:0:-1]
     for factor in factors[:SPARSE_STEPS]:
@@ -153,7 +134,7 @@ def _columns(pattern: Pattern, T: Any, start: Any, series: list[float], eps: flo
 
 def _dense(matrix: Any) -> Tensor:
     """The transpose of a sparse matrix, dense."""
-    out = torch.zeros(matrix.shape[1], matrix.shape[0])
+    out = torch.zeros(matrix.shape[1], matrix.shape[0], dtype=torch.from_numpy(matrix.data).dtype)
     out.numpy()[matrix.indices, _repeat(np.arange(matrix.shape[0]), matrix)] = matrix.data
     return out
 
@@ -168,26 +149,6 @@ def _chebyshev(t: float, eps: float) -> list[float]:
     while 1 - sum(series) > eps:  # all are positive, and at x = 1 they sum to 1
         series.append(2 * float(ive(len(series), t)))
     return series
-
-
-def _taylor(t: float, eps: float) -> list[tuple[float, float]]:
-    r"""By term: its factor to the one before, and the share of eps that may be left out there.
-
-    What is left out of term k comes back :math:`\psi_k = \sum_m t^m k! / (m + k)!` times in later
-    ones. The number of entries is least for shares :math:`\propto \sqrt{\theta_k / \psi_k}`.
-    """
-    if t > LONGEST:
-        raise InputError(
-            f"heat that spreads for t={t:g} needs eps of {ROUNDING:g} or more and a smaller graph; "
-            f"choose t up to {LONGEST:g}"
-        )
-    theta = [math.exp(-t)]
-    while sum(theta) < 1 - eps / 10:
-        theta.append(theta[-1] * t / len(theta))
-    tail = np.cumsum(theta[::-1])[::-1]  # theta_k psi_k
-    shares = 0.9 * np.array(theta) / np.sqrt(tail) / np.sqrt(tail).sum()
-    factors = [theta[0], *(t / k for k in range(1, len(theta)))]
-    return list(zip(factors, shares.tolist(), strict=True))
 
 
 def _places(matrix: Any) -> Any:

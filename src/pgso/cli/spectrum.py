@@ -138,7 +138,7 @@ def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
 
 def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | None) -> "Graph":
     """The graph of a dataset or file; for a record, the graph that its run used."""
-    from pgso.bases.undirected import undirected as symmetrised
+    from pgso.bases import undirected as symmetrised
     from pgso.data import load_task
     from pgso.data.tables.archives import read_edge_list, read_sparse_matrix
     from pgso.training.fit import on_base
