@@ -15,7 +15,7 @@ from benchmarks.measure import Row, at_most, faster, many, peak_memory, take_tur
 from benchmarks.training import Perceptrons, TheirGIN
 from pgso.graph import Graph, product, row_dots
 from pgso.models.gnn import GNN
-from pgso.models.optimisation import param_groups
+from pgso.models.operators import param_groups
 
 
 def step_of(model: nn.Module, y: Tensor, *inputs: object) -> Callable[[], None]:

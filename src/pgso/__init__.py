@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pgso.gso.presets import PRESETS as PRESETS
     from pgso.gso.shift import apply_pgso as apply_pgso
     from pgso.gso.shift import shift as shift
-    from pgso.models.folding import fold as fold
     from pgso.models.gnn import GNN as GNN
+    from pgso.models.operators import fold as fold
     from pgso.models.operators import operators as operators
-    from pgso.models.optimisation import param_groups as param_groups
+    from pgso.models.operators import param_groups as param_groups
     from pgso.objectives import OBJECTIVES as OBJECTIVES
     from pgso.records import NUMERICS as NUMERICS
     from pgso.records import RunRecord as RunRecord
@@ -88,9 +88,9 @@ _HOMES = {
     "find": "pgso.finding.finding",
     "fit": "pgso.training.fit",
     "load_task": "pgso.data",
-    "fold": "pgso.models.folding",
+    "fold": "pgso.models.operators",
     "operators": "pgso.models.operators",
-    "param_groups": "pgso.models.optimisation",
+    "param_groups": "pgso.models.operators",
     "polynomial": "pgso.gso.polynomials",
     "shift": "pgso.gso.shift",
     "divergence": "pgso.spectrum.filters",

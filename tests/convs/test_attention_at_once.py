@@ -9,8 +9,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from pgso import GNN, Graph
 from pgso.convs import attention as dispatch
-from pgso.convs.attention_at_once import attend_at_once
-from pgso.convs.attention_steps import Scales, attention, modulated, with_diagonal
+from pgso.convs.attention import Scales, attend_at_once, attention, modulated, with_diagonal
 from tests.convs.test_attention import CYCLE, WEIGHTS, inputs
 from tests.graph.test_head_products import one_by_one
 from tests.strategies import edge_lists

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pgso import PRESETS, Graph, dense_pgso
-from pgso.gso.nearest import nearest_preset
+from pgso.gso.shift import nearest_preset
 from tests.strategies import edge_lists, parameters
 
 KITE = Graph.from_edge_index(

@@ -7,7 +7,7 @@ import torch
 
 from pgso import PGSO, Graph, apply_pgso
 from pgso.graph import EdgeList
-from pgso.gso.structural import structural_features
+from pgso.gso.module import structural_features
 
 KARATE = nx.karate_club_graph()
 

@@ -12,8 +12,8 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
 from pgso.gso.edge_mask import STEPS, WithoutMessages
-from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
+from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS

@@ -23,8 +23,7 @@ from pgso.conversion.layer import (
 )
 from pgso.conversion.reading import Reading, as_edges
 from pgso.errors import InputError
-from pgso.graph.memo import Memo
-from pgso.graph.modes import for_any_mode
+from pgso.graph.memo import Memo, for_any_mode
 from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters
 

@@ -16,8 +16,8 @@ from pgso.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.conversion.messages import is_sampled
 from pgso.conversion.reading import Reading, as_edges, is_sparse
 from pgso.graph import EdgeList
-from pgso.gso.entries import EntryShift, OnPattern
 from pgso.gso.module import PGSO
+from pgso.gso.node_shift import EntryShift, OnPattern
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 

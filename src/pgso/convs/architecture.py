@@ -13,9 +13,8 @@ from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_p
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.edge_mask import EdgeMasking
-from pgso.gso.module import PGSO, operators_on
+from pgso.gso.module import PGSO, Shape, operators_on
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.shapes import Shape
 from pgso.registry import Registry
 
 OnGraph = Graph | Tensor | ShiftOperator | tuple[ShiftOperator, ...]  # where a conv is applied

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from pgso.convs.architecture import CONVS, Conv, OnGraph, propagate_pair
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
-from pgso.gso.module import PGSO
+from pgso.gso.module import PGSO, Shape
 from pgso.gso.presets import resolve
-from pgso.gso.shapes import Shape
 
 SELF = "self"
 TERMS = ("self", "gcn")

@@ -9,10 +9,9 @@ from torch import Tensor, nn
 from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.module import PGSO
+from pgso.gso.module import PGSO, Shape
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import BASES, polynomial
-from pgso.gso.shapes import Shape
 from pgso.spectrum.interval import gershgorin_interval
 
 FREE = ("e2", "a")  # what learns in P

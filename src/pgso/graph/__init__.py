@@ -2,8 +2,7 @@
 
 from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
-from pgso.graph.memo import Memo
-from pgso.graph.modes import for_any_mode, gradients_again, is_transformed, learns
+from pgso.graph.memo import Memo, for_any_mode, gradients_again, is_transformed, learns
 from pgso.graph.pattern import Pattern, Sample, Structure
 from pgso.graph.product import edge_dots, product, products, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations

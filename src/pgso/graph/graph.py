@@ -18,8 +18,7 @@ from pgso.graph.inputs import (
     declared_nodes,
     weight_type,
 )
-from pgso.graph.memo import Memo
-from pgso.graph.modes import for_any_mode, is_wrapped, learns, outside_transforms
+from pgso.graph.memo import Memo, for_any_mode, is_wrapped, learns, outside_transforms
 from pgso.graph.pattern import Pattern, Sample, Structure, inverse
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from pgso.graph.modes import is_transformed
+from pgso.graph.memo import is_transformed
 from pgso.graph.pattern import Pattern
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import torch
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph.graph import Graph
-from pgso.graph.modes import for_any_mode, learns
+from pgso.graph.memo import for_any_mode, learns
 
 
 class Relations:

@@ -20,9 +20,9 @@ from pgso.graph import (
     turn,
     weighted_product,
 )
-from pgso.gso.entries import OnPattern
 from pgso.gso.formula import Factors, factors
 from pgso.gso.gradients import entries_of
+from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import Features, flatten, unflatten
 
 COLUMNS = 32  # multiplied at once: what they are gathered from stays in the cache

@@ -17,13 +17,12 @@ o x itself (:meth:`pgso.gso.node_shift.NodeShift.mixes` decides). How o, l and r
 to autograd: they are vectors, and cheap.
 """
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from pgso.graph import Graph, is_transformed, product, row_dots, turn
+from pgso.graph import Graph, is_transformed, learns, product, row_dots, turn
 from pgso.graph.degrees import receivers, senders
 
 
@@ -95,58 +94,41 @@ class Propagation(torch.autograd.Function):
         held: Held | None,
         graph: Graph,
     ) -> Tensor:  # (targets, F)
-        out = _product(x, own, left, right, held, graph)
-        _keep(ctx, (x, own, left, right, held, graph), out)
+        values = entries_of(graph, own, left, right) if held is None else held.values
+        out = product(graph.pattern, values, x)
+        ctx.held, ctx.graph, ctx.learned = held, graph, any(ctx.needs_input_grad[1:4])
+        # A fixed operator keeps nothing of the size of x alive.
+        ctx.save_for_backward(own, left, right, *((x, out) if ctx.learned else ()))
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x, own, left and right."""
-        return *_gradients(ctx, *grads), None, None
-
-
-class TransformedPropagation(torch.autograd.Function):
-    """The same for ``torch.func`` and forward-mode differentiation.
-
-    They need a ``setup_context``, with which a call takes four times as long (25 instead of 6 µs),
-    and rules of their own, which ``torch.compile`` refuses.
-    """
-
-    forward = staticmethod(lambda *inputs: _product(*inputs))
-    setup_context = staticmethod(lambda ctx, inputs, output: _keep(ctx, inputs, output))
-    backward = Propagation.backward
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
-        """The product is linear in x and in each vector."""
-        x, own, left, right = ctx.saved_tensors
-        to_x, to_own, to_left, to_right, *_ = tangents
-        terms = []
-        if to_x is not None:
-            terms.append(propagated(to_x, own, left, right, None, ctx.graph))
-        if to_own is not None:
-            terms.append(to_own.unsqueeze(1) * x)
-        if to_left is not None:
-            terms.append(propagated(x, None, to_left, right, None, ctx.graph))
-        if to_right is not None:
-            terms.append(propagated(x, None, left, to_right, None, ctx.graph))
-        return sum(terms[1:], terms[0])
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
-        """A batch of features is another width; a batch of vectors is one product each."""
-        x, own, left, right, held, graph = inputs
-        if all(dim is None for dim in in_dims[1:4]):
-            wide = x.movedim(in_dims[0], -1)
-            out = propagated(wide.flatten(1), own, left, right, held, graph)
-            return out.unflatten(1, wide.shape[1:]), 2
-
-        def at(position: int) -> Tensor:
-            pairs = zip(inputs[:4], in_dims[:4], strict=True)
-            one = [value if dim is None else value.select(dim, position) for value, dim in pairs]
-            return propagated(one[0], one[1], one[2], one[3], None, graph)
-
-        return torch.stack([at(position) for position in range(info.batch_size)]), 0
+        """The gradients of x, own, left and right; they can be differentiated again."""
+        (g,) = grads
+        own, left, right, *features = ctx.saved_tensors
+        once = ctx.held is not None and not torch.is_grad_enabled()
+        if once:
+            z = product(ctx.graph.transposed, ctx.held.turned, g)
+        else:
+            z = propagated(g, own, right, left, None, ctx.graph.T)
+        if not ctx.learned:
+            return z, None, None, None, None, None
+        x, y = features
+        to_left = row_dots(g, y).to(left.dtype)
+        to_right = row_dots(x, z).to(right.dtype)
+        q = None
+        if own is not None:
+            q = row_dots(g, x).to(own.dtype)
+            own_part = own * q
+            to_left, to_right = to_left - own_part, to_right - own_part
+        if once:
+            by_left, by_right = ctx.held.divisors
+        elif own is None or torch.compiler.is_compiling():
+            by_left, by_right = or_infinite(left, None), or_infinite(right, None)
+        else:
+            by_left = or_infinite(left, receivers(ctx.graph))
+            by_right = or_infinite(right, senders(ctx.graph))
+        return z, q, to_left / by_left, to_right / by_right, None, None
 
 
 def propagated(
@@ -157,59 +139,17 @@ def propagated(
     held: Held | None,
     graph: Graph,
 ) -> Tensor:
-    """Y = P x; differentiable in x and in the vectors, also by ``torch.func`` and forward mode."""
-    function = TransformedPropagation if is_transformed() else Propagation
-    out: Tensor = function.apply(x, own, left, right, held, graph)
+    """Y = P x on a plain graph (:func:`is_plain`); differentiable in x and in the vectors."""
+    out: Tensor = Propagation.apply(x, own, left, right, held, graph)
     return out
 
 
-def _product(
-    x: Tensor,
-    own: Tensor | None,
-    left: Tensor,
-    right: Tensor,
-    held: Held | None,
-    graph: Graph,
-) -> Tensor:
-    values = entries_of(graph, own, left, right) if held is None else held.values
-    return product(graph.pattern, values, x)
+def is_plain(graph: Any) -> TypeGuard[Graph]:
+    """Whether the fast path is right: constant A, and no transform of ``torch.func`` at work.
 
-
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Keep what the gradients need."""
-    x, own, left, right, ctx.held, ctx.graph = inputs
-    ctx.learned = any(ctx.needs_input_grad[1:4])
-    if ctx.learned:
-        ctx.save_for_backward(own, left, right, x, output)
-    else:  # a fixed operator keeps nothing of the size of x alive
-        ctx.save_for_backward(own, left, right)
-    if not torch.compiler.is_compiling() and forward_ad._current_level >= 0:
-        ctx.save_for_forward(x, own, left, right)
-
-
-def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-    """The gradients of x, own, left and right; they can be differentiated again."""
-    own, left, right, *features = ctx.saved_tensors
-    once = ctx.held is not None and not torch.is_grad_enabled()
-    if once:
-        z = product(ctx.graph.transposed, ctx.held.turned, g)
-    else:
-        z = propagated(g, own, right, left, None, ctx.graph.T)
-    if not ctx.learned:
-        return z, None, None, None
-    x, y = features
-    to_left = row_dots(g, y).to(left.dtype)
-    to_right = row_dots(x, z).to(right.dtype)
-    q = None
-    if own is not None:
-        q = row_dots(g, x).to(own.dtype)
-        own_part = own * q
-        to_left, to_right = to_left - own_part, to_right - own_part
-    if once:
-        by_left, by_right = ctx.held.divisors
-    elif own is None or torch.compiler.is_compiling():
-        by_left, by_right = or_infinite(left, None), or_infinite(right, None)
-    else:
-        by_left = or_infinite(left, receivers(ctx.graph))
-        by_right = or_infinite(right, senders(ctx.graph))
-    return z, q, to_left / by_left, to_right / by_right
+    Everything else (learned weights, traced edge lists, ``torch.func``, forward mode) multiplies
+    with :func:`entries_of` by operations whose derivatives torch knows.
+    """
+    if not isinstance(graph, Graph) or is_transformed():
+        return False
+    return graph.weight is None or not learns(graph.weight)

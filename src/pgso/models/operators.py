@@ -1,17 +1,19 @@
-"""``operators``: which S the layers of a model have, as a table."""
+"""What is done with the operators of a model: a table of them, constants for serving, and rates."""
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
-import networkx
 import torch
 from torch import nn
 from torch_geometric.nn import MessagePassing
 
+from pgso.convs.filter import FilterConv, NormalisedPGSO
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.module import PGSO
-from pgso.gso.nearest import nearest_preset
+from pgso.gso.parameters import EXPONENTS, NAMES
+from pgso.gso.shift import nearest_preset
 from pgso.spectrum import interval
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
 
 @torch.no_grad()
 def _facts(gso: PGSO, graph: Graph | Relations | None) -> dict[str, Any]:
+    import networkx
+
     S = gso.parameters_tuple()
     facts: dict[str, Any] = {"learns": ",".join(gso.learned), **S._asdict()}
     acts_on = Graph.of(networkx.karate_club_graph()) if graph is None else gso.graph_of(graph)
@@ -77,3 +81,101 @@ def _facts(gso: PGSO, graph: Graph | Relations | None) -> dict[str, Any]:
         if operator.is_certifiable:
             facts["low"], facts["high"] = (float(end) for end in interval(operator))
     return facts
+
+
+def fold(model: nn.Module) -> nn.Module:
+    """A copy for inference in which every operator is constant: same outputs, nothing of S learns.
+
+    Layers keep their place and their weights. The copy is in eval mode. No layer of PyG holds a
+    general S, so a pickle of it needs pgso; ``torch.export`` makes a program of it that needs
+    neither pgso nor PyG.
+
+    Args:
+        model: A ``GNN``, a converted model, or any module with operators in it.
+
+    Example:
+        >>> from pgso import GNN
+        >>> folded = fold(GNN("gcn", 8, 16, 3))
+        >>> [sum(1 for _ in gso.parameters()) for gso in folded.operators]
+        [0]
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"fold takes a torch module, got {type(model).__name__}")
+    folded = nn.ModuleList([copy.deepcopy(model)])  # in a list: it may be an operator itself
+    constants: dict[PGSO, PGSO] = {}
+    for module in list(folded.modules()):
+        for name, child in list(module._modules.items()):
+            if isinstance(child, PGSO):
+                if child.kind != "scalar":
+                    raise InputError(f"fold takes scalar operators, not a {child.kind} one")
+                if child not in constants:
+                    constants[child] = _fixed(child)
+                setattr(module, name, constants[child])
+    if not constants:
+        raise InputError(
+            f"there is no operator to fold in this {type(model).__name__}; "
+            "fold takes a GNN or a model that pgso.convert returned"
+        )
+    return folded[0].eval()
+
+
+def _fixed(gso: PGSO) -> PGSO:
+    """The operator with its S as buffers."""
+    if isinstance(gso, NormalisedPGSO):  # a filter knows by its type that it needs no scaling
+        fixed: PGSO = NormalisedPGSO(learn=False)
+    else:
+        fixed = PGSO(gso.S.detach(), learn=False, degrees=gso.degrees, edges=gso.edges)
+    fixed.to(gso.m1.device, gso.m1.dtype)
+    with torch.no_grad():  # exact copies, in their own type
+        for name in NAMES:
+            getattr(fixed, name).copy_(getattr(gso, name))
+    return fixed
+
+
+def param_groups(
+    model: nn.Module,
+    lr: float = 0.01,
+    exponent_lr: float = 0.005,
+    weight_decay: float = 5e-4,
+    coefficient_lr: float | None = None,
+    coefficient_decay: float | None = None,
+) -> list[dict[str, Any]]:
+    """Groups for any torch optimiser: weights, the scalars m1, m2, m3, a, exponents, filters.
+
+    "The differentiation between the two learning rates is crucial for the model training, as the
+    fluctuation of the exponential parameters has a higher impact" (Appendix B.2.2).
+
+    Args:
+        model: The network.
+        lr: Rate of the weights and of m1, m2, m3 and a.
+        exponent_lr: Rate of the exponents.
+        weight_decay: Of all.
+        coefficient_lr: Rate of the coefficients of filters, which want a lower one than weights; by
+            default as the exponents.
+        coefficient_decay: Decay of the coefficients; by default as of all.
+
+    Example:
+        >>> groups = param_groups(nn.ModuleList([nn.Linear(2, 2), PGSO("gcn")]))
+        >>> [(group["name"], group["lr"]) for group in groups]
+        [('weights', 0.01), ('scalars', 0.01), ('exponents', 0.005)]
+    """
+    operators = [module for module in model.modules() if isinstance(module, PGSO)]
+    filters = [module for module in model.modules() if isinstance(module, FilterConv)]
+    named = {p: name for gso in operators for name, p in gso.named_parameters()}  # a tied one once
+    exponents = [p for p, name in named.items() if name in EXPONENTS]
+    scalars = [p for p, name in named.items() if name not in EXPONENTS]
+    coefficients = list(dict.fromkeys(module.coefficients for module in filters))
+    apart = {*coefficients, *named}
+    weights = [p for p in model.parameters() if p not in apart]
+    slow = exponent_lr if coefficient_lr is None else coefficient_lr
+    decay = weight_decay if coefficient_decay is None else coefficient_decay
+    groups: list[dict[str, Any]] = [
+        {"name": "weights", "params": weights, "lr": lr, "weight_decay": weight_decay},
+        {"name": "scalars", "params": scalars, "lr": lr, "weight_decay": weight_decay},
+        {"name": "exponents", "params": exponents, "lr": exponent_lr, "weight_decay": weight_decay},
+    ]
+    if coefficients:
+        groups.append(
+            {"name": "coefficients", "params": coefficients, "lr": slow, "weight_decay": decay}
+        )
+    return [group for group in groups if group["params"]]

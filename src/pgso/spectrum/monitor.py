@@ -14,8 +14,8 @@ from torch_geometric.nn import Linear as PyGLinear
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.channels import ChannelShift
-from pgso.gso.entries import OnPattern
 from pgso.gso.module import PGSO
+from pgso.gso.node_shift import OnPattern
 from pgso.gso.shift import apply_pgso
 from pgso.spectrum.certified import OnGraph, Parameters, operator_of
 from pgso.spectrum.interval import gershgorin_interval

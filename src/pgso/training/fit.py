@@ -25,7 +25,7 @@ from pgso.data.ordering import in_fast_order
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find
-from pgso.gso.nearest import nearest_preset
+from pgso.gso.shift import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.records.numerics import LADDER

@@ -11,7 +11,7 @@ from pgso.data import Task
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO
-from pgso.models.optimisation import param_groups
+from pgso.models.operators import param_groups
 from pgso.objectives import Objective
 from pgso.objectives.values import Scale
 from pgso.records import RunSpec
