@@ -62,7 +62,7 @@ def test_the_site_builds_without_a_warning(project):
     assert (site / "results" / "operators" / "figures" / "drawn.png").is_file()
     assert 'href="results/operators/page.html"' in (site / "studies.html").read_text()
     assert 'href="results/CLAIMS.html"' in (site / "studies.html").read_text()
-    assert "Which matrix does your graph want?" in (site / "index.html").read_text()
+    assert "Does the graph help at all, and how?" in (site / "index.html").read_text()
     listed = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text())
     assert "find.md" in listed
     assert all((site / page).read_text().strip() for page in listed)  # Markdown twins
