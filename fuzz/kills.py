@@ -14,9 +14,9 @@ from fuzz.outcome import Outcome
 from pgso.records import Store
 from pgso.records.store import read_record
 
-SWEEP = ["sweep", "karate", "--space", "epochs=[30,40,50]", "--seeds", "4", "--workers", "2"]
+SWEEP = ["sweep", "karate", "--space", "epochs=[150,200,250]", "--seeds", "4", "--workers", "2"]
 PATIENCE = 20.0  # seconds for processes to end by themselves
-LONGEST = 12.0  # seconds until the kill; a sweep takes about that long
+LONGEST = 30.0  # seconds until the kill; a sweep takes about that long
 
 
 def run(count: int, seed: int = 0) -> Outcome:

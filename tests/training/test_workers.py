@@ -32,9 +32,12 @@ def test_workers_have_one_thread_and_leave_interrupts_to_us(tmp_path, monkeypatc
 def test_what_lies_around_is_not_imported(tmp_path):
     for name in ("profile", "numpy", "statistics"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('this must not be imported')")
-    program = "import sys; sys.path.remove(''); from pgso.__main__ import main; main()"
-    options = ["--space", "epochs=[300]", "--seeds", "8", "--workers", "2", "--operator", "fixed"]
-    command = [sys.executable, "-c", program, "sweep", "karate", *options, "--set", "num_layers=4"]
+    program = (
+        "import sys; sys.path.remove(''); from pgso.training import engines; "
+        "engines.WORTH_WORKERS = 0.0; from pgso.__main__ import main; main()"
+    )
+    options = ["--space", "epochs=[2]", "--seeds", "3", "--workers", "2", "--operator", "fixed"]
+    command = [sys.executable, "-c", program, "sweep", "karate", *options]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert {record.status for record in Store(tmp_path / "runs")} == {"done"}

@@ -38,7 +38,7 @@ JOIN_RAY = "import ray, sys; print(flush=True); ray.init(sys.argv[1], configure_
 KILLED = "the process of this run was killed; it may have needed too much memory"
 # Seconds of runs below which this process does them all: workers need 4 s to import torch. The
 # seconds of an epoch were measured on karate, Cora and ogbn-arxiv.
-WORTH_WORKERS, PER_EPOCH, PER_EDGE = 10.0, 4e-3, 1e-6
+WORTH_WORKERS, PER_EPOCH, PER_EDGE = 20.0, 4e-3, 1e-6
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 MANY_EDGES = 1_000_000  # from which on several threads are worth it to a run that is alone
 
