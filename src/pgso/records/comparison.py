@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import BaselineRecord
 from pgso.records.files import as_text, read_as, write_atomically
-from pgso.records.numerics import Revised
+from pgso.records.numerics import Frozen, Revised
 
 COMPARISON_FILE = "comparison.json"
 
 
-class ComparisonRecord(Revised, BaseModel):
+class ComparisonRecord(Revised):
     """A comparison, as JSON: enough to list it, and to make its page again from its runs."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")  # an error may be infinite
@@ -50,10 +50,8 @@ def read_comparison(path: str | Path) -> ComparisonRecord:
 SWEEP_FILE = "sweep.json"
 
 
-class SweepChoice(BaseModel):
+class SweepChoice(Frozen):
     """The best combination of one operator; scores are means over the seeds."""
-
-    model_config = ConfigDict(frozen=True)
 
     operator: str
     choice: dict[str, Any]
@@ -61,10 +59,8 @@ class SweepChoice(BaseModel):
     test: float | None
 
 
-class SweepRecord(Revised, BaseModel):
+class SweepRecord(Revised):
     """A sweep, as JSON."""
-
-    model_config = ConfigDict(frozen=True)
 
     dataset: str
     conv: str

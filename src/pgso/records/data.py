@@ -3,19 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from pgso.records.files import read_as
-from pgso.records.numerics import Revised
+from pgso.records.numerics import Frozen, Revised
 from pgso.records.spec import RunSpec, StoredSpec
 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"  # names of baselines
 
 
-class BaselineRecord(BaseModel):
+class BaselineRecord(Frozen):
     """A model that a network should be better than."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str  # guess, features or graph
     label: str  # for tables
@@ -23,10 +19,8 @@ class BaselineRecord(BaseModel):
     test: float | None
 
 
-class ClassCount(BaseModel):
+class ClassCount(Frozen):
     """A class or label, and how many examples each part of the split has of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     train: int
@@ -34,10 +28,8 @@ class ClassCount(BaseModel):
     test: int
 
 
-class TargetRange(BaseModel):
+class TargetRange(Frozen):
     """A number that is predicted, over all examples where it is known."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     known: int
@@ -46,10 +38,8 @@ class TargetRange(BaseModel):
     high: float
 
 
-class FeatureColumn(BaseModel):
+class FeatureColumn(Frozen):
     """A column of the user's table."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     kind: str
@@ -60,10 +50,8 @@ class FeatureColumn(BaseModel):
 Cell = str | float | None  # a class or word, a number, or unknown
 
 
-class Sketch(BaseModel):
+class Sketch(Frozen):
     """Some nodes of a graph, placed in the plane, as a page draws them: see pgso.drawing."""
-
-    model_config = ConfigDict(frozen=True)
 
     nodes: tuple[int, ...]  # their numbers
     names: tuple[str, ...] = ()  # what the user calls them; empty: their numbers
@@ -78,10 +66,8 @@ class Sketch(BaseModel):
         return self.names[position] if self.names else f"node {self.nodes[position]}"
 
 
-class DataRecord(Revised, BaseModel):
+class DataRecord(Revised):
     """One dataset with one split: counts, and the scores of models that a network must beat."""
-
-    model_config = ConfigDict(frozen=True)
 
     spec: StoredSpec  # only what chooses the data differs from defaults, see :func:`data_spec`
     data: str | None = None  # the state of a user's own files

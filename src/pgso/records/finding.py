@@ -4,12 +4,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import ValidationInfo, model_validator
 
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import as_text, read_as, write_atomically
-from pgso.records.numerics import LADDER, UNSAID, Revised
+from pgso.records.numerics import LADDER, UNSAID, Frozen, Revised
 from pgso.records.spec import SevenNumbers
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 FRAME = ("name", "family", "hops", "loss", "loo", "val", "test", "points", "p", "seconds")
 
 
-class RungRecord(BaseModel):
+class RungRecord(Frozen):
     """One candidate. Scores are fractions, or in the metric's unit."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     family: str  # features, own, presets, banks, moments, directions, relations, learned
@@ -44,10 +42,8 @@ class RungRecord(BaseModel):
     seconds: float
 
 
-class GraphStatistics(BaseModel):
+class GraphStatistics(Frozen):
     """The graph in numbers."""
-
-    model_config = ConfigDict(frozen=True)
 
     num_graphs: int
     num_nodes: int
@@ -65,10 +61,8 @@ class GraphStatistics(BaseModel):
     classes: tuple[float, ...]  # the share of each among the training labels
 
 
-class Prediction(BaseModel):
+class Prediction(Frozen):
     """One item as the page shows it."""
-
-    model_config = ConfigDict(frozen=True)
 
     item: str  # what the user calls it, or its number
     predicted: tuple[str, ...]  # a class, or numbers
@@ -76,19 +70,15 @@ class Prediction(BaseModel):
     truth: tuple[str, ...]  # empty where it is unknown
 
 
-class Spectrum(BaseModel):
+class Spectrum(Frozen):
     """The density of the eigenvalues of an operator."""
-
-    model_config = ConfigDict(frozen=True)
 
     grid: tuple[float, ...]
     density: tuple[float, ...]
 
 
-class FindingRecord(Revised, BaseModel):
+class FindingRecord(Revised):
     """A finding, as JSON."""
-
-    model_config = ConfigDict(frozen=True)
 
     ladder: int = LADDER  # its revision
 

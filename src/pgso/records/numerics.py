@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
 from pgso.errors import InputError
 
@@ -26,7 +26,13 @@ UNSAID = 1
 LADDER = 4
 
 
-class Revised(BaseModel):
+class Frozen(BaseModel):
+    """A value: it is not changed once it is made."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Revised(Frozen):
     """Something with results in it, which knows the revision they were made with.
 
     What is made in Python is of today's revision. What is read from a file that says nothing is of

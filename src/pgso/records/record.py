@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord
-from pgso.records.numerics import UNSAID, Revised
+from pgso.records.numerics import UNSAID, Frozen, Revised
 from pgso.records.spec import SevenNumbers, StoredSpec
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ def _rows(values: Array) -> tuple[tuple[float, ...], ...]:
 Curve = tuple[float, ...]
 
 
-class Confusion(BaseModel):
+class Confusion(Frozen):
     """Counts of true classes (rows) by predicted classes (columns)."""
-
-    model_config = ConfigDict(frozen=True)
 
     classes: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -78,10 +76,8 @@ class Bin(NamedTuple):
     right: int
 
 
-class Calibration(BaseModel):
+class Calibration(Frozen):
     """Do probabilities mean what they say? With a temperature fitted on validation."""
-
-    model_config = ConfigDict(frozen=True)
 
     temperature: float  # logits are divided by it
     error_before: float  # the expected calibration error, a fraction
@@ -90,13 +86,11 @@ class Calibration(BaseModel):
     after: tuple[Bin, ...]
 
 
-class Detection(BaseModel):
+class Detection(Frozen):
     """One class against the other, or the mean over classes or labels, each against the rest.
 
     Curves are on equal grids, so that seeds can be averaged.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     positive: str  # the class that is detected
     share: float  # of it among the examples
@@ -104,10 +98,8 @@ class Detection(BaseModel):
     precision: Curve  # at recalls 0, 0.02, ..., 1
 
 
-class LabelScore(BaseModel):
+class LabelScore(Frozen):
     """One of several labels: how frequent it is, and how well it is told from its absence."""
-
-    model_config = ConfigDict(frozen=True)
 
     label: str
     positives: int
@@ -116,20 +108,16 @@ class LabelScore(BaseModel):
     average_precision: float | None
 
 
-class Scatter(BaseModel):
+class Scatter(Frozen):
     """Some predictions of numbers, beside the truth."""
-
-    model_config = ConfigDict(frozen=True)
 
     target: str
     truth: Curve
     predicted: Curve
 
 
-class Evaluation(BaseModel):
+class Evaluation(Frozen):
     """What a model says about the test set, or about validation where there is none."""
-
-    model_config = ConfigDict(frozen=True)
 
     part: str  # test or val
     examples: int
@@ -141,10 +129,8 @@ class Evaluation(BaseModel):
     sketched: tuple[str | float | None, ...] = ()  # predictions of the nodes of the data's sketch
 
 
-class FeatureImportance(BaseModel):
+class FeatureImportance(Frozen):
     """How much worse the validation score gets when a column is shuffled among the nodes."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     loss: float  # of the score, in its own unit; positive: the column matters
@@ -154,20 +140,16 @@ class FeatureImportance(BaseModel):
     matters: bool | None = None
 
 
-class EdgeImportance(BaseModel):
+class EdgeImportance(Frozen):
     """How much an edge adds to the predictions: 1 is the edge that adds most."""
-
-    model_config = ConfigDict(frozen=True)
 
     source: str
     target: str
     importance: float
 
 
-class Explanation(BaseModel):
+class Explanation(Frozen):
     """What matters, and how it was found out."""
-
-    model_config = ConfigDict(frozen=True)
 
     score: float | None  # on validation, with nothing shuffled
     repeats: int  # shuffles of every column
@@ -219,7 +201,7 @@ def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
     return [run for run in finished if run.spec.seed == first and run.spectra is None]
 
 
-class RunRecord(Revised, BaseModel):
+class RunRecord(Revised):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
