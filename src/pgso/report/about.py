@@ -78,12 +78,8 @@ def labels_grid(data: Sequence[DataRecord]) -> Grid:
     ]
     others = "; other seeds may have other splits" if len(data) > 1 else ""
     seeds = f"Split of seed {first.spec.seed}{others}."
-    return Grid(
-        f"The split of {first.num_items:,} {what}",
-        ("", what, "share"),
-        tuple(rows),
-        seeds,
-    )
+    title = f"The split of {first.num_items:,} {what}"
+    return Grid(title, ("", what, "share"), tuple(rows), seeds)
 
 
 def _classes(data: DataRecord) -> Grid:

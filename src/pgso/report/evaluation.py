@@ -23,16 +23,11 @@ def positive_class(records: Sequence[RunRecord]) -> str | None:
 
 def confusion_grids(records: Sequence[RunRecord]) -> dict[str, Grid]:
     """A table per operator: true classes by predicted ones, summed over the seeds."""
-    grids = {}
-    for name, runs in by_operator(records, LABELS).items():
-        tables = [
-            run.evaluation.confusion
-            for run in runs
-            if run.evaluation is not None and run.evaluation.confusion is not None
-        ]
-        if tables:
-            grids[name] = _confusion_grid(name, tables, evaluated_part(runs))
-    return grids
+    return {
+        name: _confusion_grid(name, tables, evaluated_part(runs))
+        for name, runs in by_operator(records, LABELS).items()
+        if (tables := [e.confusion for run in runs if (e := run.evaluation) and e.confusion])
+    }
 
 
 def labels_grid(records: Sequence[RunRecord]) -> Grid:
@@ -94,8 +89,7 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
 
 
 def _calibrations(runs: Sequence[RunRecord]) -> list[Calibration]:
-    calibrations = [run.evaluation.calibration for run in runs if run.evaluation is not None]
-    return [entry for entry in calibrations if entry is not None]
+    return [e.calibration for run in runs if (e := run.evaluation) and e.calibration]
 
 
 def evaluated_part(records: Sequence[RunRecord]) -> str:
@@ -134,37 +128,32 @@ class Bar(NamedTuple):
 
 def features_grid(explanation: Explanation, objective: Objective) -> Grid:
     """A row a column: what shuffling it costs on validation."""
-    of = (
-        f" (score: {objective.written(explanation.score)})" if explanation.score is not None else ""
-    )
+    score = explanation.score
+    of = "" if score is None else f" (score: {objective.written(score)})"
     left = f" {explanation.left_out:,} columns with small gradients were not shuffled."
-    unit = objective.unit if objective.unit == "points" else objective.label
-    return Grid(
-        title="Which columns matter",
-        header=("column", "costs", "95 % interval", "matters"),
-        rows=_rows(explanation.features, objective),
-        caption=(
-            f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
-            f"{unit}: mean and 95 % interval of {explanation.repeats} shuffles. A column matters "
-            "if the losses of single items and the shuffles are both sure of it, corrected for the "
-            "number of columns. Columns that say the same share their importance."
-            + (left if explanation.left_out else "")
-        ),
+    caption = (
+        f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
+        f"{_unit(objective)}: mean and 95 % interval of {explanation.repeats} shuffles. A column "
+        "matters if the losses of single items and the shuffles are both sure of it, corrected for "
+        "the number of columns. Columns that say the same share their importance."
     )
+    caption += left if explanation.left_out else ""
+    header = ("column", "costs", "95 % interval", "matters")
+    return Grid("Which columns matter", header, _rows(explanation.features, objective), caption)
 
 
 def relations_grid(explanation: Explanation, objective: Objective) -> Grid:
     """A row a kind of edges: what moving them to other nodes costs on validation."""
-    unit = objective.unit if objective.unit == "points" else objective.label
-    return Grid(
-        title="Which kinds of edges matter",
-        header=("edges", "costs", "95 % interval", "matters"),
-        rows=_rows(explanation.relations, objective),
-        caption=(
-            "How much worse validation gets when edges of this kind connect other nodes, in "
-            f"{unit}: mean and 95 % interval of {explanation.repeats} draws."
-        ),
+    caption = (
+        "How much worse validation gets when edges of this kind connect other nodes, in "
+        f"{_unit(objective)}: mean and 95 % interval of {explanation.repeats} draws."
     )
+    header, rows = ("edges", "costs", "95 % interval", "matters"), explanation.relations
+    return Grid("Which kinds of edges matter", header, _rows(rows, objective), caption)
+
+
+def _unit(objective: Objective) -> str:
+    return objective.unit if objective.unit == "points" else objective.label
 
 
 def _rows(
