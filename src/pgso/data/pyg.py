@@ -84,27 +84,39 @@ def arrays_from_graph(
     split = _split(answers, classes, seed)
     if any(part is not None for part in parts.values()):
         split = tuple(_indices(part, name, n) for name, part in parts.items())  # type: ignore[assignment]
-    table, preparation = words_of(x), None
+    answered = {"classes": classes, "targets": targets, "metric": _metric(answers, targets)}
+    return graph_arrays(graph, x, answers, split, **answered)
+
+
+def graph_arrays(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Arrays:
+    """A graph, features and answers in memory; a frame of any cells is prepared on training rows.
+
+    Args:
+        graph: What :func:`read_graph` takes.
+        X: Numbers, or a frame; None for the identity.
+        y: The answers, as :class:`Arrays` have them.
+        split: Of the nodes.
+        answers: What y is: fields of :class:`Arrays`.
+    """
+    n, table, preparation = len(y), words_of(X), None
+    x = identity(n) if X is None else X if table is not None else read_features(X)
+    if x.shape[0] != n:
+        raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
     if table is not None:
         preparation = fit_preparation(table, split[0], {})
         x = preparation.apply(table)
-    features = identity(n) if x is None else read_features(x)
-    if features.shape[0] != n:
-        raise InputError(f"x has {features.shape[0]} rows, y has {n}; give one of each per node")
     prepared = read_graph(graph, n)
     weight = prepared.edge_weight
     return Arrays(
         edge_index=as_array(prepared.edge_index),
         edge_weight=None if weight is None else as_array(weight),
-        x=features,
-        y=answers,
+        x=x,
+        y=y,
         split=split,
-        classes=classes,
-        targets=targets,
-        metric=_metric(answers, targets),
         columns=None if preparation is None else preparation.outputs,
         preparation=preparation,
         gaps={} if table is None else gaps_of(table),
+        **answers,
     )
 
 

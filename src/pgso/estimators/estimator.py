@@ -15,10 +15,10 @@ from torch import Tensor
 
 from pgso.bases import BASES
 from pgso.data import Task
-from pgso.data.arrays import Array, Arrays, Split, identity
+from pgso.data.arrays import Array, Split
 from pgso.data.inputs import as_tensor, read_features, read_graph
-from pgso.data.tables.columns import fit_preparation
-from pgso.data.tables.table import frame_table, words_of
+from pgso.data.pyg import graph_arrays
+from pgso.data.tables.table import frame_table
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find
@@ -158,33 +158,7 @@ class NodeEstimator(BaseEstimator):
 
 
 def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
-    n = len(y)
-    table, preparation = words_of(X), None
-    if table is not None:
-        if len(table) != n:
-            raise InputError(
-                f"X has {len(table)} rows, y has {n} labels; give one of each per node"
-            )
-        preparation = fit_preparation(table, split[0], {})
-        X = preparation.apply(table)
-    x = identity(n) if X is None else read_features(X)
-    if x.shape[0] != n:
-        raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
-    prepared = read_graph(graph, n)
-    weight = prepared.edge_weight
-    return Task.from_arrays(
-        IN_MEMORY,
-        Arrays(
-            edge_index=prepared.edge_index.numpy(force=True),
-            edge_weight=None if weight is None else weight.numpy(force=True),
-            x=x,
-            y=y,
-            split=split,
-            preparation=preparation,
-            columns=None if preparation is None else preparation.outputs,
-            **answers,
-        ),
-    )
+    return Task.from_arrays(IN_MEMORY, graph_arrays(graph, X, y, split, **answers))
 
 
 def remember_columns(estimator: Any, X: Any) -> None:
