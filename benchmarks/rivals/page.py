@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from benchmarks.rivals import fingerprints, ledger, picture, rank
-from benchmarks.rivals.field import DATASETS, HERE, RESULTS, RIVALS, races
+from benchmarks.rivals.field import DATASETS, HERE, RANDOM, RESULTS, RIVALS, races
 from benchmarks.rivals.summary import Difference, Race
 
 ROOT = HERE.parents[1]
@@ -207,6 +207,7 @@ def _molecules(race: Race) -> dict[str, Any] | None:
         "bits": f"{fingerprints.BITS:,}",
         "pairs": _listed(pairs),
         "ahead": _listed(ahead) if ahead else "",
+        "has_random": any(dataset.endswith(RANDOM) for dataset in measured),
     }
 
 
