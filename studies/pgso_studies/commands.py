@@ -16,7 +16,13 @@ from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.files import write_atomically
 from pgso.records.numerics import check_one_revision
 from pgso_studies import claims
-from pgso_studies.ledger import has_curves, read_ledger, set_aside_elsewhere, write_current
+from pgso_studies.ledger import (
+    has_curves,
+    ledgers_in,
+    read_ledger,
+    set_aside_elsewhere,
+    write_current,
+)
 from pgso_studies.plan import Budget, Timing, Timings, by_importance, timings_of
 from pgso_studies.study import EXPERIMENTS, Experiment, Size, listed, needed, whole
 
@@ -137,7 +143,7 @@ def run_studies(
             raise UnknownNameError(f"dataset of {experiment}", only, sorted(known))
     store, timings = Store(out), timings_of(results)
     records = [record for record in store if record.status != "failed"]
-    for path in sorted(results.glob("*/records.jsonl")):
+    for path in ledgers_in(results):
         records += read_ledger(path).values()
     runner = Runner(
         console=Console(markup=False),

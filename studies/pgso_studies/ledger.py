@@ -12,6 +12,7 @@ from pgso.records.record import RunRecord
 
 POINTS = 50  # steps of a curve that is kept: at most so many, and its end
 DIGITS = 5
+OTHERS = ("rivals",)  # folders whose records are of other programs, not of runs
 
 
 def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunRecord:
@@ -73,6 +74,11 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
     return records
 
 
+def ledgers_in(results: Path, name: str = "records.jsonl") -> list[Path]:
+    """The ledgers of all studies in a folder of results."""
+    return [path for path in sorted(results.glob(f"*/{name}")) if path.parent.name not in OTHERS]
+
+
 def write_ledger(
     path: Path, records: Iterable[RunRecord], curves: Collection[str] | None = None
 ) -> None:
@@ -112,7 +118,7 @@ def set_aside_elsewhere(path: Path, records: Iterable[RunRecord]) -> dict[Path, 
     """
     keys = {record.spec.key for record in records}
     aside: dict[Path, int] = {}
-    for ledger in sorted(path.parent.parent.glob(f"*/{path.name}")):
+    for ledger in ledgers_in(path.parent.parent, path.name):
         before = read_ledger(ledger)
         old = [r for key, r in before.items() if key in keys and not r.is_current]
         if old and ledger != path:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pgso.records import RunRecord, RunSpec
 from pgso.records.numerics import NUMERICS
 from pgso.report.grid import table
-from pgso_studies.ledger import read_ledger
+from pgso_studies.ledger import ledgers_in, read_ledger
 from pgso_studies.study import EXPERIMENTS, Size, whole
 
 # What the paper claims and is cheap, its two tables, then what goes beyond it. Others come last.
@@ -96,7 +96,7 @@ class Timings:
 
 def timings_of(results: Path) -> Timings:
     """What all ledgers know, of any revision: ``results/STUDY/records*.jsonl``."""
-    ledgers = sorted(results.glob("*/records*.jsonl"))
+    ledgers = ledgers_in(results, "records*.jsonl")
     return Timings(
         Timing(record.spec, record.timing["seconds"], record.numerics)
         for ledger in ledgers

@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from pgso_studies.ledger import read_ledger
+from pgso_studies.ledger import ledgers_in, read_ledger
 
 RESULTS = Path(__file__).parents[2] / "results"
 # Written by this file when it is run: python -m tests.studies.test_keys
@@ -13,8 +13,7 @@ KEYS = Path(__file__).parent / "keys.json"
 
 def keys_of(results: Path) -> dict[str, list]:
     """How many records each ledger holds, and one digest of all their keys."""
-    ledgers = sorted(results.glob("*/records.jsonl"))
-    return {ledger.parent.name: _counted(read_ledger(ledger)) for ledger in ledgers}
+    return {path.parent.name: _counted(read_ledger(path)) for path in ledgers_in(results)}
 
 
 def _counted(keys) -> list:

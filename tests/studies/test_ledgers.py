@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgso_studies.ledger import read_ledger
+from pgso_studies.ledger import ledgers_in, read_ledger
 
 RESULTS = Path(__file__).parents[2] / "results"
 MOST_BYTES = 30 * 2**20
@@ -11,7 +11,7 @@ MOST_BYTES = 30 * 2**20
 def test_no_spec_has_two_results():
     """Studies share specs, also where their records are of different revisions."""
     results = {}
-    for ledger in sorted(RESULTS.glob("*/records.jsonl")):
+    for ledger in ledgers_in(RESULTS):
         for key, record in read_ledger(ledger).items():
             scores = (record.status, record.val, record.test, record.epoch, record.parameters)
             first = results.setdefault(key, (ledger.parent.name, scores))
@@ -19,7 +19,7 @@ def test_no_spec_has_two_results():
 
 
 def test_a_ledger_is_of_one_revision():
-    for ledger in sorted(RESULTS.glob("*/records.jsonl")):
+    for ledger in ledgers_in(RESULTS):
         revisions = {record.numerics for record in read_ledger(ledger).values()}
         assert len(revisions) <= 1, f"{ledger}: revisions {sorted(revisions)}"
 

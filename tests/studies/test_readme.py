@@ -1,6 +1,7 @@
 """The tables of README and docs: what the records say, and nothing else."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,9 @@ def test_pages_are_what_the_records_say(page):
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) < 120
+    text = (ROOT / "README.md").read_text()
+    written = re.sub(r"<!-- (\w+):start -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
+    assert len(written.splitlines()) < 112  # without the tables that records fill
 
 
 def test_differences_are_paired_and_fixed_scores_are_those_of_the_pairs(tmp_path):
