@@ -42,7 +42,7 @@ def test_pages_are_what_the_records_say(page):
 def test_the_readme_is_short():
     text = (ROOT / "README.md").read_text()
     written = re.sub(r"<!-- (\w+):start -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
-    assert len(written.splitlines()) < 112  # without the tables that records fill
+    assert len(written.splitlines()) < 120  # without the tables that records fill
 
 
 def test_differences_are_paired_and_fixed_scores_are_those_of_the_pairs(tmp_path):
