@@ -58,7 +58,7 @@ def _limits() -> str:
     from annotated_types import Le
 
     from pgso.cli.main import MOST_LETTERS
-    from pgso.data import limits
+    from pgso.data import raw as limits
     from pgso.launch import PATIENCE
     from pgso.records import RunSpec
     from pgso.records.fingerprint import READ_UP_TO
