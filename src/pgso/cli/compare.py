@@ -1,7 +1,7 @@
 """``pgso compare``: does learning the operator pay on this dataset, and by how much?"""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -125,7 +125,9 @@ def compare(
             store=store,
         )
     if as_json:
-        summary = asdict(comparison) | {"verdict": comparison.verdict, "report": str(page)}
+        numbers = asdict(replace(comparison, runs=(), reference_runs=()))
+        del numbers["runs"], numbers["reference_runs"]
+        summary = numbers | {"verdict": comparison.verdict, "report": str(page)}
         summary["baselines"] = [entry.model_dump() for entry in mean_baselines(data_records)]
         summary["doubts"] = doubts(records, data_records)
         keys = [record.spec.key for record in runs]
