@@ -25,7 +25,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def rungs(problem):
-    finding = find(problem.graph, problem.x, problem.y, train=problem.train, val=problem.val)
+    finding = find(problem.graph, problem.raw, problem.y, train=problem.train, val=problem.val)
     bank = finding.record.rung("self + mean, 1 hop")
     learned = {"family": "learned", "S": S}
     return {
@@ -70,7 +70,7 @@ def test_the_spec_trains(rungs, kind):
 def test_the_code_runs(rungs, problem, kind, is_directed):
     if is_directed:
         problem = generated((OUT,), nodes=200, labels=80, val=50, directed=True)
-    data = Data(x=problem.x, edge_index=problem.graph.edge_index)
+    data = Data(x=problem.raw, edge_index=problem.graph.edge_index)
     names = {"data": data}
     code = code_of(rungs[kind], problem)
     exec(code, names)
@@ -84,7 +84,7 @@ def test_the_code_runs(rungs, problem, kind, is_directed):
 
 def test_a_learned_S_is_in_the_code_as_seven_numbers(rungs, problem):
     for kind in ("learned", "learned bank", "learned directions", "learned direction"):
-        names = {"data": Data(x=problem.x, edge_index=problem.graph.edge_index)}
+        names = {"data": Data(x=problem.raw, edge_index=problem.graph.edge_index)}
         exec(code_of(rungs[kind], problem), names)
         for gso in names["model"].operators:
             assert gso.parameters_tuple() == pytest.approx(S)
@@ -103,7 +103,7 @@ def test_a_fixed_networks_operators_are_those_of_the_rung(problem):
 def test_weights_of_edges_are_in_the_code(rungs, problem):
     weight = torch.rand(problem.graph.num_edges)
     graph = pgso.Graph.from_edge_index(problem.graph.edge_index, weight, 200)
-    names = {"data": Data(x=problem.x, edge_index=graph.edge_index, edge_weight=graph.edge_weight)}
+    names = {"data": Data(problem.raw, graph.edge_index, edge_weight=graph.edge_weight)}
     code = code_of(rungs["bank"], replace(problem, graph=graph))
     exec(code, names)
     assert names["out"].shape == (200, 3)
@@ -111,7 +111,7 @@ def test_weights_of_edges_are_in_the_code(rungs, problem):
 
 def test_kinds_of_edges_are_in_the_code(rungs, problem):
     rung = rungs["bank"].model_copy(update={"terms": ("self", "mean@likes")})
-    names = {"x": problem.x, "relations": pgso.Relations({"likes": problem.graph})}
+    names = {"x": problem.raw, "relations": pgso.Relations({"likes": problem.graph})}
     exec(code_of(rung, problem), names)
     assert names["out"].shape == (200, 3)
 
@@ -151,7 +151,7 @@ def test_code_for_directed_edges_that_are_listed_twice_builds_the_operator_that_
     problem = generated((OUT,), nodes=200, labels=80, val=50, directed=True)
     twice = torch.cat([problem.graph.edge_index, problem.graph.edge_index[:, :50]], dim=1)
     graph = pgso.Graph.from_edge_index(twice, num_nodes=200)
-    names = {"data": Data(x=problem.x, edge_index=twice)}
+    names = {"data": Data(x=problem.raw, edge_index=twice)}
     exec(code_of(rungs["own"], replace(problem, graph=graph)), names)
-    expected = names["model"].eval()(problem.x, pgso.bases.undirected(graph))
+    expected = names["model"].eval()(problem.raw, pgso.bases.undirected(graph))
     torch.testing.assert_close(names["model"](names["data"].x, names["graph"]), expected)

@@ -122,4 +122,4 @@ def test_principal_components_keep_what_varies(sparse):
 
 def test_embedded_categories_become_columns():
     task = replace(load_task("karate"), x=torch.zeros(34, 2).long(), categories=(2, 3))
-    assert Problem.of(task).x.shape == (34, 5)
+    assert Problem.of(task).x.shape == (34, 6)  # and a column of ones

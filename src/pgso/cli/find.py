@@ -23,6 +23,10 @@ def find(
     seed: Annotated[int, typer.Option(help="The seed of the dataset's split.", min=0)] = 0,
     objective: choices.ObjectiveName = None,
     options: choices.DataOptions = None,
+    head: Annotated[
+        str,
+        typer.Option(help="What predicts: ridge, blend, boosted, or auto, which evidence chooses."),
+    ] = "auto",
     show_all: Annotated[bool, typer.Option("--all", help="Show every rung.")] = False,
     out: choices.Out = choices.RUNS,
     data: choices.Data = None,
@@ -34,7 +38,7 @@ def find(
     console = Console(stderr=as_json, markup=False)
 
     given = choices.pairs(options)
-    for option in {"data", "x", "y", "train", "val", "test", "tell"} & given.keys():
+    for option in {"data", "x", "y", "train", "val", "test", "tell", "head"} & given.keys():
         raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
     asked = {"objective": objective, "seed": seed, "head": "closed_form"}
     spec = choices.make_spec(dataset, None, options, **asked)
@@ -51,6 +55,7 @@ def find(
             root=data,
             seed=seed,
             objective=objective,
+            head=head,
             tell=lambda name: status.update(name),
             **given,
         )

@@ -11,7 +11,7 @@ How a search goes:
 4. ``ladder`` fits all rungs and climbs from the simplest; ``evidence`` says whether a challenger is
    really better. ``learning`` learns S for the rung that is kept.
 5. ``verdict`` says what it means, ``advice`` what to do, ``summary`` what a page shows beside it;
-   ``finding`` puts all of it into a record; ``head`` predicts on other graphs.
+   ``finding`` puts all of it into a record; ``predictor`` predicts on other graphs.
 """
 
 from pgso.finding.finding import Finding, find

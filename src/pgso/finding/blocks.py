@@ -1,12 +1,14 @@
 """Blocks: the features γ_1 γ_2 ... x of labelled nodes or graphs, and predictions from weights."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from pgso.finding.columns import neighbour_labels, structural_columns
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
@@ -17,12 +19,16 @@ from pgso.finding.scaling import standardised
 class Word:
     """Operators applied to x, the last one first: (γ_1, γ_2) stands for γ_1 γ_2 x.
 
+    Instead of x it may be ``of`` the labels of other nodes (:func:`neighbour_labels`), or of the
+    structure of the graph (:func:`structural_columns`), which no operator is applied to.
+
     Graph tasks pool it: sums and means over a graph's nodes, side by side, of γ_1 γ_2 x, or with
     ``squared`` of its product with x, column by column (second moments).
     """
 
     letters: tuple[Letter, ...] = ()
     squared: bool = False
+    of: Literal["x", "labels", "structure"] = "x"
 
     def __str__(self) -> str:
         powers: list[list[str | int]] = []
@@ -32,7 +38,7 @@ class Word:
             else:
                 powers.append([letter.term, 1])
         text = " ".join(f"{name}{_superscript(int(k))}" for name, k in powers)
-        text = f"{text} x" if text else "x"
+        text = f"{text} {self.of}" if text else self.of
         return f"x ∘ {text}" if self.squared else text
 
 
@@ -51,6 +57,10 @@ class Blocks(ABC):
     @abstractmethod
     def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
         """The values of every node or graph, (items, C)."""
+
+    @abstractmethod
+    def columns(self, word: Word) -> Tensor:
+        """The features of every node or graph, (items, p)."""
 
     @abstractmethod
     def forget(self) -> None:
@@ -76,11 +86,14 @@ class NodeBlocks(Blocks):
         self.by_rows = len(problem.train) < problem.x.size(1)
         self._known: dict[tuple[Letter, ...], Tensor] = {}
         self._blocks: dict[Word, Block] = {}
+        self._columns: dict[Word, Tensor] = {}
 
     def block(self, word: Word) -> Block:
         """The features of the labelled rows."""
         if word not in self._blocks:
-            if self.by_rows:
+            if word.of != "x":
+                features = self._beside(word)[self.problem.train]
+            elif self.by_rows:
                 features = (self.problem.x.t() @ self._rows(word.letters)).t().contiguous()
             else:
                 features = self._values(word.letters)[self.problem.train]
@@ -89,7 +102,24 @@ class NodeBlocks(Blocks):
 
     def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
         """The values of every node, (n, C)."""
-        return weighted_sum(self.propagation, self.problem.x, words, fit.weights, fit.intercept)
+        x = self.problem.x
+        return weighted_sum(self.propagation, x, words, fit.weights, fit.intercept, self._beside)
+
+    def columns(self, word: Word) -> Tensor:
+        """The features of every node, (n, p)."""
+        return self._values(word.letters) if word.of == "x" else self._beside(word)
+
+    def _beside(self, word: Word) -> Tensor:  # (n, p)
+        """The columns of a word that is not of x."""
+        if word not in self._columns:
+            if word.of == "structure":
+                self._columns[word] = structural_columns(self.problem.graph)
+            else:
+                targets, train = self.problem.targets, self.problem.train
+                self._columns[word] = neighbour_labels(
+                    self.propagation, word.letters, targets, train
+                )
+        return self._columns[word]
 
     def forget(self) -> None:
         """Free what is kept, except x itself."""
@@ -150,6 +180,10 @@ class GraphBlocks(Blocks):
             out = out + self._features(word) @ weights
         return out
 
+    def columns(self, word: Word) -> Tensor:
+        """The features of every graph, (graphs, p)."""
+        return self._features(word)
+
     def forget(self) -> None:
         """Free what is kept, except x itself."""
         self._known = {key: value for key, value in self._known.items() if not key}
@@ -161,7 +195,10 @@ class GraphBlocks(Blocks):
 
     def _features(self, word: Word) -> Tensor:  # (graphs, F)
         if word not in self._pooled:
-            values = self._values(word.letters)
+            if word.of == "structure":
+                values = structural_columns(self.problem.graph)
+            else:
+                values = self._values(word.letters)
             if word.squared:
                 values = values * self._known[()]
             sums = values.new_zeros(len(self.sizes), values.size(1))
@@ -183,10 +220,14 @@ def weighted_sum(
     words: Sequence[Word],
     weights: Sequence[Tensor],  # (F, C) of each word
     intercept: Tensor,  # (C,)
+    beside: Callable[[Word], Tensor],  # the columns of words that are not of x
 ) -> Tensor:  # (n, C)
     """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
     out = intercept.float().expand(x.size(0), -1)
     for word, W in zip(words, weights, strict=True):
+        if word.of != "x":
+            out = out + beside(word) @ W
+            continue
         values = x @ W
         for letter in reversed(word.letters):
             values = propagation.times(values, letter)

@@ -1,7 +1,7 @@
 """``find``: which operator does this graph want? In closed form, in seconds, with evidence."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -18,8 +18,9 @@ from pgso.data.task import IN_MEMORY
 from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
-from pgso.finding.head import Head
+from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
+from pgso.finding.predictor import Predictor
 from pgso.finding.problem import Problem, problem_from
 from pgso.finding.rungs import GCN, NO_GRAPH
 from pgso.finding.summary import (
@@ -33,6 +34,7 @@ from pgso.finding.verdict import (
     score_of_guessing,
     signal_of,
     verdict_of,
+    with_head,
     with_leaks,
     with_signal,
 )
@@ -58,6 +60,7 @@ class Finding:
     task: Task | None
     _ladder: Ladder
     _best: Fitted
+    _head: Head
 
     @property
     def verdict(self) -> str:
@@ -71,8 +74,12 @@ class Finding:
 
     @property
     def best(self) -> RungRecord:
-        """The rung that is kept."""
-        return self.record.rung(self.record.best)
+        """The rung that is kept, with the scores of what :meth:`predict` returns.
+
+        ``best.head`` says what predicts: ``"ridge"`` (its closed form), ``"blend"`` (weights over
+        rungs) or ``"boosted"`` (trees on top). Its own linear scores are in :attr:`rungs`.
+        """
+        return self.record.kept
 
     def predict(self, graph: Any = None, x: Any = None) -> Tensor:  # (items, C)
         """Class probabilities, or values, of every node or graph.
@@ -83,7 +90,7 @@ class Finding:
         """
         with torch.no_grad():
             if graph is None and x is None:
-                out = self._ladder.predict(self._best)
+                out = self._head.out
             else:
                 if graph is None or x is None:
                     raise InputError("another graph comes with its own x; give both or neither")
@@ -94,10 +101,9 @@ class Finding:
                 return out if scale.needs_64_bits else out.float()
             return out.softmax(dim=1).float()
 
-    def head(self) -> Head:
-        """The weights of the kept rung as a module: ``head(x, graph)``; node tasks only."""
-        best = self._best
-        return Head(self._ladder.problem, best.words, best.fit, best.readout)
+    def head(self) -> Predictor:
+        """What predicts as a module: ``head(x, graph)``; node tasks only."""
+        return Predictor.of(self._ladder, self._best, self._head)
 
     def spec(self) -> RunSpec:
         """The run that trains a network with the operator that was found."""
@@ -144,6 +150,7 @@ def find(
     seed: int = 0,
     objective: str | None = None,
     positive: object = None,
+    head: str = "auto",
     tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Finding:
@@ -168,6 +175,8 @@ def find(
         seed: Of the dataset's split.
         objective: What is scored, a name of ``pgso list objectives``; by default the task's own.
         positive: Of two classes, the one that scores are about; by default the rarer one.
+        head: What predicts: ``"ridge"``, ``"blend"``, ``"boosted"``, or ``"auto"`` for the one
+            that the evidence keeps.
         tell: Is called with the name of every rung that is about to be fitted.
         options: The dataset's own.
 
@@ -196,6 +205,8 @@ def find(
     check_problem(problem)
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
+    with torch.no_grad():
+        kept, heads = heads_of(ladder, best, head)
     name = os.fspath(data) if is_path else problem.name
     wanted = {
         "dataset": name,
@@ -203,8 +214,8 @@ def find(
         "objective": None if objective is None else problem.metric,
         "data_options": options if positive is None else {**options, "positive": positive},
     }
-    record = _record(ladder, best, wanted, start)
-    return Finding(record, task, ladder, best)
+    record = _record(ladder, best, kept, heads, wanted, start)
+    return Finding(record, task, ladder, best, kept)
 
 
 def _check_alone(given: dict[str, Any]) -> None:
@@ -237,8 +248,15 @@ def check_problem(problem: Problem) -> None:
         )
 
 
-def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) -> FindingRecord:
-    problem, out = ladder.problem, ladder.predict(best)
+def _record(
+    ladder: Ladder,
+    best: Fitted,
+    head: Head,
+    heads: Sequence[Head],
+    wanted: dict[str, Any],
+    start: float,
+) -> FindingRecord:
+    problem, out = ladder.problem, head.out
     guess = score_of_guessing(problem)
     rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
     by_name = {rung.name: rung for rung in rungs}
@@ -255,6 +273,10 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         over=ladder.steps[-2] if len(ladder.steps) > 1 else "",
         direction=ladder.direction_matters(best),
     )
+    verdict = with_signal(verdict, signal, problem, best_rung.name, head.name)
+    head_records = {one.name: one.record(problem) for one in heads}
+    if signal != "neither" or head.name == "boosted":
+        verdict = with_head(verdict, head_records[head.name], best_rung, problem.objective)
     is_directed = not problem.graph.is_undirected
     has_parts = bool(problem.val.numel() and problem.test.numel())
     can_be_compared = has_parts or wanted["dataset"] == IN_MEMORY  # which compare splits
@@ -269,9 +291,11 @@ def _record(ladder: Ladder, best: Fitted, wanted: dict[str, Any], start: float) 
         same_as=ladder.same_as,
         steps=tuple(ladder.steps),
         best=best_rung.name,
+        heads=tuple(head_records.values()),
+        head=head.name,
         reference=reference.name,
         signal=signal,
-        verdict=with_leaks(with_signal(verdict, signal, problem, best_rung.name), leaks),
+        verdict=with_leaks(verdict, leaks),
         leaks=leaks,
         guess=guess,
         headroom=max(gains, default=None),
@@ -292,7 +316,8 @@ def rung_record(
     fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
 ) -> RungRecord:
     """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
-    longest = max((word.letters for word in fitted.words), key=len)
+    of_x = [word.letters for word in fitted.words if word.of == "x"]
+    longest = max(of_x, key=len, default=())
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = fitted.evidence
     score, best_score = fitted.pooled(problem), best.pooled(problem)
@@ -306,6 +331,7 @@ def rung_record(
         family=fitted.rung.family,
         terms=fitted.terms,
         blocks=tuple(str(word) for word in fitted.words),
+        adds=fitted.rung.adds,
         scales=fitted.fit.scales,
         S=hops[0] if hops else None,
         S_per_hop=hops if len(set(hops)) > 1 else (),

@@ -17,15 +17,15 @@ from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import Fit, choose_scales, fit
-from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Rung
+from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
 from pgso.finding.scores import Readout, losses, pooled, score, temperature
 
 MANY_LABELS = 1000  # from which on decompositions are long enough to be shared by threads
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 LEAST_GAIN = 2e-3  # of the loss: what a reader would not call a gain
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
-RISK = 0.05  # of a wrong climb, shared among the three steps:
-TO_OWN, TO_OTHERS, TO_LEARNED = 0.02, 0.025, 0.005
+RISK = 0.05  # of a wrong climb, shared among the steps:
+TO_OWN, TO_OTHERS = 0.015, 0.02  # and 0.005 for each family that extends the kept rung
 
 
 class Judged(NamedTuple):
@@ -57,8 +57,9 @@ class Fitted:
     @property
     def terms(self) -> tuple[str, ...]:
         """The operators with weights of their own, as ``BankConv`` names them."""
-        names = [[letter.term for letter in word.letters] or ["self"] for word in self.words]
-        return tuple(dict.fromkeys(name for word in names for name in word))
+        of_x = [word for word in self.words if word.of == "x"]
+        names = [[letter.term for letter in word.letters] or ["self"] for word in of_x]
+        return tuple(dict.fromkeys(name for word in names for name in word)) or ("self",)
 
     def pooled(self, problem: Problem, without: Tensor | None = None) -> float | None:
         """The score on all labels that judge; ``without`` some training labels, by place."""
@@ -104,8 +105,8 @@ class Ladder:
             return self._climb()
 
     def _climb(self) -> Fitted:
-        with torch.no_grad():
-            self._add_families(learns=False)
+        for family in _families(learns=False):
+            self._add(family)
         self.steps.append(NO_GRAPH)
         references = [self.fitted[name] for name in (GCN, GIN) if name in self.fitted]
         if self.problem.kind == "node":
@@ -113,12 +114,13 @@ class Ladder:
         incumbent = self._step(self.fitted[NO_GRAPH], references, TO_OWN)
         more = [f for f in self.fitted.values() if self._may_challenge(f, incumbent)]
         self._incumbent = self._step(incumbent, more, TO_OTHERS)
-        before = set(self.fitted)
-        self._add_families(learns=True)
-        learned = [self.fitted[name] for name in self.fitted if name not in before]
-        self._incumbent = self._step(
-            self._incumbent, learned, TO_LEARNED, without=self.learning_rows
-        )
+        for family in _families(learns=True):
+            before = set(self.fitted)
+            self._add(family)
+            more = [self.fitted[name] for name in self.fitted if name not in before]
+            learned = [f for f in more if f.rung.family == "learned"]
+            without = self.learning_rows if learned else None
+            self._incumbent = self._step(self._incumbent, more, family.risk, without)
         if not self._needs_its_graph(self._incumbent):
             self.steps.append(NO_GRAPH)
             self._incumbent = self.fitted[NO_GRAPH]
@@ -130,8 +132,8 @@ class Ladder:
         Averaging over strangers calms an overconfident fit, and less shrinkage looks like a gain.
         Neither needs this graph. Where a random one does as well, the graph says nothing.
         """
-        if kept.rung.name == NO_GRAPH:
-            return True
+        if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
+            return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
             blocks = Blocks.of(self.problem.relabelled())
             stranger = self._judged(blocks, *self._chosen(blocks, kept.words))
@@ -151,14 +153,12 @@ class Ladder:
         (evidence,) = challenge(twin.losses, kept.losses.unsqueeze(0))
         return evidence.p <= RISK
 
-    def _add_families(self, learns: bool) -> None:
-        families = (family for family in FAMILIES.values() if family.learns is learns)
-        for family in sorted(families, key=lambda family: family.rank):
-            for rung in family.rungs(self):
-                with torch.no_grad():
-                    self.add(rung)
-                if learns or self.blocks.numbers_kept > MOST_NUMBERS:
-                    self.blocks.forget()  # nothing else shares what a learned S computes
+    def _add(self, family: Family) -> None:
+        for rung in family.rungs(self):
+            with torch.no_grad():
+                self.add(rung)
+            if rung.family == "learned" or self.blocks.numbers_kept > MOST_NUMBERS:
+                self.blocks.forget()  # nothing else shares what a learned S computes
 
     def loss(self, name: str) -> float:
         """The leave-one-out error of a rung. A rung that equals another one has its error."""
@@ -274,6 +274,11 @@ def threads_for(problem: Problem) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+
+
+def _families(learns: bool) -> list[Family]:
+    families = [family for family in FAMILIES.values() if family.learns is learns]
+    return sorted(families, key=lambda family: family.rank)
 
 
 def edges_of(word: Word) -> set[str]:

@@ -29,8 +29,9 @@ COARSE = PENALTIES[3::3]
 ROWS = 8192  # that choose the penalty: their leave-one-out errors are exact, the fit sees all rows
 SMALL = 512  # rows up to which kernels are decomposed in 64 bits
 SAFE = 100  # times the rounding of a kernel: a larger penalty has leave-one-out errors to a percent
-DUAL_ROWS = 384  # that choose scales, if there are more columns: a decomposition costs rows³
-PRIMAL_ROWS = 2048  # if there are fewer
+DUAL_ROWS = 384  # up to which the kernel of all labelled rows is decomposed to choose scales
+COLUMNS = 256  # of all blocks together that choose scales otherwise: their leading directions
+FOLDS = 5
 FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
 
 
@@ -56,6 +57,20 @@ class Block:
         if not size > tiny:  # constant features say nothing, and rounding errors are no features
             return cls(torch.zeros_like(features), mean, 1.0)
         return cls(centred / size, mean, size)
+
+    def leading(self, most: int) -> Tensor:  # (l, most)
+        """The features in their leading directions; all of them if they are few."""
+        if self.features.size(1) <= most:
+            return self.features
+        return self._directions[:, :most]
+
+    @cached_property
+    def _directions(self) -> Tensor:  # (l, COLUMNS // 2)
+        """The features in their leading directions, by a randomised decomposition."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            U, S, _ = torch.svd_lowrank(self.features, q=min(COLUMNS // 2, *self.features.shape))
+        return U * S
 
     @cached_property
     def kernel(self) -> Tensor:  # (l, l)
@@ -209,25 +224,30 @@ def _largest_of_the_best(losses: dict[int, float]) -> int:
 
 
 def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:
-    """The relative scales of blocks with the smallest leave-one-out error.
+    """The relative scales of blocks with the smallest error on labels that were left out.
 
     Coordinate descent from equal scales: each block's kernel is tried at 0, 1/16, 1/4, 4 and 16
-    times its weight, and the penalty is chosen anew each time. Scales are few numbers, so that a
-    sample of the labelled rows chooses them: ``DUAL_ROWS``, or ``PRIMAL_ROWS`` if columns are few.
+    times its weight, and the penalty is chosen anew each time. All labels choose: one by one is
+    left out where they are few, a fifth otherwise. Of wide blocks the leading directions stand for
+    the others, and then no scale becomes 0: what is left out by them may still be of use.
     """
     if len(blocks) == 1:
         return (1.0,)
-    columns = sum(block.features.size(1) for block in blocks)
-    if columns <= DUAL_ROWS and columns < len(Y):
-        loss_at = _primal_loss(blocks, Y)
-    else:
+    factors: tuple[float, ...] = FACTORS
+    if len(Y) <= DUAL_ROWS:
         loss_at = _dual_loss(blocks, Y)
+    else:
+        most = max(COLUMNS // len(blocks), 8)
+        parts = [block.leading(most) for block in blocks]
+        if any(block.features.size(1) > most for block in blocks):
+            factors = FACTORS[1:]
+        loss_at = _primal_loss(parts, Y)
 
     scales = [1.0] * len(blocks)
     best = loss_at(scales)
     for _ in range(sweeps):
         before = best
-        for b, factor in product(range(len(blocks)), FACTORS):
+        for b, factor in product(range(len(blocks)), factors):
             trial = [*scales[:b], scales[b] * factor, *scales[b + 1 :]]
             if trial == scales or not any(trial):  # a block that is left out stays out
                 continue
@@ -252,14 +272,9 @@ def is_dual(blocks: Sequence[Block]) -> bool:
 
 
 def _dual_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]], float]:
-    rows = sample(len(Y), DUAL_ROWS)
-    if rows is None:
-        kernels = torch.stack([block.kernel for block in blocks])
-    else:
-        parts = [block.features[rows] for block in blocks]
-        kernels = torch.stack([_centred(part @ part.t()) for part in parts])
-        Y = Y[rows]
-    kernels, Y = kernels.float(), Y.float()  # half the time, and digits enough to compare scales
+    """The leave-one-out error by the scales of kernels."""
+    kernels = torch.stack([block.kernel for block in blocks]).float()
+    Y = Y.float()  # half the time, and digits enough to compare scales
 
     def loss_at(scales: Sequence[float]) -> float:
         kernel = torch.einsum("b,bij->ij", Y.new_tensor(_shares(scales)), kernels)
@@ -268,22 +283,36 @@ def _dual_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]]
     return loss_at
 
 
-def _primal_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]], float]:
-    rows = sample(len(Y), PRIMAL_ROWS)
-    if rows is not None:
-        blocks, Y = [Block.of(block.features[rows]) for block in blocks], Y[rows]
-    Y = Y.float()
+def _primal_loss(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float]], float]:
+    """The error of five folds by the scales of blocks, from Gram matrices of all labels.
+
+    With G_f = F_fᵀ F_f and C_f = F_fᵀ Y_f of fold f and W from the other folds, the squared error
+    of the fold is ‖Y_f‖² - 2 tr(Wᵀ C_f) + tr(Wᵀ G_f W): rows are read once, not for every scale.
+    """
+    F, Y = torch.cat(list(parts), dim=1).double(), Y - Y.mean(dim=0)
+    F = F - F.mean(dim=0)
+    fold = torch.randperm(len(Y), generator=torch.Generator().manual_seed(0)) % FOLDS
+    G = torch.stack([F[fold == f].t() @ F[fold == f] for f in range(FOLDS)])
+    C = torch.stack([F[fold == f].t() @ Y[fold == f] for f in range(FOLDS)])
+    rest_G, rest_C = G.sum(dim=0) - G, C.sum(dim=0) - C
+    squares = float(Y.square().sum())
+    widths = torch.tensor([part.size(1) for part in parts])
+    near = [*COARSE]  # the penalties around the best one so far
 
     def loss_at(scales: Sequence[float]) -> float:
-        features = _scaled(blocks, _shares(scales))
-        return float(Spectrum.of_features(features, Y.dtype).losses(Y, COARSE).min())
+        root = torch.repeat_interleave(F.new_tensor(_shares(scales)).sqrt(), widths)
+        scaled = root.unsqueeze(1) * rest_G * root  # (folds, p, p)
+        right = root.unsqueeze(1) * rest_C
+        errors = {}
+        for penalty in near:
+            lower = torch.linalg.cholesky(scaled + (1 - 1 / FOLDS) * penalty * torch.eye(len(root)))
+            W = root.unsqueeze(1) * torch.cholesky_solve(right, lower)
+            errors[penalty] = float(squares - 2 * (W * C).sum() + (W * (G @ W)).sum())
+        best = COARSE.index(min(errors, key=lambda penalty: errors[penalty]))
+        near[:] = COARSE[max(best - 1, 0) : best + 2]
+        return min(errors.values()) / len(Y)
 
     return loss_at
-
-
-def _centred(kernel: Tensor) -> Tensor:
-    means = kernel.mean(dim=0)
-    return kernel - means - means.unsqueeze(1) + means.mean()
 
 
 def _scaled(blocks: Sequence[Block], shares: Sequence[float]) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pgso.finding import learning
 from pgso.finding.blocks import Word
+from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import Fit
@@ -35,6 +36,7 @@ class Rung:
     family: str
     words: tuple[Word, ...]
     complexity: int
+    adds: tuple[str, ...] = ()  # families whose columns were added, and whose sentences follow
 
 
 class Kept(Protocol):
@@ -87,13 +89,15 @@ class Family(NamedTuple):
 
     ``rungs`` is a generator: a rung it yields is fitted before the next one is asked for, so that
     it may go on with what did well. A family that ``learns`` is asked after the climb, and
-    challenges the rung that is kept. ``says`` is the sentence about a rung that is kept.
+    challenges the rung that is kept with a ``risk`` of its own. ``says`` is the sentence about a
+    rung that is kept.
     """
 
     rank: int
     rungs: Callable[[Search], Iterator[Rung]]
     learns: bool = False
     says: Callable[[RungRecord, Context], str] = plain_sentence
+    risk: float = 0.005
 
 
 FAMILIES: Registry[Family] = Registry("family of rungs", plugins="pgso.rungs")
@@ -354,4 +358,56 @@ def _learned_says(rung: RungRecord, context: Context) -> str:
     return f"A learned S{of_hops} fits this graph {over}: {terms}{context.gain}."
 
 
-FAMILIES.register("learned")(Family(9, learned, learns=True, says=_learned_says))
+FAMILIES.register("learned")(Family(7, learned, learns=True, says=_learned_says))
+
+
+# What the kept rung may lack: the labels of neighbours, and the structure of the graph.
+
+
+def labels(search: Search) -> Iterator[Rung]:
+    """The kept rung beside the labels one hop away, and beside those one and two hops away."""
+    problem, start = search.problem, search.incumbent
+    if problem.kind != "node" or not problem.graph.num_edges:
+        return
+    ways = ("any",) if problem.graph.is_undirected else ("in", "out")
+    words: tuple[Word, ...] = ()
+    for hops, presets_of_path in LABEL_PATHS.items():
+        for way in ways:
+            path = tuple(Letter.of(preset, way) for preset in presets_of_path)
+            words = (*words, Word(path, of="labels"))
+        yield _extended(start, f"labels, {hops_of(hops)}", "labels", words)
+
+
+def structure(search: Search) -> Iterator[Rung]:
+    """The kept rung beside degrees, core numbers, clustering and PageRank."""
+    if search.problem.graph.num_edges:
+        start = search.incumbent
+        yield _extended(start, "structure", "structure", (Word(of="structure"),))
+
+
+def _extended(start: Kept, name: str, family: str, words: tuple[Word, ...]) -> Rung:
+    rung, every = start.rung, (*start.words, *words)
+    if rung.name == NO_GRAPH:
+        return Rung(f"self + {name}", family, every, rung.complexity + 1)
+    adds = (*rung.adds, family)
+    return Rung(f"{rung.name} + {name}", rung.family, every, rung.complexity + 1, adds)
+
+
+def _labels_say(rung: RungRecord, context: Context) -> str:
+    if rung.family == "labels":
+        return f"The labels of neighbours tell what features do not: {_blocks(rung)}{context.gain}."
+    return "The labels of neighbours tell more than their features do."
+
+
+def _structure_says(rung: RungRecord, context: Context) -> str:
+    if rung.family == "structure":
+        return f"The place of a node in the graph matters: {_blocks(rung)}{context.gain}."
+    return "Degrees and other columns of the graph's structure help."
+
+
+def _blocks(rung: RungRecord) -> str:
+    return ", ".join(rung.blocks)
+
+
+FAMILIES.register("labels")(Family(8, labels, learns=True, says=_labels_say))
+FAMILIES.register("structure")(Family(9, structure, learns=True, says=_structure_says))

@@ -11,8 +11,9 @@ class Preparation:
     """How features of nodes are prepared.
 
     Dense columns have zero mean and unit variance on the graph it was learned on. A constant
-    column becomes a column of ones: by itself it says nothing, but its sums over neighbours are the
-    degrees. Sparse rows have norm 1. Either may then be turned into principal components.
+    column becomes a column of ones. Sparse rows have norm 1. Either may then be turned into
+    principal components. Dense features get one more column of ones: by itself it says nothing,
+    but its sums over neighbours are the degrees, which centred features hide.
     """
 
     mean: Tensor | None  # (F,) subtracted from dense columns; None: features were sparse
@@ -27,7 +28,10 @@ class Preparation:
         first = cls(*_standardisation(x.float())) if is_dense else cls(None, None)
         if components is None:
             return first
-        return cls(first.mean, first.factor, *_components(first(x), components))
+        columns = first(x)
+        if is_dense:
+            columns = columns[:, :-1]  # the ones come last, and are added again
+        return cls(first.mean, first.factor, *_components(columns, components))
 
     def __call__(self, x: Tensor) -> Tensor:
         """Features prepared, (n, F) or (n, k); dense where those it was learned on were."""
@@ -36,7 +40,9 @@ class Preparation:
         else:
             x = x if x.layout == torch.strided else x.to_dense()
             x = (x.float() - self.mean) * self.factor
-        return x if self.V is None or self.offset is None else x @ self.V - self.offset
+        if self.V is not None and self.offset is not None:
+            x = x @ self.V - self.offset
+        return x if self.mean is None else torch.cat([x, x.new_ones(len(x), 1)], dim=1)
 
 
 def _standardisation(x: Tensor) -> tuple[Tensor, Tensor]:  # (n, F) -> (F,), (F,)
@@ -54,7 +60,7 @@ def _standardisation(x: Tensor) -> tuple[Tensor, Tensor]:  # (n, F) -> (F,), (F,
 
 def standardised(x: Tensor) -> Tensor:
     """Dense columns with mean 0 and variance 1; sparse features as they are."""
-    return Preparation.of(x)(x) if x.layout == torch.strided else x
+    return Preparation.of(x)(x)[:, :-1] if x.layout == torch.strided else x
 
 
 def principal_components(x: Tensor, number: int) -> Tensor:  # (n, F) -> (n, number)

@@ -21,7 +21,7 @@ from pgso.finding.ridge import sample
 from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
 from pgso.finding.scores import Readout, losses, pooled, score
 from pgso.objectives import Objective
-from pgso.records.finding import GraphStatistics, RungRecord
+from pgso.records.finding import GraphStatistics, HeadRecord, RungRecord
 
 Signal = Literal["features", "graph", "both", "neither"]
 RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
@@ -32,6 +32,10 @@ GRAPH_ONLY = (
 NOTHING = (
     "Neither the features nor what the graph makes of them tell these labels apart: no linear "
     "operator is better than {guess}. Look for other features, or for more labels."
+)
+NONLINEAR = (
+    "Neither the features nor what the graph makes of them tell these labels apart by a linear "
+    "operator: none is better than {guess}."
 )
 FEW = (
     "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "
@@ -79,12 +83,32 @@ def verdict_of(
         labels = "" if graph is None else f" with {graph.num_labels:,} labels"
         rest = f" (best alternative, {alternative}, {why}{labels})"
     says = FAMILIES[best.family].says
-    said = says(best, Context(gain, graph, rest, over, direction))
+    context = Context(gain, graph, rest, over, direction)
+    said = " ".join([says(best, context), *(FAMILIES[k].says(best, context) for k in best.adds)])
     if rest and rest in said:
         return said
     if alternative and why:
         return f"{said} The best alternative, {alternative}, {why}."
     return f"{said} {alternative}" if alternative else said
+
+
+def with_head(verdict: str, head: HeadRecord, rung: RungRecord, objective: Objective) -> str:
+    """The verdict on the rung, and what predicts on top of it."""
+    if head.name == "ridge":
+        return verdict
+    pairs = [(head.test, rung.test), (head.val, rung.val), (head.loo, rung.loo)]
+    honest = [pair for pair in pairs[1:] if None not in pair] or [pairs[0]]
+    new, old = honest[0]
+    gain = ""
+    if new is not None and old is not None:
+        merit = objective.merit(new) - objective.merit(old)
+        if _is_seen(merit, objective):
+            where = "on validation" if honest[0] is pairs[1] else "on labels left out"
+            gain = f" ({difference(merit, objective)} {where})"
+    if head.name == "boosted":
+        return f"{verdict} Trees on top predict better than the closed form{gain}."
+    count = len(head.weights)
+    return f"{verdict} A blend of {count} rungs predicts at least as well{gain}."
 
 
 def _alternative(
@@ -139,12 +163,24 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
     return "both" if features else "graph"
 
 
-def with_signal(verdict: str, signal: Signal, problem: Problem, best: str) -> str:
-    """The verdict on operators, with what it is worth; ``best`` is the kept rung's name."""
+def with_signal(
+    verdict: str, signal: Signal, problem: Problem, best: str, head: str = "ridge"
+) -> str:
+    """The verdict on operators, with what it is worth.
+
+    Args:
+        verdict: On the kept rung.
+        signal: What the labels follow.
+        problem: Whose labels they are.
+        best: The kept rung's name.
+        head: What predicts.
+    """
     guess = "the most frequent class" if problem.classes else "the mean"
     labels = len(problem.train) + len(problem.val)
     if labels < FEWEST:
         return FEW.format(labels=labels, fewest=FEWEST)
+    if signal == "neither" and head == "boosted":
+        return NONLINEAR.format(guess=guess)
     if not problem.has_features and signal in ("neither", "graph"):
         return NO_FEATURES if signal == "neither" else verdict
     if signal == "neither":

@@ -25,6 +25,7 @@ class RungRecord(Frozen):
     family: str  # features, own, presets, banks, moments, directions, relations, learned
     terms: tuple[str, ...]  # the operators with weights of their own: "self", "gcn", "gcn@out"
     blocks: tuple[str, ...]  # what the weights act on: "x", "gcn² x"
+    adds: tuple[str, ...] = ()  # what it has beside operators on x: labels, structure
     scales: tuple[float, ...]  # of the blocks
     S: SevenNumbers | None  # of its operators, of the first hop if they differ; None: no graph
     S_per_hop: tuple[SevenNumbers, ...] = ()  # where hops have an S of their own
@@ -39,6 +40,23 @@ class RungRecord(Frozen):
     gain: float | None = None  # of the loss, over the rung it challenged
     interval: tuple[float, float] | None = None  # 95 %
     p: float | None = None  # that a challenger looks this much better by chance
+    head: str = "ridge"  # whose scores these are: its closed form, a blend of rungs, or trees
+    seconds: float
+
+
+class HeadRecord(BaseModel):
+    """What predicts: the closed form of the kept rung, a blend of rungs, or trees on top of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str  # ridge, blend or boosted
+    weights: dict[str, float]  # of rungs, and of "trees"
+    loss: float  # of the labels that judge, by fits that did not see them
+    loo: float | None  # scores: of training labels likewise, validation, test
+    val: float | None
+    test: float | None
+    gain: float | None = None  # of the loss, over the closed form
+    p: float | None = None  # that it looks this much better by chance
     seconds: float
 
 
@@ -92,6 +110,8 @@ class FindingRecord(Revised):
     same_as: dict[str, str]  # rungs whose blocks turned out to be equal to another rung's
     steps: tuple[str, ...]  # the rungs that were kept, one after another
     best: str
+    heads: tuple[HeadRecord, ...] = ()  # those that were tried
+    head: str = "ridge"  # the one that predicts
     reference: str  # GCN's own
     guess: float | None = None  # the score of a guess that looks at nothing, on the same labels
     signal: str | None = None  # what the labels follow: features, graph, both or neither
@@ -134,6 +154,16 @@ class FindingRecord(Revised):
     def objective(self) -> Objective:
         """Which way is better, and how scores are written."""
         return OBJECTIVES[self.metric].of_class(self.positive)
+
+    @property
+    def kept(self) -> RungRecord:
+        """The kept rung with the scores of the head that predicts; its own are in ``rungs``."""
+        rung = self.rung(self.best)
+        for head in self.heads:
+            if head.name == self.head:
+                scores = {"loo": head.loo, "val": head.val, "test": head.test, "head": head.name}
+                return rung.model_copy(update=scores)
+        return rung
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

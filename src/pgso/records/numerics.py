@@ -23,7 +23,9 @@ UNSAID = 1
 #    learned on do not score it; x in memory is prepared as a dataset's; rounding is no gain
 # 4  no rung is worse than guessing; a gain is two thousandths of the loss or more; a rung must beat
 #    itself on the graph with its nodes relabelled at random
-LADDER = 4
+# 5  degrees are visible, all labels choose scales, labels of neighbours and structure are rungs;
+#    a blend of rungs or trees on top may predict
+LADDER = 5
 
 
 class Frozen(BaseModel):

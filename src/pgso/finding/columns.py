@@ -1,0 +1,118 @@
+"""Columns beside the features: the structure of the graph, and the labels of neighbours.
+
+Both are blocks of a rung like γx. Neither needs features.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from pgso.data.arrays import Array
+from pgso.finding.propagation import Letter, Propagation
+from pgso.graph import Graph
+
+MOST_PATHS = 50_000_000  # of two edges, up to which triangles are counted
+DAMPING, STEPS = 0.85, 30  # of PageRank
+CALM = 1.0  # labels of an average neighbour that every mean over neighbours' labels starts from
+LABEL_PATHS = {  # operators whose product says how much a label counts: A, and A D⁻¹ A
+    1: ("adjacency",),
+    2: ("adjacency", "mean"),
+}
+
+
+def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
+    """Log degree, mean log degree of neighbours, core number, clustering and PageRank.
+
+    Of a directed graph the log degrees of both directions come first. The others see every edge
+    with its reverse. Edge weights do not count.
+    """
+    targets, sources = (side.numpy() for side in graph.edge_index.flip(0))
+    ones, shape = np.ones(len(targets)), (graph.num_nodes, graph.num_nodes)
+    A = sp.csr_array((ones, (targets, sources)), shape=shape)
+    A.data[:] = 1.0
+    both = A + A.T
+    both.setdiag(0)
+    both.eliminate_zeros()
+    both.data[:] = 1.0
+    degree = both.sum(axis=1)
+    log_degree = np.log1p(degree)
+    columns = [log_degree, both @ log_degree / np.maximum(degree, 1)]
+    if not graph.is_undirected:
+        columns = [np.log1p(A.sum(axis=1)), np.log1p(A.sum(axis=0)), *columns]
+    columns += [_core_numbers(both, degree), _clustering(both, degree), _pagerank(both, degree)]
+    return torch.from_numpy(np.stack(columns, axis=1)).float()
+
+
+def structural_names(graph: Graph) -> tuple[str, ...]:
+    """The names of these columns."""
+    ways = () if graph.is_undirected else ("log in-degree", "log out-degree")
+    names = ("log degree", "log degree of neighbours", "core number", "clustering", "PageRank")
+    return (*ways, *names)
+
+
+def _core_numbers(A: sp.csr_array, degree: Array) -> Array:
+    """The log of the largest k with the node in a subgraph of degrees k or more, by peeling."""
+    left, alive = degree.copy(), np.ones(len(degree), dtype=bool)
+    core, k = np.zeros(len(degree)), 0.0
+    while alive.any():
+        peeled = alive & (left <= k)
+        if not peeled.any():
+            k = left[alive].min()
+            continue
+        core[peeled] = k
+        alive &= ~peeled
+        left = left - A @ peeled
+    return np.log1p(core)
+
+
+def _clustering(A: sp.csr_array, degree: Array) -> Array:
+    """The share of a node's pairs of neighbours that are neighbours themselves; 0 if too many."""
+    if float((degree**2).sum()) > MOST_PATHS:
+        return np.zeros(len(degree))
+    triangles = (A @ A).multiply(A).sum(axis=1)
+    return np.asarray(triangles / np.maximum(degree * (degree - 1), 1))
+
+
+def _pagerank(A: sp.csr_array, degree: Array) -> Array:
+    n = len(degree)
+    rank = np.full(n, 1 / max(n, 1))
+    for _ in range(STEPS):
+        flow = A @ (rank / np.maximum(degree, 1))
+        rank = DAMPING * flow + (1 - DAMPING * flow.sum()) / n
+    return np.asarray(np.log(n * rank))
+
+
+def neighbour_labels(
+    propagation: Propagation,
+    letters: tuple[Letter, ...],
+    targets: Tensor,  # (l, C)
+    train: Tensor,  # (l,) the nodes that have them
+) -> Tensor:  # (n, C)
+    r"""The mean of the labels that a product of operators leads to, without the node's own.
+
+    With W the product, Y the centred targets and M the mask of labelled nodes, row i is
+
+    .. math::
+        \sum_{j \neq i} W_{ij} Y_j \, / \, (1 + \sum_{j \neq i} W_{ij} M_j):
+
+    the diagonal of W is removed exactly, so that no node sees its own label. The one in the
+    denominator is a label of an average node: a mean over few labels is not trusted.
+    """
+    n = propagation.graph.num_nodes
+    Y = torch.zeros(n, targets.size(1) + 1)
+    Y[train] = torch.cat([targets - targets.mean(dim=0), torch.ones(len(train), 1)], dim=1).float()
+    paths = Y
+    for letter in reversed(letters):
+        paths = propagation.times(paths, letter)
+    paths = paths - _diagonal(propagation, letters).unsqueeze(1) * Y
+    return paths[:, :-1] / (CALM + paths[:, -1:].clamp(min=0))
+
+
+def _diagonal(propagation: Propagation, letters: tuple[Letter, ...]) -> Tensor:  # (n,)
+    """The diagonal of a product of one or two operators."""
+    first, *rest = [propagation.operator(letter).to_scipy().tocsr() for letter in letters]
+    if not rest:
+        return torch.from_numpy(first.diagonal()).float()
+    (second,) = rest
+    return torch.from_numpy(np.asarray(first.multiply(second.T).sum(axis=1)).ravel()).float()
