@@ -52,12 +52,14 @@ def measure(name: str, splits: int) -> Iterator[dict[str, Any]]:
         task = pgso.load_task(name, seed=seed)
         start, work = time.perf_counter(), time.process_time()
         record = pgso.find(task, seed=seed).record
-        best, own = record.rung(record.best), record.rung(record.reference)
+        best, own = record.kept, record.rung(record.reference)
         lowest = min(record.rungs, key=lambda rung: rung.loss)
         runs.append(
             {
                 "seed": seed,
                 "kept": best.name,
+                "head": best.head,
+                "rung": record.rung(best.name).test,
                 "test": best.test,
                 "gcn": own.test,
                 "lowest": lowest.name,

@@ -35,7 +35,7 @@ def measure(signal: str, seeds: int, networks: bool) -> dict[str, Any]:
         task = pgso.load_task("customers", seed=seed, signal=signal)
         record = pgso.find(task, seed=seed).record
         named[str(record.signal)] += 1
-        test = {"find": record.rung(record.best).test}
+        test = {"find": record.kept.test}
         test |= {entry.label: entry.test for entry in baselines(task) if entry.name == FEATURES}
         if networks:
             for operator in ("fixed", "pgso"):

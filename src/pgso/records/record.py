@@ -316,5 +316,6 @@ class RunRecord(Revised):
 
     def without_times(self) -> dict[str, Any]:
         """Everything that must be the same when the same spec is run again on one machine."""
-        times: Any = {"seconds": True, "rungs": {"__all__": {"seconds"}}}
+        each = {"__all__": {"seconds"}}
+        times: Any = {"seconds": True, "rungs": each, "heads": each}
         return self.model_dump(mode="json", exclude={"timing": True, "finding": times})

@@ -30,7 +30,7 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
     """The same for what ``find`` keeps."""
-    best, data = finding.rung(finding.best), finding.data
+    best, data = finding.kept, finding.data
     if data is None:
         return []
     if best.test is None or finding.signal == "neither":  # the verdict says it then

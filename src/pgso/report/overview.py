@@ -69,7 +69,7 @@ def _findings(root: Path) -> Iterator[Grid]:
     rows, links = [], {}
     for path, record in _read_all(root, FINDING, read_finding):
         write_finding(record, path.parent)
-        objective, best = record.objective, record.rung(record.best)
+        objective, best = record.objective, record.kept
         links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
         where = (path.parent.name, record.dataset, str(record.seed), record.best)
