@@ -17,8 +17,10 @@ from tests.finding.problems import GCN, OUT, generated
 
 
 def test_the_risks_of_all_steps_are_the_risk():
-    extensions = sum(family.risk for family in FAMILIES.values() if family.learns)
-    assert pytest.approx(RISK) == TO_OWN + TO_OTHERS + extensions
+    extensions = {name: family.risk for name, family in FAMILIES.items() if family.learns}
+    assert pytest.approx(RISK) == TO_OWN["node"] + TO_OTHERS["node"] + sum(extensions.values())
+    of_graphs = TO_OWN["graph"] + TO_OTHERS["graph"] + extensions["structure"]
+    assert pytest.approx(RISK) == of_graphs
 
 
 @pytest.mark.parametrize("seed", range(3))

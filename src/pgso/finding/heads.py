@@ -37,7 +37,7 @@ HEADS = ("auto", "ridge", "blend", "boosted")
 FOLDS = 5
 FEWEST_FOR_TREES = 400  # labels that judge
 RISK = 0.02  # of taking trees that are no better
-PULL = 0.1  # of the labels: so many say that the kept rung alone is right, in the fit of a blend
+PULL = 0.01  # of the labels: this share says that the kept rung alone is right
 LEAST_WEIGHT = 0.02  # of a rung in a blend
 COLUMNS = 128  # of all blocks together that trees see
 MOST_TREES = 2000  # of one fit
@@ -111,7 +111,7 @@ def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
         return False
     if head.name == "boosted" and head.evidence.p > RISK:
         return False
-    if head.evidence.gain <= 0:
+    if head.evidence.gain <= 0 or len(head.weights) == 1:
         return False
     y = problem.y[torch.cat([problem.train, problem.val])]
     new, old = (score(problem.objective, side.honest, y) for side in (head, ridge))
@@ -132,7 +132,7 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     """Non-negative weights over the predictions of all rungs (a super learner).
 
-    The fit is pulled to the kept rung, as if a tenth of the labels said that it alone is right.
+    The fit is pulled to the kept rung, as if some more labels said that it alone is right.
     """
     start, problem = perf_counter(), ladder.problem
     rungs = [best, *(f for f in ladder.fitted.values() if f is not best)]
@@ -144,7 +144,7 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     parts = [ridge if rungs[k] is best else closed_form(ladder, rungs[k]) for k in used]
     out = mixture(bool(problem.classes), [part.out for part in parts], weights[used])
     honest = torch.empty_like(ridge.honest)
-    for rows in _folds(len(best.losses)):
+    for rows in _folds(torch.cat([problem.train, problem.val])):
         others = np.setdiff1d(np.arange(len(best.losses)), rows)
         of_fold = fits.weights(others)[used]
         of_fold = of_fold / of_fold.sum() if of_fold.sum() > 0 else weights[used]
@@ -213,9 +213,11 @@ def mixture(is_classes: bool, outs: Sequence[Tensor], weights: Array) -> Tensor:
     return mixed.clamp(min=1e-12).log() if is_classes else mixed
 
 
-def _folds(n: int) -> list[Array]:
-    order = np.random.default_rng(0).permutation(n)
-    return [np.sort(order[k::FOLDS]) for k in range(FOLDS)]
+def _folds(items: Tensor) -> list[Array]:
+    """Five parts of the places of items, the same ones in whatever order the items are."""
+    ranks = items.argsort().argsort().numpy()
+    fold = np.random.default_rng(0).permutation(len(ranks))[ranks] % FOLDS
+    return [np.flatnonzero(fold == k) for k in range(FOLDS)]
 
 
 def _judged(
@@ -263,7 +265,7 @@ def boosted_head(
     rows = problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))
     rounds: list[int] = []
-    for fold in _folds(len(rows)):
+    for fold in _folds(problem.train):
         others = np.setdiff1d(np.arange(len(rows)), fold)
         trees = Trees.grown(problem, columns, rows[others])
         rounds.append(trees.rounds)
@@ -274,7 +276,7 @@ def boosted_head(
     mixing = _two(problem, ridge.honest, honest)
     weights = mixing(np.arange(judges))
     mixed = torch.empty_like(ridge.honest)
-    for fold in _folds(judges):
+    for fold in _folds(torch.cat([problem.train, problem.val])):
         others = np.setdiff1d(np.arange(judges), fold)
         mixed[fold] = mixture(
             bool(problem.classes), [ridge.honest[fold], honest[fold]], mixing(others)
@@ -356,6 +358,7 @@ class Trees:
         """Trees for the labels of some rows; ``rounds``: None stops early, by a sixth of them."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+        rows = np.sort(rows)  # the same trees in whatever order the labels are
         if len(rows) > MOST_LABELS:
             rows = np.random.default_rng(0).choice(rows, MOST_LABELS, replace=False)
         trees_per_round = len(problem.classes) if len(problem.classes) > 2 else 1
