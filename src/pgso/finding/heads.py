@@ -132,10 +132,12 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     """Non-negative weights over the predictions of all rungs (a super learner).
 
-    The fit is pulled to the kept rung, as if some more labels said that it alone is right.
+    The fit is pulled to the kept rung, as if some more labels said that it alone is right. Rungs
+    with the labels of neighbours take no part unless one is kept: another graph has no labels.
     """
     start, problem = perf_counter(), ladder.problem
-    rungs = [best, *(f for f in ladder.fitted.values() if f is not best)]
+    others = [f for f in ladder.fitted.values() if f is not best and not _needs_labels(f)]
+    rungs = [best, *others]
     fits = _Mixing.of(problem, rungs, ladder)
     weights = fits.weights(np.arange(len(best.losses)))
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
@@ -145,14 +147,18 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     out = mixture(bool(problem.classes), [part.out for part in parts], weights[used])
     honest = torch.empty_like(ridge.honest)
     for rows in _folds(torch.cat([problem.train, problem.val])):
-        others = np.setdiff1d(np.arange(len(best.losses)), rows)
-        of_fold = fits.weights(others)[used]
+        rest = np.setdiff1d(np.arange(len(best.losses)), rows)
+        of_fold = fits.weights(rest)[used]
         of_fold = of_fold / of_fold.sum() if of_fold.sum() > 0 else weights[used]
         honest[rows] = mixture(
             bool(problem.classes), [part.honest[rows] for part in parts], of_fold
         )
     named = {rungs[k].rung.name: float(weights[k]) for k in used}
     return _judged("blend", problem, out, honest, named, ridge, perf_counter() - start)
+
+
+def _needs_labels(fitted: Fitted) -> bool:
+    return any(word.of == "labels" for word in fitted.words)
 
 
 @dataclass(frozen=True, eq=False)
