@@ -33,9 +33,10 @@ def test_json_is_nothing_but_json(pgso, tmp_path):
 
 def test_all_rungs_are_shown_on_request(pgso):
     shown = pgso("find", "karate").stdout, pgso("find", "karate", "--all").stdout
-    few, every = (" ".join(text.split()) for text in shown)  # a narrow table breaks lines
-    assert "more with --all" in few
-    assert "more with --all" not in every
+    few, every = shown
+    joined = [" ".join(text.split()) for text in shown]  # a narrow table breaks lines
+    assert "more with --all" in joined[0]
+    assert "more with --all" not in joined[1]
     assert len(every.splitlines()) > len(few.splitlines())
 
 
