@@ -23,9 +23,9 @@ from torch import Tensor
 
 from pgso.data.arrays import Array
 from pgso.errors import UnknownNameError
+from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Word
 from pgso.finding.columns import LABEL_PATHS
-from pgso.finding.evidence import Evidence, compare
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
@@ -239,7 +239,7 @@ def _judged(
 ) -> Head:
     y = problem.y[torch.cat([problem.train, problem.val])]
     judged = losses(problem, [(honest, y)])
-    (evidence,) = compare(ridge.losses, judged.unsqueeze(0))
+    (evidence,) = challenge(ridge.losses, judged.unsqueeze(0))
     return Head(name, out, honest, judged, weights, seconds, evidence, trees, table)
 
 
