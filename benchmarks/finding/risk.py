@@ -41,6 +41,14 @@ SCENARIOS: list[tuple[str, dict[str, Any]]] = [
     ("nothing", {"metric": "mae", "hubs": True, "labels": 80, "val": 0}),
     ("features", {"metric": "rmse"}),
     ("nothing", {"classes": 2, "metric": "balanced_accuracy"}),
+    ("features", {"classes": 20, "hubs": True, "labels": 200, "nodes": 1000}),
+    ("features", {"classes": 50, "hubs": True, "labels": 200, "nodes": 1000}),
+    ("features", {"classes": 50, "hubs": True, "labels": 200, "nodes": 1000, "columns": 200}),
+    ("features", {"classes": 20, "hubs": True, "labels": 60, "val": 60}),
+    ("features", {"hubs": True, "imbalance": True}),
+    ("features", {"hubs": True, "copies": True}),
+    ("features", {"hubs": True, "tails": True}),
+    ("features", {"hubs": True, "columns": 16, "noise": 4.0}),
 ]
 
 
@@ -55,17 +63,41 @@ def generate(
     hubs: bool = False,
     directed: bool = False,
     metric: str = "accuracy",
+    columns: int = 20,
+    noise: float = 1.5,
+    imbalance: bool = False,
+    copies: bool = False,
+    tails: bool = False,
 ) -> Problem:
-    """A graph with hubs, or a block model whose features know the blocks."""
+    """A graph with hubs, or a block model whose features know the blocks.
+
+    Args:
+        truth: What labels follow: ``"nothing"``, ``"features"`` or ``"gcn"``.
+        seed: Of everything.
+        nodes: How many.
+        labels: That train.
+        val: That judge only.
+        classes: How many.
+        hubs: Whether degrees are uneven and the graph knows nothing of blocks.
+        directed: Whether edges have a direction.
+        metric: The objective.
+        columns: Of the features.
+        noise: Of the labels; 4 leaves features that tell little.
+        imbalance: Whether the first class is the most frequent by far.
+        copies: Whether every row of the features stands there twice.
+        tails: Whether features have heavy tails.
+    """
     generator = torch.Generator().manual_seed(seed)
     blocks = torch.randint(classes, (nodes,), generator=generator)
     propensity = torch.rand(nodes, generator=generator).pow(-0.4)
-    x = torch.randn(nodes, 20, generator=generator)
+    x = torch.randn(nodes, columns, generator=generator)
+    x = x.sign() * x.abs() ** 3 if tails else x
+    x = x[torch.arange(nodes) // 2] if copies else x
     if hubs:
         chance = propensity[:, None] * propensity
     else:
         chance = 0.8 * (blocks[:, None] == blocks) + 0.2
-        x = x + 0.7 * torch.randn(classes, 20, generator=generator)[blocks]
+        x = x + 0.7 * torch.randn(classes, columns, generator=generator)[blocks]
     A = torch.rand(nodes, nodes, generator=generator) < chance * (6 / nodes / chance.mean())
     A = A if directed else torch.triu(A, 1) | torch.triu(A, 1).t()
     graph = Graph.from_edge_index(A.nonzero().t().contiguous(), num_nodes=nodes)
@@ -74,14 +106,15 @@ def generate(
         signal, gcn, propagation = x, Letter.of("gcn"), Propagation(graph)
         if truth == "gcn":
             signal = propagation.times(propagation.times(x, gcn), gcn)
-        values = standardised(signal) @ torch.randn(20, classes, generator=generator)
-        y = (values + 1.5 * torch.randn(nodes, classes, generator=generator)).argmax(dim=1)
+        values = standardised(signal) @ torch.randn(columns, classes, generator=generator)
+        values[:, 0] += 2.0 * columns**0.5 * imbalance
+        y = (values + noise * torch.randn(nodes, classes, generator=generator)).argmax(dim=1)
     numbers = OBJECTIVES[metric].answer == "value"
     if numbers:  # with errors that are large now and then, as in real data
-        noise = torch.randn(nodes, 1, generator=generator) * propensity[
+        errors = torch.randn(nodes, 1, generator=generator) * propensity[
             torch.randperm(nodes, generator=generator)
         ].unsqueeze(1)
-        y = noise if truth == "nothing" else values[:, :1] + 2 * noise
+        y = errors if truth == "nothing" else values[:, :1] + 2 * errors
     order = torch.randperm(nodes, generator=generator)
     return Problem.prepared(
         name=truth,
@@ -93,7 +126,7 @@ def generate(
         train=order[:labels],
         val=order[labels : labels + val],
         test=order[labels + val :],
-        classes=() if numbers else tuple("abcdefg"[:classes]),
+        classes=() if numbers else tuple(map(str, range(classes))),
         nodes_per_graph=torch.tensor([nodes]),
     )
 

@@ -149,6 +149,11 @@ SCENARIOS = {  # the options of a simulated graph, in words
     "metric": "{}",
     "hubs": "hubs",
     "directed": "directed",
+    "columns": "{} columns",
+    "noise": "noise {}",
+    "imbalance": "one frequent class",
+    "copies": "rows twice",
+    "tails": "heavy tails",
 }
 COUNTS = ("truth", "repeats", "beyond", "wrong")
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 import pgso
 from pgso.errors import InputError
-from pgso.finding import find
+from pgso.finding import find, scaling
 from pgso.finding import problem as problem_module
 from pgso.objectives import OBJECTIVES
 from tests.finding.problems import GCN, generated
@@ -341,3 +341,36 @@ def test_a_shift_of_the_targets_shifts_the_predictions():
     x, y = task.x.numpy(), task.y.double().numpy()[:, 0]
     plain, far = (find(task.graph, x, y + z).predict() for z in (0.0, 1.7e9))
     torch.testing.assert_close(far - 1.7e9, plain.double(), atol=1e-3, rtol=0)
+
+
+def test_a_refit_uses_validation_labels_and_has_no_scores_to_show(found, problem):
+    again = found.refit()
+    assert len(again._ladder.problem.train) == len(problem.train) + len(problem.val)
+    assert (again.best.name, again.best.head) == (found.best.name, found.best.head)
+    assert again.best.val is None
+    assert again.best.test is None
+    right = (again.predict().argmax(dim=1) == problem.y)[problem.test].double().mean()
+    before = (found.predict().argmax(dim=1) == problem.y)[problem.test].double().mean()
+    assert right > before - 0.05
+    assert not torch.equal(again.predict(), found.predict())
+
+
+def test_the_columns_of_the_kept_rung_are_a_named_frame(found, problem):
+    table = found.columns()
+    assert table.shape == (200, 9)
+    assert list(table.columns[[0, -1]]) == ["gcn² x: column 0", "gcn² x: 1"]
+    gcn = pgso.shift(problem.graph, "gcn")
+    expected = gcn @ (gcn @ problem.x)
+    np.testing.assert_allclose(table.to_numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_wide_features_are_reduced_without_a_square_of_their_columns(monkeypatch):
+    monkeypatch.setattr(scaling, "EXACT", 20)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(80, 3, generator=generator) @ torch.randn(3, 40, generator=generator)
+    monkeypatch.setattr(torch.linalg, "eigh", None)
+    components = scaling.principal_components(x, 3)
+    centred = scaling.standardised(x)
+    torch.testing.assert_close(
+        components @ components.t(), centred @ centred.t(), atol=1e-2, rtol=1e-2
+    )

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -104,6 +104,44 @@ class Finding:
     def head(self) -> Predictor:
         """What predicts as a module: ``head(x, graph)``; node tasks only."""
         return Predictor.of(self._ladder, self._best, self._head)
+
+    def refit(self) -> "Finding":
+        """The same rung and head, fitted to training and validation labels together.
+
+        For use: nothing is left that could judge it, so its scores of validation and test are None.
+        """
+        problem = self._ladder.problem
+        together = torch.cat([problem.train, problem.val])
+        ladder = Ladder(replace(problem, train=together, val=problem.val[:0]))
+        names = [name for name in self._head.weights if name != "trees"]
+        with torch.no_grad():
+            for name in dict.fromkeys([self.record.best, *names]):
+                fitted = self._ladder.fitted[name]
+                ladder.add(replace(fitted.rung, words=fitted.words))
+            best = ladder.fitted[self.record.best]
+            head, _ = heads_of(ladder, best, self._head.name)
+        unknown: dict[str, Any] = {"val": None, "test": None}
+        parts = {
+            "rungs": tuple(rung.model_copy(update=unknown) for rung in self.record.rungs),
+            "heads": tuple(one.model_copy(update=unknown) for one in self.record.heads),
+        }
+        return Finding(self.record.model_copy(update=parts), self.task, ladder, best, head)
+
+    def columns(self) -> "pandas.DataFrame":
+        """The columns that the kept rung is made of, one row per node or graph.
+
+        For CatBoost, LightGBM, TabICL and others. Columns are named by their block.
+        """
+        import pandas
+
+        problem, blocks = self._ladder.problem, self._ladder.blocks
+        frames = []
+        for word in self._best.words:
+            values = blocks.columns(word).numpy()
+            names = problem.names_of(word.of, values.shape[1])
+            frames.append(pandas.DataFrame(values, columns=[f"{word}: {name}" for name in names]))
+        table = pandas.concat(frames, axis=1)
+        return table if problem.ids is None else table.set_axis(list(problem.ids), axis=0)
 
     def spec(self) -> RunSpec:
         """The run that trains a network with the operator that was found."""

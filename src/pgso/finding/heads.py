@@ -29,6 +29,7 @@ from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
+from pgso.finding.ridge import sample
 from pgso.finding.scores import losses, score
 from pgso.records.finding import HeadRecord
 
@@ -38,6 +39,7 @@ FOLDS = 5
 FEWEST_FOR_TREES = 400  # labels that judge
 RISK = 0.02  # of taking trees that are no better
 PULL = 0.01  # of the labels: this share says that the kept rung alone is right
+MOST_ROWS = 8192  # that fit the weights of a mixture: they are few numbers
 LEAST_WEIGHT = 0.02  # of a rung in a blend
 COLUMNS = 128  # of all blocks together that trees see
 MOST_TREES = 2000  # of one fit
@@ -191,6 +193,9 @@ class _Mixing:
 
 def _likeliest(P: Array, pull: float, steps: int = 200) -> Array:  # (n, K) -> (K,)
     """The weights of a mixture with the largest likelihood, by expectation and maximisation."""
+    rows = sample(len(P), MOST_ROWS)
+    if rows is not None:
+        P, pull = P[rows.numpy()], pull * MOST_ROWS / len(P)
     weights = np.full(P.shape[1], 1 / P.shape[1])
     first = np.zeros(P.shape[1])
     first[0] = pull

@@ -18,6 +18,7 @@ from pgso.data.description import is_diagonal
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.task import IN_MEMORY, stored
 from pgso.errors import InputError
+from pgso.finding.columns import structural_names
 from pgso.finding.scaling import Preparation
 from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Objective
@@ -145,6 +146,21 @@ class Problem:
         if self.positive is None:
             return objective
         return objective.of_class(self.positive, self.classes.index(self.positive))
+
+    def names_of(self, source: str, count: int) -> list[str]:
+        """The names of a block's columns: of x, of the labels or of the structure."""
+        if source == "structure":
+            names = list(structural_names(self.graph))
+        elif source == "labels":
+            names = list(self.classes or self.columns or ["target"])
+        else:
+            reduced = self.preparation is not None and self.preparation.V is not None
+            given = range(COMPONENTS if reduced else self.num_features)
+            names = [f"component {k}" if reduced else self.name_of_column(k) for k in given]
+            names += ["1"]
+        if self.kind == "graph":  # sums over a graph, then means
+            names = [f"{how} of {name}" for how in ("sum", "mean") for name in names]
+        return names[:count] if len(names) >= count else [str(k) for k in range(count)]
 
     def name_of_column(self, number: int) -> str:
         """What the user calls a column of the features, or its number."""

@@ -1,9 +1,14 @@
 """Features made ready for ridge regression: learned on one graph, applied to any."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
+
+EXACT = 1000  # columns up to which principal components are exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +85,30 @@ def unit_rows(x: Tensor) -> Tensor:
 
 
 def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
-    """V of the centred x, from the decomposition of its Gram matrix, and the mean times V."""
+    """The leading directions V of x, and the mean times V.
+
+    Of few columns they are exact, from the Gram matrix of the centred x. Of many they come from a
+    randomised decomposition of x as it is stored: columns³ would be minutes.
+    """
+    if x.size(1) > EXACT:
+        return _random_components(x, number)
     dense = x if x.layout == torch.strided else x.to_dense()
     mean = dense.mean(dim=0, keepdim=True)
     gram = dense.t() @ dense - len(dense) * mean.t() @ mean
     _, V = torch.linalg.eigh(gram.double())
     V = V[:, -number:].flip(1).float()
+    return V, mean @ V
+
+
+def _random_components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
+    from sklearn.utils.extmath import randomized_svd  # slow to import, and rarely needed
+
+    if x.layout == torch.strided:
+        matrix: Any = x.numpy()
+    else:
+        parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+        matrix = csr_array(parts, shape=tuple(x.shape))
+    _, _, Vt = randomized_svd(matrix, number, n_iter=4, random_state=0)
+    V = torch.from_numpy(np.ascontiguousarray(Vt.T)).float()
+    mean = torch.from_numpy(np.asarray(matrix.mean(axis=0))).float().reshape(1, -1)
     return V, mean @ V

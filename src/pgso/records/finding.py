@@ -44,10 +44,8 @@ class RungRecord(Frozen):
     seconds: float
 
 
-class HeadRecord(BaseModel):
+class HeadRecord(Frozen):
     """What predicts: the closed form of the kept rung, a blend of rungs, or trees on top of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str  # ridge, blend or boosted
     weights: dict[str, float]  # of rungs, and of "trees"
