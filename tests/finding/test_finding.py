@@ -374,3 +374,13 @@ def test_wide_features_are_reduced_without_a_square_of_their_columns(monkeypatch
     torch.testing.assert_close(
         components @ components.t(), centred @ centred.t(), atol=1e-2, rtol=1e-2
     )
+
+
+def test_columns_are_values_where_labels_are_fewer_than_features():
+    found = find("karate")
+    assert found.columns().shape == (34, 34)
+    gcn = pgso.shift(found.task.graph, "gcn").to_dense()
+    expected = found._ladder.problem.x.to_dense()
+    for _ in range(found.best.hops):
+        expected = gcn @ expected
+    np.testing.assert_allclose(found.columns().to_numpy(), expected, rtol=1e-4, atol=1e-5)

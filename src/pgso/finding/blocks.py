@@ -107,7 +107,15 @@ class NodeBlocks(Blocks):
 
     def columns(self, word: Word) -> Tensor:
         """The features of every node, (n, p)."""
-        return self._values(word.letters) if word.of == "x" else self._beside(word)
+        if word.of != "x":
+            return self._beside(word)
+        if not self.by_rows:
+            return self._values(word.letters)
+        x = self.problem.x  # what is kept are rows of operators, not values
+        values = x if x.layout == torch.strided else x.to_dense()
+        for letter in reversed(word.letters):
+            values = self.propagation.times(values, letter)
+        return values
 
     def _beside(self, word: Word) -> Tensor:  # (n, p)
         """The columns of a word that is not of x."""
