@@ -1,7 +1,7 @@
 """``python -m benchmarks.rivals run [--splits N] [--rivals A,B] [DATASET ...]``, or ``page``.
 
 ``run`` measures what has no record yet, one process per cell, and appends to
-``results/rivals/records.jsonl``; it can be stopped and started at any time. ``again`` measures
+``results/rivals/cells.jsonl``; it can be stopped and started at any time. ``again`` measures
 ``find`` once more if its ladder has moved. ``page`` writes docs/rivals.md, its picture and the
 sentence in README from the records. ``rank`` and ``speed`` measure the two other tables.
 """

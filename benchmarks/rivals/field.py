@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "results" / "rivals"
-RECORDS = RESULTS / "records.jsonl"
+RECORDS = RESULTS / "cells.jsonl"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from pgso.records.record import RunRecord
 
 POINTS = 50  # steps of a curve that is kept: at most so many, and its end
 DIGITS = 5
-OTHERS = ("rivals",)  # folders whose records are of other programs, not of runs
 
 
 def thinned(record: RunRecord, curves: Collection[str] | None = None) -> RunRecord:
@@ -76,7 +75,7 @@ def read_ledger(path: Path) -> dict[str, RunRecord]:
 
 def ledgers_in(results: Path, name: str = "records.jsonl") -> list[Path]:
     """The ledgers of all studies in a folder of results."""
-    return [path for path in sorted(results.glob(f"*/{name}")) if path.parent.name not in OTHERS]
+    return sorted(results.glob(f"*/{name}"))
 
 
 def write_ledger(

@@ -130,7 +130,7 @@ def written(path, records):
 
 
 def test_what_is_measured_is_not_measured_again(tmp_path):
-    known = written(tmp_path / "records.jsonl", [record("Texas", 0, "linear", 0.8)])
+    known = written(tmp_path / "cells.jsonl", [record("Texas", 0, "linear", 0.8)])
     cells = list(ledger.missing(known, 2, [DATASETS["Texas"]], [RIVALS["linear"]]))
     assert cells == [("Texas", 1, "linear")]
 
@@ -142,7 +142,7 @@ def test_a_published_single_split_is_run_once():
 
 def test_two_ladders_of_find_are_not_mixed_and_others_stay(tmp_path):
     known = written(
-        tmp_path / "records.jsonl",
+        tmp_path / "cells.jsonl",
         [
             record("Texas", 0, "find", 0.8, ladder=3),
             record("Texas", 1, "find", 0.8, ladder=3),
@@ -156,7 +156,7 @@ def test_two_ladders_of_find_are_not_mixed_and_others_stay(tmp_path):
 
 def test_records_of_other_data_are_not_used(tmp_path):
     lines = [record("Texas", 0, "linear", 0.8), record("Texas", 0, "find", 0.9) | {"data": "new"}]
-    known = written(tmp_path / "records.jsonl", lines)
+    known = written(tmp_path / "cells.jsonl", lines)
     assert list(known) == [("Texas", 0, "find")]
 
 
@@ -177,7 +177,7 @@ def test_what_is_timed_gives_the_same(calls):
 
 def test_records_of_an_older_revision_of_a_rival_are_not_used(tmp_path):
     old = record("Texas", 0, "linear", 0.8) | {"revision": 0}
-    assert written(tmp_path / "records.jsonl", [old]) == {}
+    assert written(tmp_path / "cells.jsonl", [old]) == {}
 
 
 def test_a_rival_is_not_asked_what_it_cannot_answer():
@@ -198,7 +198,7 @@ def race(tmp_path):
     for rival, scores in (("find", ours), ("lightgbm", theirs)):
         for dataset, tests in scores.items():
             lines += [record(dataset, k, rival, test) for k, test in enumerate(tests)]
-    return Race(written(tmp_path / "records.jsonl", lines))
+    return Race(written(tmp_path / "cells.jsonl", lines))
 
 
 def test_the_page_says_where_find_is_beaten(race):
@@ -215,7 +215,7 @@ def test_the_same_difference_on_every_split_of_few_items_is_not_certainty(tmp_pa
     lines = [record("Texas", k, "find", 0.5) for k in range(3)]
     lines += [record("Texas", k, "linear", 0.51) for k in range(3)]
     lines += [record("Texas", k, "gat", 0.7) for k in range(2)]
-    race = Race(written(tmp_path / "records.jsonl", lines))
+    race = Race(written(tmp_path / "cells.jsonl", lines))
     assert race.difference("Texas", "linear").verdict == "open"
     assert race.difference("Texas", "gat").verdict == "no interval"  # two splits
 
@@ -230,7 +230,7 @@ def test_lower_is_better_where_it_is(race):
 def test_without_intervals_the_page_claims_nothing_but_says_who_is_ahead(tmp_path):
     lines = [record("Texas", 0, "find", 0.7), record("Texas", 0, "linear", 0.8)]
     lines += [record("Texas", 0, "majority", 0.5)]
-    race = Race(written(tmp_path / "records.jsonl", lines))
+    race = Race(written(tmp_path / "cells.jsonl", lines))
     text = " ".join(page.sentences(race))
     assert "No rival beats" not in text
     assert "clearly" not in text
@@ -257,7 +257,7 @@ def test_the_picture_is_small():
 
 
 def test_every_record_has_one_core_and_says_what_made_it():
-    lines = (ROOT / "results" / "rivals" / "records.jsonl").read_text().splitlines()
+    lines = (ROOT / "results" / "rivals" / "cells.jsonl").read_text().splitlines()
     for line in map(json.loads, lines):
         assert line["versions"]["threads"] == "1"
         assert {"numerics", "ladder", "revision", "data", "seconds"} <= line.keys()

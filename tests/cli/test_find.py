@@ -77,13 +77,13 @@ def test_options_have_folders_of_their_own(pgso, tmp_path):
 
 
 def test_data_are_loaded_once(pgso, monkeypatch):
-    loaded, of = [], Task.of
+    loaded, made = [], Task.from_arrays
 
     def counted(name, arrays):
         loaded.append(name)
-        return of(name, arrays)
+        return made(name, arrays)
 
-    monkeypatch.setattr(Task, "of", counted)
+    monkeypatch.setattr(Task, "from_arrays", counted)
     assert pgso("find", "karate", "--seed", 7).exit_code == 0  # which no other test has made
     assert loaded == ["karate"]
 

@@ -1,0 +1,98 @@
+"""The size of the house: lines and files of every folder, and how far a reader walks.
+
+``python -m tests.architecture.test_budget`` lowers the limits in ``budget.json`` to what is
+measured; it never raises one. A feature may raise its own folder's limit by hand, in its own
+commit, with the reason. The total is not raised.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "pgso"
+FILE = HERE / "budget.json"
+BUDGET = json.loads(FILE.read_text())
+
+
+def measured_size() -> dict[str, list[int]]:
+    """Lines and files of each folder of the package; ``.`` is what stands beside the folders."""
+    sizes: dict[str, list[int]] = {}
+    for file in SOURCE.rglob("*.py"):
+        parts = file.relative_to(SOURCE).parts
+        size = sizes.setdefault(parts[0] if len(parts) > 1 else ".", [0, 0])
+        size[0] += len(file.read_text().splitlines())
+        size[1] += 1
+    return sizes
+
+
+def measured_walk(name: str) -> list[int]:
+    """Functions and files of one walk, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.architecture.walks", name],
+        capture_output=True,
+        text=True,
+        cwd=HERE.parents[1],
+    )
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(done.stderr.splitlines()[-1])
+    return [numbers["functions"], numbers["files"]]
+
+
+def test_no_folder_is_larger_than_its_budget():
+    over = {
+        folder: (size, BUDGET["folders"].get(folder, [0, 0]))
+        for folder, size in measured_size().items()
+        if any(a > b for a, b in zip(size, BUDGET["folders"].get(folder, [0, 0]), strict=True))
+    }
+    assert not over, f"[lines, files] measured and allowed (see this file's first lines): {over}"
+
+
+def test_the_house_is_not_larger_than_its_budget():
+    lines, files = (sum(column) for column in zip(*measured_size().values(), strict=True))
+    assert lines <= BUDGET["total"][0]
+    assert files <= BUDGET["total"][1]
+
+
+@pytest.mark.parametrize("walk", BUDGET["walks"])
+def test_no_walk_is_longer_than_its_budget(walk):
+    functions, files = measured_walk(walk)
+    assert functions <= BUDGET["walks"][walk][0]
+    assert files <= BUDGET["walks"][walk][1]
+
+
+def lower() -> None:
+    """Write what is measured where it is below a limit; drop folders that are gone."""
+    sizes = measured_size()
+    folders = {
+        name: [min(a, b) for a, b in zip(sizes[name], limit, strict=True)]
+        for name, limit in BUDGET["folders"].items()
+        if name in sizes
+    }
+    total = [sum(column) for column in zip(*sizes.values(), strict=True)]
+    walks = {
+        name: [min(a, b) for a, b in zip(measured_walk(name), limit, strict=True)]
+        for name, limit in BUDGET["walks"].items()
+    }
+    lowered = {
+        "total": [min(a, b) for a, b in zip(total, BUDGET["total"], strict=True)],
+        "folders": folders,
+        "walks": walks,
+    }
+    FILE.write_text(write(lowered))
+
+
+def write(budget: dict) -> str:
+    """The budget as JSON with one folder or walk per line."""
+    lines = [f'  "total": {json.dumps(budget["total"])}']
+    for group in ("folders", "walks"):
+        rows = [f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(budget[group].items())]
+        lines.append(f'  "{group}": {{\n' + ",\n".join(rows) + "\n  }")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    lower()
