@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from benchmarks.finding import risk
 
 from pgso.finding import find, learning
 from pgso.finding.blocks import Word
@@ -160,6 +161,18 @@ def with_many_classes(seed, classes=50, columns=200, nodes=600, labels=200, val=
 @pytest.mark.parametrize("seed", range(6))
 def test_with_many_classes_a_graph_of_noise_is_not_climbed(seed):
     assert Ladder(with_many_classes(seed)).climb().rung.name == "no graph"
+
+
+@pytest.mark.parametrize("seed", [7, 11, 17])
+def test_a_block_that_only_moves_the_penalty_is_not_climbed(seed):
+    """Of fifty classes the squared error's penalty is too large for the log loss."""
+    options = {"classes": 50, "hubs": True, "labels": 200, "nodes": 1000, "columns": 200}
+    assert Ladder(risk.generate("features", seed, **options)).climb().rung.name == "no graph"
+
+
+def test_with_many_classes_the_true_operator_is_climbed():
+    options = {"classes": 20, "hubs": True, "labels": 400, "nodes": 1000}
+    assert Ladder(risk.generate("gcn", 1, **options)).climb().rung.name == "gcn, 2 hops"
 
 
 def test_no_rung_is_worse_than_guessing():

@@ -16,12 +16,13 @@ from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import Problem
-from pgso.finding.ridge import Fit, choose_scales, fit
+from pgso.finding.ridge import Fit, choose_scales, fit, leave_one_out
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
 from pgso.finding.scores import Readout, losses, pooled, score, temperature
 
 MANY_LABELS = 1000  # from which on decompositions are long enough to be shared by threads
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
+FEW_CLASSES = 10  # up to which the squared error and the log loss want the same penalty
 LEAST_GAIN = 2e-3  # of the loss: what a reader would not call a gain
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
 RISK = 0.05  # of a wrong climb, shared among the steps:
@@ -122,10 +123,36 @@ class Ladder:
             learned = [f for f in more if f.rung.family == "learned"]
             without = self.learning_rows if learned else None
             self._incumbent = self._step(self._incumbent, more, family.risk, without)
-        if not self._needs_its_graph(self._incumbent):
+        kept = self._incumbent
+        if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
             self.steps.append(NO_GRAPH)
             self._incumbent = self.fitted[NO_GRAPH]
         return self._incumbent
+
+    def _beats_no_graph(self, kept: Fitted) -> bool:
+        """Whether a rung beats its nodes alone where each has the penalty that suits its log loss.
+
+        The squared error chooses penalties, and with many classes the log loss wants smaller ones.
+        A further block of noise may then move the penalty to the better side, which is no merit of
+        the block. The rung was the best of many, which share the risk.
+        """
+        if kept.rung.name == NO_GRAPH or len(self.problem.classes) <= FEW_CLASSES:
+            return True
+        with torch.no_grad():
+            alone, own = (self._losses_at_best(f) for f in (self.fitted[NO_GRAPH], kept))
+        (evidence,) = challenge(alone, own.unsqueeze(0))
+        risk = RISK / len(self.fitted)
+        return evidence.p <= risk and evidence.gain > LEAST_GAIN * float(alone.mean())
+
+    def _losses_at_best(self, rung: Fitted) -> Tensor:  # (l,)
+        """The calibrated leave-one-out losses of a rung with the penalty that suits them best."""
+        problem, blocks = self.problem, [self.blocks.block(word) for word in rung.words]
+        y = problem.y[problem.train]
+        tried = []
+        for loo in leave_one_out(blocks, problem.targets, rung.fit.scales):
+            readout = Readout.of(problem, temperature(problem, loo))
+            tried.append(losses(problem, [(readout(loo), y)]))
+        return min(tried, key=lambda each: float(each.mean()))
 
     def _needs_its_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats itself on the same graph with its nodes relabelled at random.

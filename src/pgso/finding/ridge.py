@@ -15,7 +15,7 @@ One decomposition serves all penalties. With few rows K is decomposed (the dual)
 Fᵀ F (the primal); both give the same U and Λ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -176,6 +176,19 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
         intercept = intercept - block.mean.double() @ weights[-1].double()
     loss = float((loo - Y).square().sum(dim=1).mean())
     return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
+
+
+def leave_one_out(
+    blocks: Sequence[Block], Y: Tensor, scales: Sequence[float]
+) -> Iterator[Tensor]:  # each (l, C)
+    """What fits without each row predict for it, for every third penalty in turn."""
+    shares = _shares(scales)
+    if is_dual(blocks):
+        spectrum, _ = _dual(blocks, shares, Y)
+    else:
+        spectrum = Spectrum.of_features(_scaled(blocks, shares).double())
+    for penalty in PENALTIES[::3]:
+        yield spectrum.leave_one_out(Y, penalty)
 
 
 def _dual(blocks: Sequence[Block], shares: Sequence[float], Y: Tensor) -> tuple[Spectrum, float]:

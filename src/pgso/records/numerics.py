@@ -24,7 +24,8 @@ UNSAID = 1
 # 4  no rung is worse than guessing; a gain is two thousandths of the loss or more; a rung must beat
 #    itself on the graph with its nodes relabelled at random
 # 5  degrees are visible, all labels choose scales, labels of neighbours and structure are rungs;
-#    a blend of rungs or trees on top may predict
+#    a blend of rungs or trees on top may predict; with many classes a kept rung beats its nodes
+#    alone where each has the penalty that suits its log loss
 LADDER = 5
 
 
