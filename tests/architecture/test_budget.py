@@ -60,7 +60,8 @@ def test_the_house_is_not_larger_than_its_budget():
 @pytest.mark.parametrize("walk", BUDGET["walks"])
 def test_no_walk_is_longer_than_its_budget(walk):
     functions, files = measured_walk(walk)
-    assert functions <= BUDGET["walks"][walk][0]
+    # A few functions depend on the machine: how long a step takes, how wide the terminal is.
+    assert functions <= 1.01 * BUDGET["walks"][walk][0]
     assert files <= BUDGET["walks"][walk][1]
 
 
