@@ -46,7 +46,9 @@ def test_a_kind_of_layer_has_one_adapter():
 
 def test_the_code_of_the_guide_runs(capsys):
     exec(compile(code_of(ROOT / "docs/convert.md"), "docs/convert.md", "exec"), {})
-    assert "PGSOParameters(m1=" in capsys.readouterr().out
+    table = capsys.readouterr().out.splitlines()[0].split()  # of pgso.operators
+    assert table[:2] == ["layer", "operator"]
+    assert table[-3:] == ["nearest", "low", "high"]
 
 
 def test_every_kind_of_layer_is_in_the_table():

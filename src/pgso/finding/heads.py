@@ -37,6 +37,7 @@ HeadName = Literal["ridge", "blend", "boosted"]
 HEADS = ("auto", "ridge", "blend", "boosted")
 FOLDS = 5
 FEWEST_FOR_TREES = 400  # labels that judge
+FEWEST_FOR_A_BLEND = 50  # likewise: weights of rungs that a dozen labels choose are luck
 RISK = 0.02  # of taking trees that are no better
 PULL = 0.01  # of the labels: this share says that the kept rung alone is right
 MOST_ROWS = 8192  # that fit the weights of a mixture: they are few numbers
@@ -99,7 +100,9 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
     if wanted in ("auto", "boosted"):
         boosted = boosted_head(ladder, best, ridge, at_any_size=wanted == "boosted")
         tried += [] if boosted is None else [boosted]
-    if wanted == "blend" or (wanted == "auto" and not _is_taken(tried[-1], ladder.problem, ridge)):
+    enough = len(ridge.honest) >= FEWEST_FOR_A_BLEND
+    is_open = wanted == "auto" and enough and not _is_taken(tried[-1], ladder.problem, ridge)
+    if wanted == "blend" or is_open:
         tried += [blended_head(ladder, best, ridge)]
     if wanted != "auto":
         return tried[-1], tried
