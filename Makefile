@@ -31,7 +31,7 @@ $(READY): pyproject.toml studies/pyproject.toml $(filter-out none,$(CONSTRAINTS)
 demo: $(READY)
 	$(BIN)/pgso find customers --out runs
 	$(BIN)/pgso compare minesweeper --seeds 3 --epochs 100 --out runs
-	@echo; echo "open $(CURDIR)/runs/find-customers-0/report.html"
+	@echo; echo "open $(CURDIR)/runs/find-customers/report.html"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

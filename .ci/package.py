@@ -55,9 +55,10 @@ def try_out(folder: Path, wheels: dict[str, Path]) -> None:
     run(python, "-c", "import pgso; pgso.PGSO('gcn')", cwd=folder)
     run(pgso, "find", "karate", cwd=folder)
     refused(pgso, "run", "convergence", says="pgso-studies", cwd=folder)
-    refused(pgso, "sweep", "karate", "--search", "tpe", says="pgso[search]", cwd=folder)
     run(python, "-m", "pip", "install", "-q", "-c", constraints, wheels["pgso_studies"])
-    run(pgso, "run", "convergence", "--quick", "--workers", "1", cwd=folder)
+    quick = (pgso, "run", "convergence", "--quick")
+    refused(*quick, "--engine", "ray", says="pgso[cluster]", cwd=folder)
+    run(*quick, "--workers", "1", cwd=folder)
     (folder / "program.py").write_text(PROGRAM)
     mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
     refused(

@@ -19,7 +19,6 @@ from benchmarks.batching import as_data_list
 from benchmarks.graphs import power_law_edges
 from benchmarks.measure import Row, at_most, faster, many, take_turns
 from pgso.data import DATASETS, Task, load_task
-from pgso.data.arrays import Arrays
 from pgso.data.batch import Batch
 from pgso.data.places import data_root
 from pgso.data.splits import split_each_class
@@ -47,13 +46,11 @@ def cora() -> Task:
     y = torch.randint(0, 7, (n,)).numpy()
     return Task.from_arrays(
         "Cora's shape",
-        Arrays(
-            edge_index=power_law_edges(n, 10_800).numpy(),
-            x=(torch.rand(n, width) < 0.013).float().numpy(),
-            y=y,
-            split=split_each_class(y, 0, train=0.05, val=0.18),
-            classes=tuple("0123456"),
-        ),
+        edge_index=power_law_edges(n, 10_800).numpy(),
+        x=(torch.rand(n, width) < 0.013).float().numpy(),
+        y=y,
+        split=split_each_class(y, 0, train=0.05, val=0.18),
+        classes=tuple("0123456"),
     )
 
 

@@ -1,7 +1,7 @@
 """``python -m fuzz [--quick] [--publish] [NAME ...]``: run fuzzers, write JSON and the page.
 
 Outcomes go to ``runs/fuzz``. With ``--publish`` they go to ``results/fuzz``, and
-``docs/reliability.md`` is written from them. The exit code is 1 if a promise was broken.
+``results/fuzz/page.md`` is written from them. The exit code is 1 if a promise was broken.
 """
 
 import json
@@ -14,7 +14,7 @@ from fuzz.outcome import Outcome
 from fuzz.page import page
 
 ROOT = Path(__file__).parents[1]
-RUNS, RESULTS, PAGE = ROOT / "runs/fuzz", ROOT / "results/fuzz", ROOT / "docs/reliability.md"
+RUNS, RESULTS, PAGE = ROOT / "runs/fuzz", ROOT / "results/fuzz", ROOT / "results/fuzz/page.md"
 # How many cases: in the test suite, and by make fuzz.
 SIZES = {
     "hostile": (14, 450),

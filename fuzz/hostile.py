@@ -98,7 +98,6 @@ def _run_and_exit(command: list[str], folder: Path) -> None:
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         tempfile.tempdir = str(folder)
         resource.setrlimit(resource.RLIMIT_AS, (3 * BYTES + 2**33,) * 2)  # spare the machine
-        os.environ["PGSO_CACHE"] = str(folder / "cache")
         from pgso.cli.main import app
 
         app(args=command)

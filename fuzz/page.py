@@ -1,4 +1,4 @@
-"""``docs/reliability.md``: what is promised, what was tried and with what counts."""
+"""``results/fuzz/page.md``: what is promised, what was tried and with what counts."""
 
 INTRODUCTION = """# Reliability
 

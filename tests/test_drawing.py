@@ -174,11 +174,12 @@ def test_operators_densities_and_eigenpairs_are_tables_and_short_texts(tmp_path)
         assert len(repr(value)) < 150
         assert len(value._repr_html_()) < 3_000
         assert "<table" in value._repr_html_()
-    for value in (gcn, density):
+    for value in (gcn, density, pairs):
         page = value.report(tmp_path / "page.html").read_text()
         assert "<svg" in page
         assert "http://www.w3.org" not in page.split("<svg")[0]
     assert len(density.plot().lines) == 1
+    assert pairs.plot().lines[0].get_ydata().tolist() == pairs.values.tolist()
 
 
 def test_a_finding_draws_its_ladder_and_lists_its_rungs(ax):

@@ -14,7 +14,7 @@ learning S also picks a luckier network, the second column is too good.
 
 Before: S, the epoch and the evidence share the validation set, and every seed decides alone, by the
 exact sign test at 97.5 %. After: three parts, and all seeds decide together
-(:mod:`pgso.evaluation.evidence`) at 1 - 0.1 / 3; ``found`` is a fixed operator that no validation
+(:mod:`pgso.evaluation.statistics`) at 1 - 0.1 / 3; ``found`` is a fixed operator that no validation
 label has chosen, so that two of the parts judge it.
 """
 

@@ -133,6 +133,26 @@ DATASETS = {
     )
 }  # fmt: skip
 
+# Industrial graphs with tables. Their files are not ours to ship: put them where PyG's class looks
+# for them, $PGSO_DATA/pyg/GraphLandDataset, and they race.
+GRAPHLAND = {
+    "artnet-exp": "class", "artnet-views": "value", "avazu-ctr": "value", "city-reviews": "class",
+    "city-roads-L": "value", "city-roads-M": "value", "hm-categories": "class",
+    "hm-prices": "value", "pokec-regions": "class", "tolokers-2": "class", "twitch-views": "value",
+    "web-fraud": "class", "web-topics": "class", "web-traffic": "value",
+}  # fmt: skip
+
+
+def graphland(root: Path) -> dict[str, Dataset]:
+    """The graphs of GraphLand whose files are below a data folder."""
+    folder = root / "pyg" / "GraphLandDataset"
+    here = {name: answer for name, answer in GRAPHLAND.items() if (folder / name / "raw").is_dir()}
+    names = {name: f"pyg:GraphLand/{name}" for name in here}
+    return {names[n]: Dataset(names[n], "node", answer, 1, 7) for n, answer in here.items()}
+
+
+DATASETS |= graphland(Path(os.environ.get("PGSO_DATA", "~/.cache/pgso")).expanduser())
+
 
 def races(rival: Rival, dataset: Dataset) -> bool:
     """Whether the rival can be asked about the dataset."""

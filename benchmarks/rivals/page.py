@@ -1,5 +1,6 @@
 """``python -m benchmarks.rivals page``: docs/rivals.md, its picture and README's sentence."""
 
+import csv
 import json
 from collections.abc import Iterable
 from statistics import mean
@@ -8,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from benchmarks.rivals import fingerprints, ledger, picture, rank
-from benchmarks.rivals.field import DATASETS, HERE, RANDOM, RESULTS, RIVALS, races
+from benchmarks.rivals.field import DATASETS, HERE, OURS, RANDOM, RESULTS, RIVALS, races
 from benchmarks.rivals.summary import Difference, Race
 
 ROOT = HERE.parents[1]
@@ -47,6 +48,7 @@ def page(race: Race) -> str:
             if datasets
         },
         molecules=_molecules(race),
+        published=_published(race),
         ranking=_ranking(),
         speed=_speed(),
     )
@@ -209,6 +211,18 @@ def _molecules(race: Race) -> dict[str, Any] | None:
         "ahead": _listed(ahead) if ahead else "",
         "has_random": any(dataset.endswith(RANDOM) for dataset in measured),
     }
+
+
+def _published(race: Race) -> str:
+    """Scores that others have published, next to ours; empty if none is about a measured graph."""
+    with (HERE / "published.csv").open(encoding="utf-8", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if race.runs(line["dataset"], OURS[-1])]
+    ours = [_score(race, line["dataset"], OURS[-1]) for line in lines]
+    rows = [
+        [line["dataset"], score, line["score"], line["model"], line["source"]]
+        for line, score in zip(lines, ours, strict=True)
+    ]
+    return _table(["", RIVALS[OURS[-1]].short, "published", "by", "source"], rows) if rows else ""
 
 
 def _ranking() -> dict[str, Any] | None:

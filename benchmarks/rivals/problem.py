@@ -134,9 +134,9 @@ def state_of(task: Any) -> str:
     return digest.hexdigest()[:12]
 
 
-def read(source: str, split: int, **options: str) -> tuple[Any, Array]:
+def read(source: str, number: int, **options: str) -> tuple[Any, Array]:
     """A task, and its true labels or values for the judge."""
-    task = pgso.load_task(source, seed=split, **options)
+    task = pgso.load_task(source, seed=number, **options)
     y = task.y.numpy()
     return task, y if task.answer == "class" else y[:, 0].astype(np.float64)
 

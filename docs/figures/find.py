@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
 from pgso.records.finding import FindingRecord, read_finding
-from pgso.report.finding import render_finding
+from pgso.report.finding import headline, render_finding
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "docs" / "assets"
@@ -78,16 +78,17 @@ def draw_board(ax: Axes, record: FindingRecord) -> None:
 
 
 def excerpt(record: FindingRecord) -> str:
-    """What the command prints, in short: some rungs, and the verdict."""
+    """What the command prints, in short: the verdict, what to type next, and some rungs."""
     objective, rows = record.objective, []
-    for rung in sorted(record.rungs, key=lambda rung: rung.loss):
+    for rung in sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss)):
         if rung.name in (record.best, *SHOWN):
             arrow = "→" if rung.name == record.best else " "
             rows.append(f"{arrow} {rung.name:28} {rung.loss:.4f}  {objective.written(rung.test)}")
     head = f"  {'rung':28} loss    test {objective.label}"
-    verdict = textwrap.wrap(record.verdict, 100)
-    shown = [f"$ pgso find {record.dataset}", head, *rows, *verdict]
-    page = f"report: runs/find-{record.dataset}-0/report.html"
+    verdict = [f"{headline(record)}.", *textwrap.wrap(record.verdict, 100)]
+    following = f"confirm it in a trained network: {record.command}"
+    shown = [f"$ pgso find {record.dataset}", *verdict, following, head, *rows]
+    page = f"report: runs/find-{record.dataset}/report.html"
     return "\n".join(["```text", *shown, page, "```"])
 
 

@@ -1,4 +1,4 @@
-"""The figure of docs/bases.md: communities of sparse graphs, where adjacency spectra see hubs.
+"""The figure of docs/beyond_one_s.md: communities of sparse graphs.
 
 ``python docs/figures/non_backtracking.py`` writes docs/assets/non_backtracking.json and .png;
 with ``--draw`` it only draws, from the numbers that are there.

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pgso.models.operators import operators as operators
     from pgso.models.operators import param_groups as param_groups
     from pgso.objectives import OBJECTIVES as OBJECTIVES
+    from pgso.predictors import load as load
     from pgso.records import NUMERICS as NUMERICS
     from pgso.records import RunRecord as RunRecord
     from pgso.records import RunSpec as RunSpec
@@ -87,6 +88,7 @@ _HOMES = {
     "dense_pgso": "pgso.gso.dense",
     "find": "pgso.finding.finding",
     "fit": "pgso.training.fit",
+    "load": "pgso.predictors",
     "load_task": "pgso.data",
     "fold": "pgso.models.operators",
     "operators": "pgso.models.operators",

@@ -14,12 +14,12 @@ from pgso.data import Task
 from pgso.data.dataset import suited
 from pgso.data.links import link_task
 from pgso.data.load import task_of
-from pgso.data.pyg import unanswered_arrays
-from pgso.data.task import IN_MEMORY
+from pgso.data.pyg import unanswered_task
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
-from pgso.report.comparison import Comparison, nothing_found
+from pgso.report.comparison import Comparison
 from pgso.report.comparison import compare as compare_records
+from pgso.report.doubts import nothing_found
 from pgso.training.fit import check_task, fit_task
 from pgso.training.own_model import own_network
 
@@ -86,10 +86,8 @@ def compare(
         convert(model)  # refuses a model without layers to convert, warns of others
     records = []
     for record in _records(data, model, seeds, root, choices):
-        if nothing_found(record):
-            continue
         records.append(record)
-        if tell is not None:
+        if tell is not None and not nothing_found(record):
             tell(record)
     return compare_records(records)
 
@@ -125,7 +123,7 @@ def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
         task = data
     elif kind == "link":
         options: dict[str, Any] = dict(choices.get("data_options", {}))
-        return link_task(IN_MEMORY, unanswered_arrays(data), seed, **options).scored_by(objective)
+        return link_task(unanswered_task(data), seed, **options).scored_by(objective)
     else:
         task = Task.from_data(data, seed, objective=objective)
     if kind not in (None, task.kind):

@@ -23,6 +23,7 @@ from pgso.records.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[Any]
 
@@ -85,13 +86,6 @@ def sketch(
     )
 
 
-def sketch_of_matrix(matrix: Array, nodes: Array, num_nodes: int, seed: int = 0) -> Sketch:
-    """The nodes of an operator's entries (k, k), joined where an entry is not negligible."""
-    sizes = np.triu(np.maximum(np.abs(matrix), np.abs(matrix.T)), 1)
-    part = sketch(np.argwhere(sizes > 1e-3 * sizes.max(initial=0)).T, len(nodes), seed=seed)
-    return part.model_copy(update={"nodes": tuple(nodes.tolist()), "num_nodes": num_nodes})
-
-
 def chosen_nodes(
     edge_index: Array,
     num_nodes: int,
@@ -111,21 +105,18 @@ def chosen_nodes(
     random = np.random.default_rng(seed)
     # The sample begins at the best connected of a few random nodes, not in a corner of the graph.
     few = random.integers(num_nodes, size=20)
-    starts = [node] if node is not None else [few[np.argmax(first[few + 1] - first[few])]]
-    found, waiting = set(map(int, starts)), deque((int(start), 0) for start in starts)
-    while len(found) < most:
-        if not waiting:
-            if node is not None:
-                break
-            start = int(random.integers(num_nodes))  # another component
-            found.add(start)
-            waiting.append((start, 0))
+    start = int(few[np.argmax(first[few + 1] - first[few])]) if node is None else node
+    limit = MOST_BRANCHES if node is None else most
+    found, waiting = {start}, deque([(start, 0)])
+    while len(found) < most and (waiting or node is None):
+        if not waiting:  # another component
+            waiting.append((int(random.integers(num_nodes)), 0))
+            found.add(waiting[0][0])
             continue
         at, distance = waiting.popleft()
         if node is not None and distance == hops:
             continue
         around = sources[first[at] : first[at + 1]]
-        limit = most if node is not None else MOST_BRANCHES
         for neighbour in random.permutation(around)[:limit].tolist():
             if neighbour not in found and len(found) < most:
                 found.add(neighbour)
@@ -173,39 +164,29 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
         [('cat', '#0072b2'), ('dog', '#e69f00'), ('no value', '#8a8f98')]
     """
     known = [value for value in values if value is not None]
-    legend: list[tuple[str, str]]
     if known and all(isinstance(value, (int, float)) for value in known):
-        numbers = np.array(known, dtype=float)
-        low, high = numbers.min(), numbers.max()
-        span = (high - low) or 1.0
-        colours = [GREY if v is None else _on_scale((float(v) - low) / span) for v in values]
-        ends = [(f"{low:.4g}", SCALE[0])]
-        if high > low:
-            ends += [(f"{(low + high) / 2:.4g}", _on_scale(0.5)), (f"{high:.4g}", SCALE[-1])]
-        legend = ends
+        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+        low, high = np.nanmin(numbers), np.nanmax(numbers)
+        shares = (numbers - low) / ((high - low) or 1.0)
+        colours = [GREY if np.isnan(share) else _on_scale(share) for share in shares]
+        places = (0.0, 0.5, 1.0) if high > low else (0.0,)
+        legend = [(f"{low + share * (high - low):.4g}", _on_scale(share)) for share in places]
     else:
         counts = Counter(map(str, known))
-        by_count = [name for name, _ in counts.most_common(MOST_CLASSES)]
-        names = sorted(by_count)  # one order whatever the counts: two pictures can be compared
+        # In one order whatever the counts: two pictures can be compared.
+        names = sorted(name for name, _ in counts.most_common(MOST_CLASSES))
         of = dict(zip(names, PALETTE, strict=False))
         colours = [GREY if v is None else of.get(str(v), GREY) for v in values]
-        legend = list(of.items())
-        if len(counts) > len(names):
-            legend.append(("other", GREY))
+        legend = [*of.items(), *([("other", GREY)] if len(counts) > len(names) else [])]
     if len(known) < len(values):
         legend.append(("no value", GREY))
     return colours, legend
 
 
 def _on_scale(share: float) -> str:
-    place = min(max(share, 0.0), 1.0) * (len(SCALE) - 1)
-    k = min(int(place), len(SCALE) - 2)
-    mixed = [
-        round((1 - place + k) * int(SCALE[k][c : c + 2], 16))
-        + round((place - k) * int(SCALE[k + 1][c : c + 2], 16))
-        for c in (1, 3, 5)
-    ]
-    return "#" + "".join(f"{min(value, 255):02x}" for value in mixed)
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    return to_hex(LinearSegmentedColormap.from_list("pgso", SCALE)(float(share)))
 
 
 def cells(values: Any, count: int) -> list[Cell]:
@@ -233,15 +214,15 @@ def errors(
         >>> errors(["a", "b", None, 2.0, "a"], ["a", "a", "a", 2.5, "a"], ["test"] * 4 + ["train"])
         ('right', 'wrong', None, 0.5, None)
     """
-
-    def error(label: Cell, other: Cell, part: Cell) -> Cell:
+    found: list[Cell] = []
+    for label, other, part in zip(labels, predicted, split, strict=True):
         if label is None or other is None or part == "train":
-            return None
-        if isinstance(label, str) or isinstance(other, str):
-            return "right" if label == other else "wrong"
-        return float(f"{abs(label - other):.6g}")
-
-    return tuple(error(*row) for row in zip(labels, predicted, split, strict=True))
+            found.append(None)
+        elif isinstance(label, str) or isinstance(other, str):
+            found.append("right" if label == other else "wrong")
+        else:
+            found.append(float(f"{abs(label - other):.6g}"))
+    return tuple(found)
 
 
 # Axes
@@ -290,14 +271,16 @@ def plot_operator(
     view: str = "auto",
 ) -> "Axes":
     """Draw an operator: entries as line widths, blue above 0, orange below; or as a matrix."""
-    part = sketch_of_matrix(matrix, nodes, num_nodes)
+    strength = np.where(np.abs(matrix) >= np.abs(matrix.T), matrix, matrix.T)  # one per pair
+    sizes = np.triu(np.abs(strength), 1)
+    part = sketch(np.argwhere(sizes > 1e-3 * sizes.max(initial=0)).T, len(nodes))
+    part = part.model_copy(update={"nodes": tuple(nodes.tolist()), "num_nodes": num_nodes})
     if _view(view, part) == "matrix":
         return plot_matrix(matrix, part, ax)
     ax = _axes(ax)
-    strength = np.array([_larger(matrix[i, j], matrix[j, i]) for i, j in part.edges])
-    top = np.abs(strength).max(initial=0) or 1.0
-    widths = 0.3 + 3.5 * np.abs(strength) / top
-    _draw_edges(ax, part, widths.tolist(), [_sign(value) for value in strength])
+    lines = np.array([strength[i, j] for i, j in part.edges])
+    widths = 0.3 + 3.5 * np.abs(lines) / (np.abs(lines).max(initial=0) or 1.0)
+    _draw_edges(ax, part, widths.tolist(), [_sign(value) for value in lines])
     own = np.diagonal(matrix)
     size = 20 + 140 * np.abs(own) / (np.abs(own).max(initial=0) or 1.0)
     ax.scatter(part.x, part.y, s=size, c=[_sign(value) for value in own], zorder=2, linewidths=0)
@@ -389,6 +372,15 @@ def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = 
     return ax
 
 
+def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
+    """Eigenvalues in ascending order."""
+    ax = _axes(ax)
+    ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, markersize=4)
+    ax.set(xlabel="number, in ascending order", ylabel="eigenvalue")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
     if ax is not None:
         return ax
@@ -443,10 +435,6 @@ def _order(matrix: Array, part: Sketch) -> Array:
     return order
 
 
-def _larger(one: float, other: float) -> float:
-    return one if abs(one) >= abs(other) else other
-
-
 def _sign(value: float) -> str:
     return BLUE if value >= 0 else ORANGE
 
@@ -466,7 +454,9 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     lines = "".join(f"M{part.x[i]} {part.y[i]}L{part.x[j]} {part.y[j]}" for i, j in part.edges)
     dots = []
     for k, colour in enumerate(fill):
-        text = f"{part.called(k)}: {written(values[k])}" if column else part.called(k)
+        value = values[k]
+        said = "no value" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+        text = f"{part.called(k)}: {said}" if column else part.called(k)
         dots.append(
             f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
             f"<title>{escape(text)}</title></circle>"
@@ -477,7 +467,7 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
         x, y = 340 * place, 1080 + 60 * row
         keys.append(
             f'<circle cx="{x + 14}" cy="{y}" r="14" fill="{colour}"/><text x="{x + 40}" '
-            f'y="{y + 14}">{escape(shortened(name))}</text>'
+            f'y="{y + 14}">{escape(name if len(name) < 16 else name[:14] + "…")}</text>'
         )
     height = 1100 + (60 * (row + 1) if legend else 0)
     label = escape(title or caption(part))
@@ -487,18 +477,6 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
         f'<path stroke="currentColor" stroke-opacity="0.3" stroke-width="2" d="{lines}"/>'
         f"{''.join(dots)}{''.join(keys)}</svg>"
     )
-
-
-def written(cell: Cell) -> str:
-    """A value as text."""
-    if cell is None:
-        return "no value"
-    return cell if isinstance(cell, str) else f"{cell:.4g}"
-
-
-def shortened(name: str, length: int = 15) -> str:
-    """A name that fits into a legend."""
-    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def table(rows: Mapping[str, str], heading: str) -> str:
@@ -514,22 +492,26 @@ def table(rows: Mapping[str, str], heading: str) -> str:
 def write_page(
     path: str | os.PathLike[str], title: str, body: str, draw: Callable[..., Any]
 ) -> Path:
-    """Write a page around HTML that is already escaped and a picture: offline, light and dark."""
+    """Write a page around HTML that is already escaped and a picture of one panel."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 5), layout="constrained")
     draw(ax=figure.subplots())
+    write_atomically(Path(path), page(title, body, figure))
+    return Path(path)
+
+
+def page(title: str, body: str, figure: "Figure") -> str:
+    """A page around HTML that is already escaped and a picture: offline, light and dark."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None})
     picture = drawn.getvalue()
-    text = (
+    return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n:root {{ color-scheme: light dark }}\n"
-        "body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; "
+        "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; "
         "padding: 0 1rem }\nth, td { padding: .2rem .8rem .2rem 0; vertical-align: top }\n"
-        "svg { max-width: 100%; height: auto; border-radius: 6px }\n</style></head>\n"
-        f"<body>\n{body}\n{picture[picture.index('<svg') :]}\n</body></html>\n"
+        "div { overflow-x: auto }\nsvg { max-width: 100%; height: auto; border-radius: 6px }\n"
+        f"</style></head>\n<body>\n{body}\n{picture[picture.index('<svg') :]}\n</body></html>\n"
     )
-    write_atomically(Path(path), text)
-    return Path(path)

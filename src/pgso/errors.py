@@ -13,6 +13,14 @@ class InputError(PGSOError, ValueError):
     """Something that was passed in is not usable; the message says what would be."""
 
 
+class RowError(InputError):
+    """One row of a table is not usable; a reader may leave it out."""
+
+    def __init__(self, message: str, table: str = "", row: int = -1) -> None:
+        super().__init__(message)
+        self.table, self.row = table, row
+
+
 def first_problem(error: Exception) -> str:
     """What is wrong with a file, for a sentence: pydantic's first problem, or the first line."""
     if hasattr(error, "errors"):

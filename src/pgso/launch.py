@@ -23,22 +23,23 @@ def launch() -> Launch:
 
     Half of what torchrun sets is refused: a lone ``RANK=1`` would train and write nothing.
     """
-    given = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}
-    if given["RANK"] is None and given["WORLD_SIZE"] in (None, "1"):
+    names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    given = {name: value for name in names if (value := os.environ.get(name))}
+    if "RANK" not in given and given.get("WORLD_SIZE") in (None, "1"):
         return Launch()
-    for name, value in given.items():
-        if value is None:
-            other = "WORLD_SIZE" if name == "RANK" else "RANK"
-            raise InputError(f"the environment has {other} but not {name}; {ADVICE}")
-    rank, num_ranks = (_number(name) for name in given)
+    if given.get("RANK") == "0" and given.get("WORLD_SIZE") == "1":
+        return Launch()
+    for name in names:
+        if name not in given:
+            there = " and ".join(word for word in names[:2] if word in given)
+            raise InputError(f"the environment has {there} but not {name}; {ADVICE}")
+        if name != "MASTER_ADDR" and not (given[name].isdecimal() and len(given[name]) < 10):
+            text = given[name][:40]
+            raise InputError(f"{name} must be a whole number from 0 on, got {text!r}; {ADVICE}")
+    rank, num_ranks = int(given["RANK"]), int(given["WORLD_SIZE"])
     if not rank < num_ranks:
         raise InputError(f"RANK is {rank}, but WORLD_SIZE is {num_ranks}; {ADVICE}")
-    if num_ranks == 1:
-        return Launch()
-    for name in ("MASTER_ADDR", "MASTER_PORT"):
-        if not os.environ.get(name):
-            raise InputError(f"the environment has RANK and WORLD_SIZE but not {name}; {ADVICE}")
-    return Launch(rank, num_ranks, os.environ["MASTER_ADDR"], _number("MASTER_PORT"))
+    return Launch(rank, num_ranks, given["MASTER_ADDR"], int(given["MASTER_PORT"]))
 
 
 def patience() -> float:
@@ -51,10 +52,3 @@ def patience() -> float:
     if not 0 < seconds <= 10**6:
         raise InputError(f"PGSO_PATIENCE must be a number of seconds, got {given!r}")
     return seconds
-
-
-def _number(name: str) -> int:
-    text = os.environ[name]
-    if not text.isdecimal() or len(text) > 9:
-        raise InputError(f"{name} must be a whole number from 0 on, got {text[:40]!r}; {ADVICE}")
-    return int(text)

@@ -26,6 +26,7 @@ from pgso_studies.classification import (
     judged,
     positive,
 )
+from pgso_studies.initialisations import VARIANTS, variant_of
 from pgso_studies.summaries import curve, group, mean_and_interval, table
 
 STUDIES = (*TABLES, "sbm_sparsity", "spectral_support", "initialisations", "convergence")
@@ -248,17 +249,18 @@ def _support(ledgers: Ledgers) -> Iterator[Claim]:
 def _starts(ledgers: Ledgers) -> Iterator[Claim]:
     records = ledgers.get("initialisations", [])
     where, says = "Section 5.2", "the start hardly matters (within 2 test points of GCN's, Cora)"
-    by_start = group(records, lambda record: str(record.spec.preset))
-    if "gcn" not in by_start:
+    by_variant = group(records, lambda record: variant_of(record.spec), VARIANTS)
+    if not by_variant:
         yield Claim(where, says, "", [], ABSENT)
-        return
-    for start, runs in by_start.items():
-        if start == "gcn":
-            continue
-        points = differences(runs, by_start["gcn"])
-        verdict = within(points, 2.0)
-        why = _stays_behind(runs, by_start["gcn"]) if verdict == FAILS else ""
-        yield Claim(where, says, start.replace("_", " "), points, verdict, why)
+    for variant, members in by_variant.items():
+        by_start = group(members, lambda record: str(record.spec.preset))
+        gcn = by_start.pop("gcn", [])
+        for start, runs in by_start.items():
+            points = differences(runs, gcn)
+            verdict = within(points, 2.0)
+            why = _stays_behind(runs, gcn) if verdict == FAILS and gcn else ""
+            case = f"{start}, {variant}" if variant else start
+            yield Claim(where, says, case.replace("_", " "), points, verdict, why)
 
 
 def _stays_behind(runs: Sequence[RunRecord], gcn: Sequence[RunRecord]) -> str:

@@ -6,6 +6,7 @@ from statistics import fmean
 
 import numpy as np
 
+from pgso.evaluation.statistics import LEVEL, t_test
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.differences import differences
@@ -137,7 +138,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[Path], str]]] = {
         "gains": gains,
         "instead": instead,
     },
-    "docs/structure.md": {"answers": structure_pays},
+    "docs/beyond_one_s.md": {"answers": structure_pays},
     "docs/studies.md": {"plan": plan_table},
 }
 
@@ -340,32 +341,23 @@ def _in_a_plain_gcn(records: Sequence[RunRecord]) -> str:
 
 
 def _direction(ledgers: Ledgers) -> str:
-    """How far the study of direction goes, and where it says nothing."""
+    """Where edges that keep their direction pay, in a bank."""
     by_graph = structure.scores_by_graph(ledgers["structure"])
-    blind = {
-        record.spec.dataset: 100 * rung.test
-        for record in ledgers["atlas"]
-        if record.finding is not None
-        for rung in record.finding.rungs
-        if rung.family == "features" and rung.test is not None
-    }
-    directed = {
-        dataset: fmean(scores["directed"].values())
-        for dataset, scores in by_graph.items()
-        if scores.get("directed") and dataset in blind
-    }
-    broken = [
-        f"{dataset} ({mean:.1f}; {blind[dataset]:.1f} without a graph)"
-        for dataset, mean in directed.items()
-        if mean < blind[dataset]
-    ]
-    if not broken:
+    questions = [q for q in structure.QUESTIONS if q.text.startswith("Does direction pay")]
+    said = []
+    for question in questions:
+        by_sign: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
+        for dataset, points in structure.Answer.of(question, by_graph).by_graph.items():
+            p = t_test(points)
+            sure = "better" if fmean(points) > 0 else "worse"
+            word = sure if p is not None and p <= 1 - LEVEL else "undecided"
+            by_sign[word].append(f"{dataset} ({mean_and_interval(points)})")
+        found = [f"{word} on {', '.join(rows)}" for word, rows in by_sign.items() if rows]
+        if found:
+            said.append(f"{question.one} minus {question.other}: {'; '.join(found)}")
+    if not said:
         return ""
-    return (
-        "Direction was tried with exponents of -1/4 only. Such a network is no better than a "
-        f"closed form without any graph (seed 0) on {', '.join(broken)}. So whether direction pays "
-        "is open."
-    )
+    return f"Directed terms, where edges have a direction. {'. '.join(said)}."
 
 
 def _by_guessing(records: Sequence[RunRecord]) -> str:

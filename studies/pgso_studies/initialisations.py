@@ -24,6 +24,14 @@ from pgso_studies.summaries import (
 
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6b7280")  # Okabe and Ito, and grey
 PRINTED = {"m": "D", "e": "s", "a": "D"}  # m1 and e1 have one colour, and so have the others
+# What the network around S is like. The paper does not say where its bias is; the published curve
+# from zeros can only come from one inside the linear map.
+VARIANTS: dict[str, dict[str, str]] = {
+    "": {},  # bias after γ, no norm
+    "bias inside the linear map": {"bias": "inside"},
+    "batch norm": {"norm": "batch"},
+    "bias inside, batch norm": {"bias": "inside", "norm": "batch"},
+}
 STARTS = ("gcn", "adjacency", "random_walk_laplacian", "symmetric_laplacian", "zeros")
 
 
@@ -35,56 +43,90 @@ class Initialisations(Experiment):
     curves = ("train", "val", "parameters")
 
     def runs(self, size: Size, done: Mapping[str, RunRecord]) -> list[RunSpec]:
-        """Five presets, ten seeds, three layers as in Section 5.1."""
+        """Five presets in four networks, ten seeds, three layers as in Section 5.1."""
         del done
         if size == Size.QUICK:
             template, seeds = RunSpec(dataset="karate", epochs=8, hidden_channels=8), range(2)
         else:
             template, seeds = RunSpec(dataset="Cora", epochs=150, num_layers=3), range(10)
-        return [template.but(preset=start, seed=seed) for start in STARTS for seed in seeds]
+        return [
+            template.but(preset=start, seed=seed, **variant)
+            for variant in VARIANTS.values()
+            for start in STARTS
+            for seed in seeds
+        ]
 
     def page(self, records: Sequence[RunRecord], figures: Path) -> str:
         """S from each start, accuracy curves, and where S ends."""
-        by_start = group(records, lambda record: str(record.spec.preset), STARTS)
-        axes = panels(len(by_start))
-        for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
-            for name in NAMES:
-                epochs, mean, _ = mean_curve(runs, parameter_curve(0, name))
-                axis.plot(epochs, mean, label=name, **LINES[name])
-                if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
-                    end, colour = ENDS_ON_CORA[start][NAMES.index(name)], LINES[name]["color"]
-                    axis.plot(epochs[-1], end, PRINTED[name[0]], markersize=4, clip_on=False,
-                              markerfacecolor="none", markeredgecolor=colour)  # fmt: skip
-            axis.set(title=start.replace("_", " "), xlabel="epoch", ylabel="value of S")
-        legend_beside(
-            axes[-1], "hollow: the paper's ends,\nread off Figure 3\n(e1, e2, e3: squares)"
-        )
-        trajectories = save(figure_of(axes), figures, "figure_3")
-
-        axes = panels(2, width=3.0, height=2.4)
-        for axis, part in zip(axes, ("train", "val"), strict=True):
-            for start, colour in zip(by_start, SERIES, strict=False):
-                epochs, mean, _ = mean_curve(by_start[start], named_curve(part))
-                name = start.replace("_", " ")
-                axis.plot(epochs, 100 * mean, label=name, linewidth=1.2, color=colour)
-            axis.set(xlabel="epoch", ylabel=f"{part} accuracy, %")
-        legend_beside(axes[-1], "start")
-        accuracy = save(figure_of(axes), figures, "figure_6")
-
+        by_variant = group(records, lambda record: variant_of(record.spec), VARIANTS)
+        shown = []
+        for name, runs in by_variant.items():
+            if name in ("", "bias inside the linear map"):  # the paper's figures, both ways
+                mark = "_bias_inside" if name else ""
+                shown.append(_trajectories(runs, figures, f"figure_3{mark}"))
+                shown.append(_accuracy(runs, figures, f"figure_6{mark}"))
         rows = []
-        for start, runs in by_start.items():
-            last = [record.curves["parameters"][-1][0] for record in runs]
-            means = [sum(column) / len(column) for column in zip(*last, strict=True)]
-            cells = [mean_and_spread(scores(runs, part)) for part in ("val", "test")]
-            rows.append((start, *cells, *(f"{value:.2f}" for value in means)))
-        header = ["start", "val", "test", *(f"{name} at the end" for name in NAMES)]
+        for name, members in by_variant.items():
+            for start, runs in _by_start(members).items():
+                last = [record.curves["parameters"][-1][0] for record in runs]
+                means = [sum(column) / len(column) for column in zip(*last, strict=True)]
+                cells = [mean_and_spread(scores(runs, part)) for part in ("val", "test")]
+                called = name or "bias after γ"
+                rows.append((called, start, *cells, *(f"{value:.2f}" for value in means)))
+        header = ["network", "start", "val", "test", *(f"{name} at the end" for name in NAMES)]
+        figures_of = "\n\n".join(shown)
         return (
             f"# {self.title} ({self.paper})\n\nGCN-PGSO on {records[0].spec.dataset}, "
             f"{records[0].spec.epochs} epochs, means over the seeds. Laplacians hold the "
             "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in "
-            f"m1 D^0.\n\n{trajectories}\n\n{accuracy}\n\n"
+            "m1 D^0. The first two figures have the bias after γ, the others inside the linear "
+            f"map, γ (H W + b).\n\n{figures_of}\n\n"
             f"{table(header, rows)}\n{self.footer('initialisations', records)}"
         )
+
+
+def variant_of(spec: RunSpec) -> str:
+    """The name of the network around S, see :data:`VARIANTS`."""
+    return next(
+        name
+        for name, choices in VARIANTS.items()
+        if spec == spec.but(**{"bias": "after", "norm": None, **choices})
+    )
+
+
+def _by_start(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    return group(records, lambda record: str(record.spec.preset), STARTS)
+
+
+def _trajectories(records: Sequence[RunRecord], figures: Path, name: str) -> str:
+    """Figure 3: S over the epochs, from each start."""
+    by_start = _by_start(records)
+    axes = panels(len(by_start))
+    for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
+        for scalar in NAMES:
+            epochs, mean, _ = mean_curve(runs, parameter_curve(0, scalar))
+            axis.plot(epochs, mean, label=scalar, **LINES[scalar])
+            if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
+                end, colour = ENDS_ON_CORA[start][NAMES.index(scalar)], LINES[scalar]["color"]
+                axis.plot(epochs[-1], end, PRINTED[scalar[0]], markersize=4, clip_on=False,
+                          markerfacecolor="none", markeredgecolor=colour)  # fmt: skip
+        axis.set(title=start.replace("_", " "), xlabel="epoch", ylabel="value of S")
+    legend_beside(axes[-1], "hollow: the paper's ends,\nread off Figure 3\n(e1, e2, e3: squares)")
+    return save(figure_of(axes), figures, name)
+
+
+def _accuracy(records: Sequence[RunRecord], figures: Path, name: str) -> str:
+    """Figure 6: accuracy over the epochs, from each start."""
+    by_start = _by_start(records)
+    axes = panels(2, width=3.0, height=2.4)
+    for axis, part in zip(axes, ("train", "val"), strict=True):
+        for start, colour in zip(by_start, SERIES, strict=False):
+            epochs, mean, _ = mean_curve(by_start[start], named_curve(part))
+            label = start.replace("_", " ")
+            axis.plot(epochs, 100 * mean, label=label, linewidth=1.2, color=colour)
+        axis.set(xlabel="epoch", ylabel=f"{part} accuracy, %")
+    legend_beside(axes[-1], "start")
+    return save(figure_of(axes), figures, name)
 
 
 EXPERIMENTS.register("initialisations")(Initialisations())

@@ -8,10 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays
+from pgso.data.arrays import Array
 from pgso.data.dataset import DATASETS, Dataset
 from pgso.data.splits import split_each_class
+from pgso.data.task import Task
 from pgso.errors import InputError, UnknownNameError
+
+# One entry point makes all datasets of the studies known.
+from pgso_studies import moleculenet as moleculenet
+from pgso_studies import public_data as public_data
 
 FEATURES = 8
 DEGREE = 10  # of a node, on average
@@ -202,7 +207,7 @@ WORLDS: dict[str, World] = {
 }
 
 
-def load(root: Path, seed: int, *, world: str = "blocks-4-0.9", nodes: int = 1000) -> Arrays:
+def load(root: Path, seed: int, *, world: str = "blocks-4-0.9", nodes: int = 1000) -> Task:
     """A graph that was generated so that labels follow what is known.
 
     Args:
@@ -217,7 +222,8 @@ def load(root: Path, seed: int, *, world: str = "blocks-4-0.9", nodes: int = 100
         raise InputError(f"nodes must be a whole number between 20 and a million, got {nodes}")
     A, x, y = WORLDS[world].draw(np.random.default_rng(seed), nodes)
     entries = A.tocoo()
-    return Arrays(
+    return Task.from_arrays(
+        "planted",
         edge_index=np.stack([entries.col, entries.row]).astype(np.int64),
         x=x.astype(np.float32),
         y=y.astype(np.int64),

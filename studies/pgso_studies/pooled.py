@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pgso.evaluation.statistics import t_interval
 from pgso.records import RunRecord, RunSpec
-from pgso.report.comparison import nothing_found
 from pgso.report.differences import decision_of, differences
+from pgso.report.doubts import nothing_found
 from pgso.report.words import LABELS
 from pgso_studies.structure import GRAPHS
 from pgso_studies.study import EXPERIMENTS, Experiment, Size

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from pgso.errors import InputError
 from pgso.evaluation.statistics import t_interval
@@ -20,11 +21,13 @@ from pgso.records.numerics import check_one_revision
 from pgso.report.differences import differences, pairs
 from pgso.report.grid import table
 from pgso.report.words import plain, signed
+from pgso_studies.initialisations import VARIANTS, variant_of
 from pgso_studies.ledger import read_ledger
 
 RESULTS = Path("results")
 # The datasets of the README: what neighbours have to do with each other differs between them.
 SHOWN = ("Cora", "CiteSeer", "digits", "MUTAG", "PTC_MR", "Texas", "Chameleon", "minesweeper")
+RACED = {"minesweeper": "minesweeper-public"}  # by another name in the race
 LEARNING = ("s_loss", "s_decay", "s_rate", "s_delay", "evidence", "preset")  # how S is learned
 
 
@@ -40,8 +43,8 @@ def filled(page: str, tables: Mapping[str, str]) -> str:
 
 
 def results_table(results: Path) -> str:
-    """A row a dataset: the fixed operator, the paper's recipe minus it, and what ``find`` kept."""
-    records = _ledger(results, "recipes")
+    """One row per dataset: what a user may take, fixed, learned, found, or the best rival."""
+    records, rivals = _ledger(results, "recipes"), _rivals(results)
     findings = {row["dataset"].lower(): row for row in _measured(results / "find" / "scores.json")}
     rows = []
     for dataset in SHOWN:
@@ -59,26 +62,37 @@ def results_table(results: Path) -> str:
                 _score(scores),
                 _difference(points),
                 *_found(findings.get(dataset.lower())),
+                rivals.get(RACED.get(dataset, dataset), "–"),
             ]
         )
     if not rows:
         return "No study has been run yet: `pgso run recipes`, then `make readme`."
-    header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`", "it kept, mostly"]
-    revision = f"Networks were trained with revision {records[0].numerics} of the numerics."
+    header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`, closed form",
+              "`find`, as it predicts", "it kept, mostly", "best rival in the race"]  # fmt: skip
+    revision = (
+        f"Networks were trained with revision {records[0].numerics} of the numerics. In brackets: "
+        "splits or seeds. The best rival is the best of many on test, so it is flattered."
+    )
     return f"{_table(header, rows)}\n\n{revision}"
 
 
 def starts_table(results: Path) -> str:
-    """A row a start: the test score of GCN-PGSO that learns from there."""
-    by_start: dict[str, list[float]] = {}
+    """One row per start: the test score of GCN-PGSO that learns from there, in each network."""
+    by_start: dict[str, dict[str, list[float]]] = {}
     for record in _ledger(results, "initialisations"):
         if record.test is not None:
+            of_start = by_start.setdefault(str(record.spec.preset), {})
             shown = record.objective.shown(record.test)
-            by_start.setdefault(str(record.spec.preset), []).append(shown)
+            of_start.setdefault(variant_of(record.spec), []).append(shown)
     if not by_start:
         return "Not run yet: `pgso run initialisations`, then `make readme`."
-    ordered = sorted(by_start.items(), key=lambda item: -float(np.mean(item[1])))
-    return _table(["start", "test"], [[f"`{name}`", _score(scores)] for name, scores in ordered])
+    ordered = sorted(by_start.items(), key=lambda item: -float(np.mean(item[1].get("", [0.0]))))
+    known = [name for name in VARIANTS if any(name in of_start for of_start in by_start.values())]
+    rows = [
+        [f"`{start}`", *(_score(cells[name]) if name in cells else "" for name in known)]
+        for start, cells in ordered
+    ]
+    return _table(["start", *(name or "test" for name in known)], rows)
 
 
 def speed_table(results: Path) -> str:
@@ -114,12 +128,31 @@ def _is_the_papers(spec: RunSpec) -> bool:
     return all(getattr(spec, f) == RunSpec.model_fields[f].default for f in LEARNING)
 
 
-def _found(row: Mapping[str, Any] | None) -> tuple[str, str]:
+def _found(row: Mapping[str, Any] | None) -> tuple[str, str, str]:
     if row is None:
-        return "–", "–"
+        return "–", "–", "–"
+    closed = [100 * run.get("rung", run["test"]) for run in row["runs"]]
     scores = [100 * run["test"] for run in row["runs"]]
     ((name, count),) = Counter(run["kept"] for run in row["runs"]).most_common(1)
-    return _score(scores), f"{name} ({count} of {len(scores)})"
+    return _score(closed), _score(scores), f"{name} ({count} of {len(scores)})"
+
+
+def _rivals(results: Path) -> dict[str, str]:
+    """The rival with the best mean on test for every dataset of the race, by name and score."""
+    cells = results / "rivals" / "cells.jsonl"
+    scores: dict[str, dict[str, dict[int, float]]] = {}
+    for line in cells.read_text(encoding="utf-8").splitlines() if cells.is_file() else ():
+        cell = json.loads(line)
+        if cell["rival"] not in ("find", "find_ridge", "majority"):
+            of_dataset = scores.setdefault(cell["dataset"], {})
+            of_dataset.setdefault(cell["rival"], {})[cell["split"]] = 100 * cell["test"]
+    best = {}
+    for dataset, by_rival in scores.items():
+        most = max(map(len, by_rival.values()))
+        means = {r: list(s.values()) for r, s in by_rival.items() if len(s) == most}
+        name = max(means, key=lambda rival: float(np.mean(means[rival])))
+        best[dataset] = f"{name.replace('_', ' ')} {_score(means[name])}"
+    return best
 
 
 def _score(points: Sequence[float]) -> str:
@@ -203,7 +236,7 @@ def risk_table(results: Path) -> str:
     rows = []
     for row in measured.get("rows", []):
         words = [SCENARIOS[name].format(value) for name, value in row.items() if name not in COUNTS]
-        share = f"{100 * row['wrong'] / row['repeats']:.1f} %" if row["repeats"] else "–"
+        share = _share(row["wrong"], row["repeats"])
         shown = [
             row["truth"],
             ", ".join(words).replace("_", " ") or "–",
@@ -213,12 +246,21 @@ def risk_table(results: Path) -> str:
         rows.append(shown)
     if not rows:
         return "Not simulated yet: `python -m benchmarks.finding.risk`, then `make readme`."
-    header = ["labels follow", "the graph", "graphs", "beyond the truth", "wrong", "share"]
+    header = ["labels follow", "the graph", "graphs", "beyond the truth", "wrong on test",
+              "share wrong, with 95 % interval"]  # fmt: skip
     every, wrong = (sum(row[name] for row in measured["rows"]) for name in ("repeats", "wrong"))
     return (
         f"{table(header, rows, numbers=True)}\n\nRevision {measured['ladder']} of the ladder: "
         f"{wrong} wrong climbs on {every} graphs."
     )
+
+
+def _share(count: int, of: int) -> str:
+    """A share in per cent with its exact 95 % interval (Clopper and Pearson)."""
+    if not of:
+        return "–"
+    ends = binomtest(count, of).proportion_ci()
+    return f"{100 * count / of:.1f} % [{100 * ends.low:.1f}, {100 * ends.high:.1f}]"
 
 
 def _counts(row: dict[str, Any]) -> tuple[int, int, int]:
@@ -233,7 +275,7 @@ def _read(path: Path) -> dict[str, Any]:
 # Which tables stand on which page.
 PAGES: dict[str, dict[str, Callable[[Path], str]]] = {
     "README.md": {"results": results_table},
-    "docs/choose_a_start.md": {"starts": starts_table},
+    "docs/beyond_one_s.md": {"starts": starts_table},
     "docs/find.md": {"scores": scores_table, "risk": risk_table},
     "docs/speed.md": {"speed": speed_table},
 }

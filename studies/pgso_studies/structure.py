@@ -33,7 +33,9 @@ GRAPHS: dict[str, dict[str, Any]] = {
 LEARNED = {"operator": "pgso", "s_rate": 0.3, "s_decay": "none"}
 FIXED = {"operator": "fixed"}
 FIND = "find"  # no network: what pgso.find keeps, in closed form
-BANK, DIRECTED = ("self", "gcn"), ("self", "quarter@in", "quarter@out")
+BANK, DIRECTED = ("self", "gcn"), ("self", "gcn@in", "gcn@out")
+QUARTERS = ("self", "quarter@in", "quarter@out")
+NORMED = "batch norm"  # ends the names of structures with it, on directed graphs without it
 STRUCTURES: dict[str, dict[str, Any]] = {
     "GCN": FIXED,
     "PGSO": {"operator": "pgso"},
@@ -46,6 +48,11 @@ STRUCTURES: dict[str, dict[str, Any]] = {
     "bank, -1/4, learned": {**LEARNED, "terms": ("self", "quarter")},
     "directed": {**FIXED, "terms": DIRECTED},
     "directed, learned": {**LEARNED, "terms": DIRECTED},
+    "directed, -1/4": {**FIXED, "terms": QUARTERS},
+    "directed, -1/4, learned": {**LEARNED, "terms": QUARTERS},
+    f"residual, {NORMED}": {**FIXED, "residual": True, **BATCH},
+    f"bank, {NORMED}": {**FIXED, "terms": BANK, **BATCH},
+    f"directed, {NORMED}": {**FIXED, "terms": DIRECTED, **BATCH},
     "filter": {**FIXED, "basis": "chebyshev"},
     "filter, learned": {**LEARNED, "basis": "chebyshev"},
     FIND: {**FIXED, "head": "closed_form"},
@@ -74,7 +81,14 @@ QUESTIONS = (
     Question("Does learning S pay beside a residual map?", "residual, learned", "residual"),
     Question("Does learning S pay inside a bank?", "bank, learned", "bank"),
     Question("Do exponents of -1/4 pay?", "bank, -1/4", "bank"),
-    Question("Does direction pay?", "directed", "bank, -1/4"),
+    Question("Does direction pay?", "directed", "bank"),
+    Question("Does direction pay with exponents of -1/4?", "directed, -1/4", "bank, -1/4"),
+    Question("Does direction pay with batch norm?", f"directed, {NORMED}", f"bank, {NORMED}"),
+    Question(
+        "Does a bank pay over a residual map with batch norm?",
+        f"bank, {NORMED}",
+        f"residual, {NORMED}",
+    ),
     Question("Does learning S pay beside direction?", "directed, learned", "directed"),
     Question("Does a filter pay over a residual map?", "filter", "residual"),
     Question("Do learned exponents pay under a filter?", "filter, learned", "filter"),
@@ -85,7 +99,7 @@ Scores = dict[int, float]  # test, as the objective shows it, by seed
 
 
 class Structure(Experiment):
-    """Thirteen structures on fourteen graphs, tuned alike, paired by seed, and what find says."""
+    """Structures on fourteen graphs, tuned alike, paired by seed, and what find says."""
 
     title = "Structure, and S inside it"
     paper = "Section 3.3 and its extensions: matrix-valued m1, m2, m3, and more than one γ"
@@ -119,8 +133,9 @@ class Structure(Experiment):
             f"and decay) on {len(TUNING_SEEDS)} seeds; the better one by mean validation score is "
             "run on all of them. The epoch is chosen on validation. *PGSO*, *mPGSO*: S as in the "
             "paper. *Learned*: one S for all layers, at 0.3 of the rate and without decay. "
-            "*Directed*: incoming and outgoing edges, where "
-            "the data have a direction.\n\n"
+            "*Directed*: incoming and outgoing edges with weights of their own, exponents -1/2, "
+            "where the data have a direction; there *batch norm* is also tried if the network "
+            "has none otherwise.\n\n"
             f"## Answers\n\n{answers_table(answers)}\n\n"
             "*Better*, *worse*: on how many graphs the interval leaves out 0, each alone, and with "
             "Holm's correction for all graphs of a question. Two versions of one graph count once. "
@@ -134,11 +149,12 @@ class Structure(Experiment):
 
 def structures(template: RunSpec) -> dict[str, RunSpec]:
     """The specs of all structures that make sense on a dataset."""
-    directed = has_direction(template.dataset)
+    left_out = [DIRECTED, QUARTERS] if not has_direction(template.dataset) else []
     return {
         name: template.but(**choices)
         for name, choices in STRUCTURES.items()
-        if directed or choices.get("terms") != DIRECTED
+        if choices.get("terms") not in left_out
+        and not (name.endswith(NORMED) and (left_out or template.norm == BATCH["norm"]))
     }
 
 
@@ -149,8 +165,9 @@ def settings_of(spec: RunSpec) -> Sequence[dict[str, Any]]:
 
 def structure_of(spec: RunSpec) -> str | None:
     """The name of the structure that a spec has."""
+    norm = RunSpec(dataset=spec.dataset, **GRAPHS.get(spec.dataset, {})).norm
     for name, choices in STRUCTURES.items():
-        if spec == spec.but(**{**PLAIN, **choices}):
+        if spec == spec.but(**{**PLAIN, "norm": norm, **choices}):
             return name
     return None
 

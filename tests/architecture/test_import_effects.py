@@ -19,6 +19,7 @@ def state():
         filters=list(warnings.filters),
         style=dict(matplotlib.rcParams), threads=torch.get_num_threads(),
         seed=torch.initial_seed(), path=list(sys.path),
+        pyg=torch_geometric.nn.models.basic_gnn.BasicGNN.__repr__,
     )
 
 import pgso

@@ -119,11 +119,12 @@ WALKS = {"product": product, "convert": convert, "find": find, "compare": compar
 if __name__ == "__main__":
     import os
 
+    is_listed = "--list" in sys.argv  # a command has arguments of its own
     os.chdir(tempfile.mkdtemp())
     import_everything()
     seen = walked(WALKS[sys.argv[1]]())
     files = {file for file, _, _ in seen}
     print(json.dumps({"functions": len(seen), "files": len(files)}), file=sys.stderr)  # noqa: T201
-    if "--list" in sys.argv:
+    if is_listed:
         for file, name, line in sorted(seen):
             print(f"{Path(file).relative_to(ROOT)}:{line} {name}", file=sys.stderr)  # noqa: T201

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.rivals import ledger, page, rank, speed
-from benchmarks.rivals.field import DATASETS, OURS, RIVALS, races
+from benchmarks.rivals.field import DATASETS, GRAPHLAND, OURS, RIVALS, graphland, races
 from benchmarks.rivals.problem import Problem, read, state_of
 from benchmarks.rivals.summary import Race
+from torch_geometric.datasets import GraphLandDataset
 
 import pgso
 
@@ -225,6 +226,21 @@ def test_lower_is_better_where_it_is(race):
     assert difference.mean == pytest.approx(-0.6)
     assert race.share("ESOL", "forest") == pytest.approx(0.5)
     assert "wins on none of them" in page.page(race)
+
+
+def test_published_scores_stand_next_to_ours(race):
+    text = page.page(race)
+    assert "| Texas | 71.0 | 80.8 | TabPFN-GN | TabPFN-GN |" in text
+    assert "| Cora |" not in text.partition("## Published elsewhere")[2].partition("\n## ")[0]
+
+
+def test_graphs_of_graphland_race_once_their_files_are_there(tmp_path):
+    assert graphland(tmp_path) == {}
+    (tmp_path / "pyg" / "GraphLandDataset" / "hm-prices" / "raw").mkdir(parents=True)
+    (one,) = graphland(tmp_path).values()
+    assert (one.source, one.answer) == ("pyg:GraphLand/hm-prices", "value")
+    kinds = GraphLandDataset.GRAPHLAND_DATASETS  # PyG's own list
+    assert {n: "value" if k == "regression" else "class" for n, k in kinds.items()} == GRAPHLAND
 
 
 def test_without_intervals_the_page_claims_nothing_but_says_who_is_ahead(tmp_path):

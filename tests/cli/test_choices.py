@@ -3,7 +3,6 @@
 import pytest
 
 from pgso.cli.choices import make_spec, pairs
-from pgso.cli.folders import folder_of
 from pgso.errors import InputError
 from pgso.records import RunSpec
 
@@ -27,26 +26,6 @@ def test_values_are_read_as_json_where_they_can_be():
         "d": None,
         "e": "k=v",
     }
-
-
-def test_settings_that_differ_have_folders_of_their_own():
-    usual = make_spec("karate")
-    assert folder_of(usual.but(seed=3, operator="mpgso")) == "karate-gcn"
-    others = [
-        make_spec("karate", ["norm=batch"]),
-        make_spec("karate", epochs=7),
-        *(make_spec(path) for path in ("d/g", "d-g", "../g", "./g")),
-        make_spec("karate", preset="mean"),
-        make_spec("karate", recipe="robust"),
-        make_spec("customers", None, ["signal=graph"]),
-        make_spec("customers", None, ["signal=both"]),
-        make_spec("karate", ["preset=[0,1,0,0,-0.25,-0.25,1]", "dropout=0.123456789"]),
-        make_spec("karate", ["preset=[0,1,0,0,-0.25,-0.25,2]", "dropout=0.123456789"]),
-    ]
-    names = {folder_of(spec) for spec in others}
-    assert len(names) == len(others)
-    assert all(len(name) <= 80 for name in names)
-    assert "customers-gcn-signal-graph" in names
 
 
 def test_how_records_are_read_is_no_choice():

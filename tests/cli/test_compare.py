@@ -1,6 +1,7 @@
 """``pgso compare`` at toy size: what it prints, what it writes, and that it resumes."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -12,18 +13,23 @@ TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 def no_report(monkeypatch):
     """Drawing takes longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(page, "write_report", lambda records, folder, *_, **__: folder / "none")
+    monkeypatch.setattr(page, "write_comparison", lambda *given, **_: given[2] / "none")
 
 
 def test_it_prints_the_comparison_and_the_verdict_and_writes_a_report(pgso, tmp_path, monkeypatch):
     shown = pgso("compare", *TOY)
     assert shown.exit_code == 0, shown.output
-    for word in ("fixed", "PGSO", "mPGSO", "95 % interval", "m1", "report:"):
+    for word in ("fixed", "PGSO", "mPGSO", "stronger", "95 % intervals", "m1", "report:"):
         assert word in shown.stdout
-    text = (tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html").read_text()
+    text = (tmp_path / "runs" / "karate" / "report.html").read_text()
     assert '<pre tabindex="0">pgso compare karate --epochs 5 --seeds 2 --workers 1</pre>' in text
     assert len(list((tmp_path / "runs" / "records").glob("*.json"))) == 10
-    assert "Against a stronger network: a fixed residual gcn of 4 layers with batch norm" in text
+    assert "Stronger: a fixed residual gcn of 4 layers with batch norm" in text
+    lines = shown.stdout.strip().splitlines()
+    order = [
+        k for k, line in enumerate(lines) if re.match("no |und|nothing|next: |Test |rep", line)
+    ]
+    assert [lines[k].split()[0] for k in order][1:] == ["next:", "Test", "report:"]
 
     no_report(monkeypatch)
     again = pgso("compare", *TOY, "--json")
@@ -79,7 +85,7 @@ def test_with_one_layer_mpgso_is_left_out_and_the_page_says_so(pgso, monkeypatch
     found = json.loads(pgso("compare", *TOY, "--layers", 1, "--no-reference", "--json").stdout)
     names = [entry["operator"] for entry in found["test"]["summaries"]]
     assert names == ["fixed", "pgso", "found"]
-    assert "the network has one layer, so that mPGSO is PGSO and is left out" in found["notes"]
+    assert any(note.startswith("mPGSO was not run: ") for note in found["notes"])
 
 
 def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
@@ -93,8 +99,8 @@ def test_a_bank_is_compared_term_by_term(pgso, monkeypatch):
 def test_a_run_that_fails_is_left_out_and_the_exit_code_says_so(pgso, monkeypatch):
     real = engines.run_one
 
-    def sometimes(spec, **options):
-        record = real(spec, **options)
+    def sometimes(spec, *given, **options):
+        record = real(spec, *given, **options)
         if (spec.operator, spec.seed) == ("pgso", 1):
             return record.model_copy(update={"status": "failed", "error": "out of luck"})
         return record
@@ -136,12 +142,12 @@ def test_links_are_compared_by_one_word_more(pgso, tmp_path, monkeypatch):
     assert shown.exit_code == 0, shown.output
     output = json.loads(shown.stdout)
     assert output["metric"] == "link_auc"
-    assert output["report"].endswith("karate-gcn-link-epochs-5/none")
+    assert output["report"].endswith("runs/karate/none")
 
 
 def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):
     assert pgso("compare", *TOY).exit_code == 0
-    page = tmp_path / "runs" / "karate-gcn-epochs-5" / "report.html"
+    page = tmp_path / "runs" / "karate" / "report.html"
     first = page.read_text()
     page.unlink()
     script = (
@@ -162,3 +168,14 @@ def test_evidence_is_the_recipe_s(pgso):
     refused = pgso("compare", "karate", "--recipe", "robust", "--set", "evidence=0.999")
     assert refused.exit_code == 2
     assert "--set cannot change evidence here" in refused.output
+
+
+def test_another_setting_gets_a_folder_with_a_number_and_the_same_one_is_written_again(
+    pgso, tmp_path
+):
+    one = ("--seeds", 1, "--workers", 1, "--no-reference", "--json")
+    shown = [json.loads(pgso("compare", "karate", "--epochs", k, *one).stdout) for k in (1, 2, 1)]
+    names = [output["report"].split("/")[-2] for output in shown]
+    assert names == ["karate", "karate-2", "karate"]
+    assert shown[0]["found"]["command"] == "pgso train karate --operator found --epochs 1"
+    assert shown[0]["next"]

@@ -11,11 +11,20 @@ from pgso.records.finding import read_finding
 def test_it_shows_the_ladder_and_the_verdict_and_writes_a_record(pgso, tmp_path):
     shown = pgso("find", "karate")
     assert shown.exit_code == 0, shown.output
-    record = read_finding(tmp_path / "runs" / "find-karate-0" / "finding.json")
-    for word in ("no graph", record.best, "leave-one-out", "pgso compare karate", "34 nodes"):
+    record = read_finding(tmp_path / "runs" / "find-karate" / "finding.json")
+    for word in (
+        "no graph",
+        record.best,
+        "leave one out",
+        "pgso compare karate",
+        "34 nodes",
+        "use it on new rows: pgso find karate --save model",
+    ):
         assert word in shown.stdout
-    assert record.verdict in shown.stdout.replace("\n", " ")
-    assert (tmp_path / "runs" / "find-karate-0" / "report.html").exists()
+    places = [shown.stdout.index(text) for text in (f"Use {record.best}", record.verdict,
+              "pgso compare", "leave one out", f"→ {record.best}")]  # fmt: skip
+    assert places == sorted(places)  # the verdict, what to type next, then the table
+    assert (tmp_path / "runs" / "find-karate" / "report.html").exists()
 
 
 def test_the_command_that_confirms_it_finds_the_data_too(pgso, tmp_path):
@@ -28,6 +37,8 @@ def test_json_is_nothing_but_json(pgso, tmp_path):
     found = json.loads(shown.stdout)
     assert found["best"] in [rung["name"] for rung in found["rungs"]]
     assert found["seed"] == 1
+    assert found["headline"] == f"Use {found['best']}"
+    assert found["next"].startswith("pgso compare karate")
     assert read_finding(found["file"]).seed == 1
 
 
@@ -35,8 +46,8 @@ def test_all_rungs_are_shown_on_request(pgso):
     shown = pgso("find", "karate").stdout, pgso("find", "karate", "--all").stdout
     few, every = shown
     joined = [" ".join(text.split()) for text in shown]  # a narrow table breaks lines
-    assert "more with --all" in joined[0]
-    assert "more with --all" not in joined[1]
+    assert "more rungs with --all" in joined[0]
+    assert "more rungs with --all" not in joined[1]
     assert len(every.splitlines()) > len(few.splitlines())
 
 
@@ -73,15 +84,15 @@ def test_options_have_folders_of_their_own(pgso, tmp_path):
         shown = pgso("find", "customers", "--option", f"signal={signal}", "--option", "size=300")
         assert shown.exit_code == 0, shown.output
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
-    assert names == [f"find-customers-0-signal-{s}-size-300" for s in ("graph", "neither")]
+    assert names == ["find-customers", "find-customers-2"]
 
 
 def test_data_are_loaded_once(pgso, monkeypatch):
     loaded, made = [], Task.from_arrays
 
-    def counted(name, arrays):
+    def counted(name, **arrays):
         loaded.append(name)
-        return made(name, arrays)
+        return made(name, **arrays)
 
     monkeypatch.setattr(Task, "from_arrays", counted)
     assert pgso("find", "karate", "--seed", 7).exit_code == 0  # which no other test has made

@@ -56,7 +56,7 @@ def test_a_command_is_imported_when_it_is_called():
     assert group.commands["doctor"].params
 
 
-@pytest.mark.parametrize("command", ["compare", "doctor", "list", "spectrum", "sweep", "train"])
+@pytest.mark.parametrize("command", ["compare", "doctor", "list", "spectrum", "train"])
 def test_what_a_script_would_want_comes_as_json(command):
     options = [option for p in LOADED[command].params for option in p.opts]
     assert "--json" in options
@@ -99,9 +99,7 @@ def test_the_version_is_the_packages(pgso):
         (["spectrum", "karate", "--preset", "gnc"], "Did you mean 'gcn'?"),
         (["find", "karate", "--option", "x=1"], "karate has no option 'x'"),
         (["spectrum"], "name a dataset or a file, for example: pgso spectrum karate"),
-        (["sweep", "karate", "--space", "epochs=3"], "--space epochs takes a list"),
-        (["sweep", "karate", "--search", "random"], "is not one of 'grid', 'tpe'"),
-        (["sweep", "karte"], "Did you mean 'karate'?"),
+        (["compare", "karate", "--engine", "slurm"], "is not one of 'local', 'ray'"),
     ],
     ids=" ".join,
 )
@@ -149,8 +147,6 @@ def test_no_colour_where_none_is_wanted(pgso):
         ("pgso train x --set hid", {"hidden_channels="}),
         ("pgso train x --set norm=b", {"norm=batch"}),
         ("pgso compare x --engine r", {"ray"}),
-        ("pgso sweep x --operator m", {"mpgso"}),
-        ("pgso sweep x --search t", {"tpe"}),
         ("pgso spectrum x --preset lap", {"laplacian"}),
     ],
 )
@@ -212,8 +208,7 @@ def test_offline_downloads_nothing_and_leaves_the_data_folder_alone(pgso, tmp_pa
         ("train", "karate", "--option", "objective=accuracy"),
         ("train", "karate", "--conv", "gnc", "--save", "weights/best.safetensors"),
         ("compare", "karate", "--conv", "gnc"),
-        ("sweep", "karate", "--operator", "fixt"),
-        ("sweep", "karate", "--space", 'dataset=["Cora"]'),
+        ("train", "karate", "--operator", "fixt"),
         ("spectrum", "no_such_dataset"),
         ("predict", "missing.safetensors", "karate", "--to", "tables/predictions.csv"),
         ("run", "initialisations", "--only", "no_such_dataset"),

@@ -56,7 +56,7 @@ def test_a_table_is_prepared_again_as_it_was_for_training(pgso, tmp_path, metric
     assert "3 columns became 5 features" in trained.stdout
     rows = predictions(pgso, "shops")
     assert list(rows["s0"]) == [
-        "id", "prediction", "probability", "p(no)", "p(yes)", "label", "split",
+        "id", "prediction", "probability", "p(no)", "p(yes)", "set 90", "label", "split",
     ]  # fmt: skip
     assert rows["s0"]["label"] == "yes"
     assert {row["split"] for row in rows.values()} == {"train", "val", "test"}

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def test_escapes_are_shown_and_not_sent(escape):
 
 @pytest.mark.parametrize("escape", ESCAPES[:3], ids=ascii)
 @pytest.mark.parametrize(
-    "command", [["train"], ["compare"], ["sweep"], ["spectrum"], ["predict", "m.safetensors"]]
+    "command", [["train"], ["compare"], ["spectrum"], ["predict", "m.safetensors"]]
 )
 def test_no_command_sends_the_escapes_of_a_name(pgso, command, escape):
     result = pgso(*command, f"./no{escape}thing")
@@ -134,3 +135,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(pgso, tmp_pat
     result = pgso(*command, "--out", tmp_path / "file")
     assert result.exit_code == 2
     assert "--out must name a folder" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["list", "--json"], ["compare", "--help"]], ids=" ".join
+)
+def test_a_reader_who_has_seen_enough_is_no_error(words):
+    program = "import sys; from pgso.__main__ import main; sys.argv[0] = 'pgso'; main()"
+    command = shlex.join([sys.executable, "-c", program, *words])
+    piped = f"({command}; echo $? >&2) | head -c 1"
+    done = subprocess.run(["sh", "-c", piped], capture_output=True, text=True)
+    assert done.stderr == "0\n"

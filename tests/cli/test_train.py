@@ -151,7 +151,7 @@ def test_what_was_changed_is_trained_again(pgso, tmp_path):
     [
         (("--set", "dataset=Cora"), "--set cannot change dataset"),
         (("--set", 'data_options={"a":1}'), "--option NAME=VALUE"),
-        (("--save", "."), "--save must name a file"),
+        (("--save", "."), "is not a saved model; choose another name"),
         (("--save", "/dev/null/best.safetensors"), "--save /dev/null/best.safetensors cannot be"),
         (("--out", "/dev/null/runs"), "--out /dev/null/runs cannot be written to"),
         (("--out", "/proc"), "--out /proc cannot be written to"),  # which is there
@@ -168,7 +168,7 @@ def test_a_run_without_an_epoch_does_not_claim_to_have_written_weights(pgso, tmp
     options = ("--epochs", 2, "--set", "lr=1e30", "--save", "best.safetensors")
     shown = pgso("train", "karate", *options)
     assert shown.exit_code == 1
-    assert "weights: none, because no epoch was completed" in shown.stdout
+    assert "model: none, because no epoch was completed" in shown.stdout
     assert not (tmp_path / "best.safetensors").exists()
 
 

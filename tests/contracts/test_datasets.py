@@ -1,6 +1,5 @@
 """What every dataset keeps: its published sizes, a sound split, its seed, and PyG's content."""
 
-import os
 import shutil
 
 import pytest
@@ -16,15 +15,6 @@ from pgso.data.places import data_root
 from pgso.errors import InputError
 
 LARGE = ("ogbn-arxiv", "ogbn-arxiv-topicbag", "ogbg-molhiv")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _copies(tmp_path_factory):
-    """Large datasets are processed once for all tests of this file."""
-    before = os.environ.get("PGSO_CACHE")
-    os.environ["PGSO_CACHE"] = str(tmp_path_factory.mktemp("processed"))
-    yield
-    os.environ.pop("PGSO_CACHE") if before is None else os.environ.update(PGSO_CACHE=before)
 
 
 def need(name: str) -> None:
@@ -90,7 +80,7 @@ def test_the_name_may_be_written_in_any_case_and_a_seed_is_a_task(dataset):
 def test_an_unknown_option_is_answered_with_the_known_ones():
     for dataset in DATASETS.values():
         with pytest.raises(InputError, match=f"{dataset.name} has no option 'colour'") as caught:
-            check_options(dataset.load, {"colour": 1}, dataset.name)
+            check_options(dataset.options, {"colour": 1}, dataset.name)
         assert all(option in str(caught.value) for option in dataset.options)
 
 
@@ -146,7 +136,7 @@ def test_node_tasks_are_what_pyg_loads(name, tmp_path):
         assert torch.equal(getattr(task, part), mask.nonzero().flatten())
 
 
-@pytest.mark.parametrize("name", ["MUTAG", "PTC_MR", "IMDB-BINARY", "IMDB-MULTI"])
+@pytest.mark.parametrize("name", ["MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI"])
 def test_batches_of_tu_graphs_are_what_pyg_collates(name, tmp_path):
     need(name)
     task = load_task(name)

@@ -380,6 +380,15 @@ def test_a_converted_model_has_its_own_type_and_prints_what_learns():
     assert both.count("PGSO(m1") == 2
 
 
+def test_pygs_ready_made_models_print_their_learned_layers():
+    model = pyg.GCN(4, 8, 2, 3)
+    converted = convert(model, learn=("m2",), only="convs.1")
+    assert type(converted) is pyg.GCN
+    assert repr(model) == "GCN(4, 3, num_layers=2)"
+    assert repr(converted).startswith("GCN(4, 3, num_layers=2)\n  GCNPGSO(8, 3, PGSO(")
+    assert repr(converted).count("learn=m2") == 1
+
+
 def test_the_older_path_of_conversion_still_works():
     from pgso.models.conversion import ConversionWarning, Converted, Reading, converts, one_set
 

@@ -327,3 +327,21 @@ def test_attention_on_a_sparse_adjacency_comes_back_as_pygs(kind, adds):
         )
         torch.testing.assert_close(actual[0].to_dense(), wanted[0].to_dense())
         torch.testing.assert_close(actual[1], wanted[1])
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        pyg.GINEConv(torch.nn.Linear(WIDTH, 3), edge_dim=2),
+        pyg.PNAConv(WIDTH, 3, ["mean", "max"], ["identity"], torch.tensor([1, 3]), edge_dim=2),
+        pyg.GATConv(WIDTH, 3, edge_dim=2, add_self_loops=False),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_a_sparse_adjacency_of_vectors_holds_the_edge_features(layer):
+    edges, features = torch.tensor([[0, 1, 3, 2], [0, 1, 1, 2]]), torch.randn(4, 2)
+    A = torch.sparse_coo_tensor(edges.flip(0), features, (4, 4, 2)).coalesce()
+    x = torch.randn(4, WIDTH)
+    wanted = layer(x, A)
+    torch.testing.assert_close(wanted, layer(x, edges, features))
+    torch.testing.assert_close(convert(layer)(x, A), wanted)

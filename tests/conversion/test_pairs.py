@@ -301,3 +301,11 @@ def test_features_of_another_number_of_nodes_than_the_edge_index_are_refused(lay
         layer(torch.randn(4, WIDTH), edges)
     with pytest.raises(InputError, match=r"there are 4 source nodes, .* sparse_size \(5, 5\)"):
         convert(layer)(torch.randn(4, WIDTH), edges)
+
+
+def test_sources_alone_may_have_a_known_number():
+    edges = EdgeIndex([[0, 1], [1, 0]], sparse_size=(3, None))
+    layer, x = pyg.SAGEConv(WIDTH, 2), torch.randn(3, WIDTH)
+    with pytest.raises(InputError, match=r"there are 4 source nodes, .* sparse_size \(3, None\)"):
+        convert(layer)((torch.randn(4, WIDTH), torch.randn(6, WIDTH)), edges)
+    assert convert(layer)((x, torch.randn(6, WIDTH)), edges).shape == (6, 2)

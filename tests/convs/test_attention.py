@@ -6,7 +6,7 @@ from hypothesis import given
 from torch.autograd import gradcheck, gradgradcheck
 
 from pgso import PGSO, GATConv, Graph
-from pgso.convs import attention
+from pgso.convs import gat as attention
 from tests.strategies import edge_lists
 
 CYCLE = torch.tensor([[0, 1, 2, 3, 0, 2, 2], [1, 2, 3, 0, 2, 0, 2]])  # and a self-loop

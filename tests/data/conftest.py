@@ -1,13 +1,6 @@
-"""Nothing is downloaded, and no copy is written outside the test's own folder."""
+"""Nothing is downloaded."""
 
 import pytest
-
-
-@pytest.fixture(autouse=True)
-def cache_folder(tmp_path, monkeypatch):
-    folder = tmp_path / "processed"
-    monkeypatch.setenv("PGSO_CACHE", str(folder))
-    return folder
 
 
 @pytest.fixture(autouse=True)

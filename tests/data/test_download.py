@@ -4,7 +4,7 @@ import pytest
 
 from pgso.data import load_task
 from pgso.data.dataset import Dataset
-from pgso.data.download import ensure_files, fetch_with_pyg
+from pgso.data.places import ensure_files, fetch_with_pyg
 from pgso.errors import InputError
 
 
@@ -76,5 +76,5 @@ def test_pyg_fetches_and_does_not_process(tmp_path, monkeypatch):
             (Path(self.raw_dir) / name).write_text("not a pickle")
 
     monkeypatch.setattr(Planetoid, "download", download)
-    fetch_with_pyg("Planetoid", "", "Cora", root=tmp_path)
+    fetch_with_pyg("Planetoid", "", ("Cora",), tmp_path)
     assert (tmp_path / "Cora" / "raw" / "ind.cora.x").read_text() == "not a pickle"

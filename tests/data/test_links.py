@@ -7,8 +7,8 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import RandomLinkSplit
 
 from pgso.data import load_task
-from pgso.data.arrays import Arrays
 from pgso.data.links import NonLinks, link_task
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 
@@ -109,14 +109,12 @@ def test_a_task_of_another_kind_is_refused():
 def test_an_edge_that_is_listed_twice_is_one_link():
     edges = np.random.default_rng(0).integers(30, size=(2, 80))
     nobody = np.zeros(0, dtype=np.int64)
-    once = Arrays(
-        edge_index=np.unique(edges, axis=1),
-        x=np.eye(30),
-        y=np.full(30, -1),
-        split=(nobody, nobody, nobody),
+    once = np.unique(edges, axis=1)
+    given = {"x": np.eye(30), "y": np.full(30, -1), "split": (nobody, nobody, nobody)}
+    task, other = (
+        link_task(Task.from_arrays("edges", edge_index=e, **given), 0, val=0.2, test=0.2)
+        for e in (np.tile(once, 2), once)
     )
-    twice = once.replace(edge_index=np.tile(once.edge_index, 2))
-    task, other = (link_task("edges", a, 0, val=0.2, test=0.2) for a in (twice, once))
     val, test = (set(map(tuple, task.pairs[part, 0].tolist())) for part in (task.val, task.test))
     assert not val & test
     assert (len(val), len(test)) == (len(task.val), len(task.test))

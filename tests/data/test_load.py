@@ -6,6 +6,7 @@ import torch
 
 import pgso
 from pgso.data import DATASETS, load_task
+from pgso.data.load import OF_STUDIES
 from pgso.errors import InputError, UnknownNameError
 from tests.data.sources.raw_files import write_tu
 
@@ -77,3 +78,11 @@ def test_a_user_s_graph_trains_like_any_other(tmp_path):
     np.savez(tmp_path / "a.npz", edge_index=np.array([[0], [1]]), y=np.array([0, 1] * 9))
     task = load_task(str(tmp_path / "a.npz"))
     assert torch.isfinite(pgso.apply_pgso(task.x, task.graph, "gcn")).all()
+
+
+def test_datasets_of_the_studies_are_known_by_name_without_their_package():
+    assert all(name in DATASETS for name in OF_STUDIES)
+    with DATASETS.restored():
+        DATASETS._entries.pop("esol")
+        with pytest.raises(InputError, match=r"ESOL comes with the studies .* not installed"):
+            load_task("ESOL")

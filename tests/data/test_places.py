@@ -1,6 +1,9 @@
 from pathlib import Path
 
-from pgso.data.places import data_root, is_writable, may_keep_copies, processed_root
+import pytest
+
+from pgso.data.places import data_root, held, is_writable
+from pgso.errors import InputError
 
 
 def test_the_data_root_is_the_argument_else_the_variable_else_the_home(monkeypatch, tmp_path):
@@ -12,14 +15,6 @@ def test_the_data_root_is_the_argument_else_the_variable_else_the_home(monkeypat
     assert data_root() == tmp_path / ".cache" / "pgso"
 
 
-def test_processed_copies_go_to_the_variable_else_the_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("PGSO_CACHE", "/variable")
-    assert processed_root() == Path("/variable")
-    monkeypatch.delenv("PGSO_CACHE")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert processed_root() == tmp_path / ".cache" / "pgso" / "processed"
-
-
 def test_a_folder_marked_read_only_is_not_writable_even_for_root(tmp_path):
     assert is_writable(tmp_path / "new" / "folder")
     tmp_path.chmod(0o555)
@@ -28,11 +23,30 @@ def test_a_folder_marked_read_only_is_not_writable_even_for_root(tmp_path):
     tmp_path.chmod(0o755)
 
 
-def test_offline_no_copy_is_kept_inside_the_data_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("PGSO_DATA", str(tmp_path))
-    monkeypatch.setenv("PGSO_CACHE", str(tmp_path / "processed"))
-    assert may_keep_copies()
-    monkeypatch.setenv("PGSO_OFFLINE", "1")
-    assert not may_keep_copies()
-    monkeypatch.setenv("PGSO_CACHE", str(tmp_path.parent / "elsewhere"))
-    assert may_keep_copies()
+def test_files_are_read_again_only_if_they_change(tmp_path):
+    reads = []
+
+    @held
+    def read(path, scale):
+        reads.append(path)
+        if path.read_text() == "bad":
+            raise InputError("bad")
+        return int(path.read_text()) * scale
+
+    file = tmp_path / "number"
+    file.write_text("2")
+    assert [read(file, 1), read(file, 1), read(file, 3)] == [2, 2, 6]
+    file.write_text("4")
+    assert read(file, 1) == 4
+    assert len(reads) == 3
+    file.write_text("bad")
+    for _ in range(2):
+        with pytest.raises(InputError):
+            read(file, 1)
+
+
+def test_a_folder_is_as_old_as_its_files(tmp_path):
+    count = held(lambda folder: len(list(folder.iterdir())))
+    assert count(tmp_path) == 0
+    (tmp_path / "file").write_text("x")
+    assert count(tmp_path) == 1

@@ -6,7 +6,7 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 
 import pgso
 from pgso.data import Task
-from pgso.data.pyg import unanswered_arrays
+from pgso.data.pyg import unanswered_task
 from pgso.errors import InputError
 
 EDGES = torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
@@ -105,7 +105,7 @@ class Toy(InMemoryDataset):
     ("given", "problem"),
     [
         (data(y=None), "need edge_index and y"),
-        (data(y=torch.zeros(5)), "y has 5 answers, but the graph has 12 nodes"),
+        (data(y=torch.zeros(5)), "y has 5 answers, but there are 12 nodes"),
         ([HeteroData(), HeteroData()], "many graphs with types of nodes are no task yet"),
         ("Cora", "takes PyG's Data, HeteroData or a Dataset of graphs, got str"),
         (data(train_mask=torch.ones(12, dtype=torch.bool)), "need train_mask and val_mask"),
@@ -128,10 +128,10 @@ def test_a_target_belongs_to_types_of_nodes():
 
 
 def test_edges_alone_are_enough_for_links():
-    arrays = unanswered_arrays(data(y=None))
-    assert (arrays.num_nodes, arrays.edge_index.shape, arrays.classes) == (12, (2, 6), ())
+    task = unanswered_task(data(y=None))
+    assert (task.num_nodes, task.num_edges, task.classes) == (12, 6, ())
     with pytest.raises(InputError, match="within one graph of PyG's Data, got HeteroData"):
-        unanswered_arrays(HeteroData())
+        unanswered_task(HeteroData())
 
 
 def test_graphs_of_one_size_whose_nodes_have_answers_are_refused():

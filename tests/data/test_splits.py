@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgso.data.splits import split_at_random, split_each_class, split_groups, split_into_folds
+from pgso.data.splits import split_at_random, split_each_class, split_into_folds
 from pgso.errors import InputError
+from pgso_studies.moleculenet import split_groups
 
 labels = st.lists(st.integers(-1, 4), max_size=60).map(lambda values: np.array(values, dtype=int))
 

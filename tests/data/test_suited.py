@@ -73,7 +73,9 @@ def test_a_recipe_and_a_task_go_before_the_table(tmp_path):
     path = folder(tmp_path, "node,age,income")
     links = suited(RunSpec(dataset=path, task="link"))
     assert (links.weight_decay, links.lr_decay, links.residual) == (0.0, 1.0, True)
-    assert suited(RunSpec(dataset=path)).but(task="link") == links
+    nodes = suited(RunSpec(dataset=path))
+    assert (nodes.operator, links.operator) == ("found", "pgso")  # find answers no links
+    assert nodes.but(task="link", operator="pgso") == links.but(operator="pgso")
     strong = suited(RunSpec(dataset=path, recipe="strong"))
     assert (strong.num_layers, strong.norm, strong.lr) == (2, "batch", 0.1)
 
@@ -90,11 +92,13 @@ def test_what_is_no_table_of_nodes_suggests_nothing(tmp_path, header, edges):
     assert suited(RunSpec(dataset=folder(tmp_path, header, edges))).residual is False
 
 
-def test_a_folder_without_a_table_suggests_nothing(tmp_path):
+def test_a_folder_without_a_table_suggests_what_find_keeps_and_nothing_else(tmp_path):
     spec = RunSpec(dataset=str(tmp_path))
-    assert suited(spec) == spec
+    assert suited(spec) == spec.but(operator="found")
     (tmp_path / "features.csv").write_bytes(b"\xff\xfe\xff")
-    assert suited(spec) == spec
+    assert suited(spec) == spec.but(operator="found")
+    asked = RunSpec(dataset=str(tmp_path), operator="pgso")
+    assert suited(asked) == asked
 
 
 def test_the_same_table_is_the_same_run_in_every_format(tmp_path):

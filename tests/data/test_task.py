@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 
-from pgso.data.arrays import Arrays
 from pgso.data.task import NARROW, Task
 from pgso.errors import InputError
 
@@ -24,7 +23,7 @@ def wide(density, rows=40, columns=NARROW + 36):
 def with_features(x, **changes):
     n = len(x)
     arrays = {"x": x, "y": np.arange(n) % 2, "split": (np.arange(n), np.arange(0), np.arange(0))}
-    return Task.from_arrays("toy", Arrays(**(PATH | arrays | changes)))
+    return Task.from_arrays("toy", **(PATH | arrays | changes))
 
 
 def test_features_with_few_entries_are_stored_sparsely_and_hold_the_same():
@@ -42,13 +41,13 @@ def test_narrow_features_and_those_of_batches_stay_dense():
 
 
 def test_a_task_moves_as_a_whole():
-    moved = Task.from_arrays("toy", Arrays(**PATH)).to("meta")
+    moved = Task.from_arrays("toy", **PATH).to("meta")
     assert moved.x.device.type == moved.graph.device.type == moved.train.device.type == "meta"
 
 
 def test_one_graph_makes_no_batches():
     with pytest.raises(InputError, match="toy is one graph"):
-        Task.from_arrays("toy", Arrays(**PATH)).batch(torch.tensor([0]))
+        Task.from_arrays("toy", **PATH).batch(torch.tensor([0]))
 
 
 @pytest.mark.parametrize(
@@ -88,4 +87,4 @@ def test_one_graph_makes_no_batches():
 )
 def test_what_no_task_can_be_made_of_is_refused(changes, problem):
     with pytest.raises(InputError, match=problem):
-        Task.from_arrays("toy", Arrays(**(PATH | changes)))
+        Task.from_arrays("toy", **(PATH | changes))

@@ -170,7 +170,7 @@ def test_every_study_of_the_paper_is_in_the_paper_map():
 
 def test_the_table_of_scale_is_what_was_measured():
     measured = json.loads((ROOT / "results" / "scale.json").read_text())
-    page = (ROOT / "docs" / "scale_measured.md").read_text()
+    page = (ROOT / "results" / "scale" / "page.md").read_text()
     for power in (5, 6, 7, 8):
         row = measured[f"product {10**power}"]
         step = row["step_cpu_seconds"]

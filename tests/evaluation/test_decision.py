@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from pgso.evaluation.evidence import confidence, decide
-from pgso.evaluation.statistics import clustered_confidence
+from pgso.evaluation.statistics import clustered_confidence, confidence, decide
 from pgso.objectives import OBJECTIVES
 from pgso.records.record import Judged
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_rel
 
-from pgso.evaluation.evidence import confidence_in_gain
+from pgso.evaluation.statistics import confidence_in_gain
 from pgso.objectives import OBJECTIVES
 
 ACCURACY, ROC_AUC = OBJECTIVES["accuracy"], OBJECTIVES["roc_auc"]

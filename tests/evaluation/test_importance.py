@@ -9,8 +9,7 @@ from torch_geometric.data import Data
 import pgso
 from pgso.data import load_task
 from pgso.errors import InputError
-from pgso.evaluation.importance import edge_importance
-from pgso.training.explanation import explain
+from pgso.evaluation.importance import edge_importance, explain
 from pgso.training.fit import fit_task
 from pgso.training.session import take_best
 

@@ -9,8 +9,7 @@ import pgso
 from pgso.evaluation.scores import (
     GRID,
     detection,
-    evaluation_of_classes,
-    evaluation_of_labels,
+    evaluation_of,
 )
 
 
@@ -26,6 +25,33 @@ def test_curves_are_those_of_scikit_learn():
     assert list(curves.precision) == sorted(curves.precision, reverse=True)
 
 
+def test_lift_is_how_many_more_of_the_class_stand_among_the_first():
+    y = np.array([True] * 20 + [False] * 80)
+    perfect = detection(y + 0.0, y, "yes").lift
+    assert perfect[:10] == (5.0,) * 10  # all of the first fifth
+    assert perfect[-1] == 1
+    assert perfect[24] == 2  # twenty of fifty, where ten are expected
+    assert detection(np.zeros(100), y, "yes").lift == (1.0,) * 50  # no order, no lift
+
+
+def test_a_threshold_follows_from_what_a_miss_costs():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    logits = np.stack([np.zeros_like(p), np.log(p / (1 - p))], axis=1)
+    y = (rng.random(20_000) < p).astype(int)
+    evaluation = evaluation_of("class", dict.fromkeys(("val", "test"), logits),
+                               dict.fromkeys(("val", "test"), y), ("no", "yes"))  # fmt: skip
+    tried = np.linspace(0.01, 0.99, 99)
+    for found in evaluation.detection.costs:
+        cost = [
+            found.cost * ((p <= t) & (y == 1)).sum() + ((p > t) & (y == 0)).sum() for t in tried
+        ]
+        assert found.threshold == pytest.approx(tried[np.argmin(cost)], abs=0.06)
+        flagged = p > found.threshold
+        assert found.recall == pytest.approx(flagged[y == 1].mean(), abs=0.01)
+        assert found.precision == pytest.approx(y[flagged].mean(), abs=0.01)
+
+
 def test_one_class_alone_has_no_curves():
     assert detection(np.array([1.0, 2.0]), np.array([True, True]), "yes") is None
 
@@ -34,14 +60,14 @@ def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation
     rng = np.random.default_rng(1)
     logits = {part: rng.normal(size=(40, 3)) for part in ("val", "test")}
     y = {part: rng.integers(0, 3, 40) for part in ("val", "test")}
-    actual = evaluation_of_classes(logits, y, "test", ("a", "b", "c"))
+    actual = evaluation_of("class", logits, y, ("a", "b", "c"))
     wanted = confusion_matrix(y["test"], logits["test"].argmax(axis=1))
     assert np.array_equal(actual.confusion.counts, wanted)
     assert actual.detection.positive == "a class, mean of 3 classes"
     p = softmax(logits["test"], axis=1)
     wanted = roc_auc_score(y["test"], p, multi_class="ovr")
     assert np.trapezoid(actual.detection.recall, GRID) == pytest.approx(wanted, abs=0.01)
-    other = evaluation_of_classes(logits | {"test": logits["val"]}, y, "test", ("a", "b", "c"))
+    other = evaluation_of("class", logits | {"test": logits["val"]}, y, ("a", "b", "c"))
     assert other.calibration.temperature == actual.calibration.temperature
 
 
@@ -51,7 +77,7 @@ def test_labels_are_scored_one_by_one_where_they_are_known():
     y["test"][:30, 1] = np.nan
     y["test"][:, 2] = 0  # nobody has it
     logits = {part: 3 * (np.nan_to_num(y[part]) + rng.normal(size=(80, 3))) for part in y}
-    found = evaluation_of_labels(logits, y, "test", ("red", "blue", "none"))
+    found = evaluation_of("labels", logits, y, ("red", "blue", "none"))
     red, blue, none = found.labels
     assert (red.examples, blue.examples, none.positives) == (80, 50, 0)
     assert red.roc_auc == pytest.approx(roc_auc_score(y["test"][:, 0], logits["test"][:, 0]))

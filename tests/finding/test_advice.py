@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,8 @@ from torch_geometric.data import Data
 import pgso
 from pgso.cli.choices import pairs
 from pgso.finding import find
-from pgso.finding.advice import code_of, command_of, network_terms, spec_of
+from pgso.finding.advice import IDENTITY, code_of, command_of, network_of, network_terms, spec_of
+from pgso.records.finding import RungRecord
 from tests.finding.problems import GCN, OUT, generated
 
 WANTED = {"dataset": "karate", "seed": 0, "objective": None, "data_options": {}}
@@ -65,17 +68,25 @@ def test_the_spec_trains(rungs, kind):
         assert record.parameters[0] == pytest.approx(S, abs=0.1)
 
 
+def run(rung, problem, **more):
+    """Run the code of a rung on a problem's data, for two epochs; the names that it leaves."""
+    spec = spec_of(rung, not problem.graph.is_undirected, WANTED | {"dataset": "in memory"})
+    code = code_of(spec.but(epochs=2), problem, is_known=False)
+    graph = problem.graph
+    data = Data(problem.raw, graph.edge_index, edge_weight=graph.edge_weight, y=problem.y, **more)
+    names = {"data": data}
+    exec(code, names)
+    return code, names
+
+
 @pytest.mark.parametrize("is_directed", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_code_runs(rungs, problem, kind, is_directed):
     if is_directed:
         problem = generated((OUT,), nodes=200, labels=80, val=50, directed=True)
-    data = Data(x=problem.raw, edge_index=problem.graph.edge_index)
-    names = {"data": data}
-    code = code_of(rungs[kind], problem)
-    exec(code, names)
+    code, names = run(rungs[kind], problem)
     assert names["out"].shape == (200, 3)
-    assert ("BankConv" in code) == is_bank(rungs[kind])
+    assert ("'bank'" in code) == is_bank(rungs[kind])
     if "direction" in kind:
         assert names["model"].operators[-1].edges == "out"
     reverses = is_directed and kind in ("own", "bank", "learned", "learned bank")
@@ -84,45 +95,37 @@ def test_the_code_runs(rungs, problem, kind, is_directed):
 
 def test_a_learned_S_is_in_the_code_as_seven_numbers(rungs, problem):
     for kind in ("learned", "learned bank", "learned directions", "learned direction"):
-        names = {"data": Data(x=problem.raw, edge_index=problem.graph.edge_index)}
-        exec(code_of(rungs[kind], problem), names)
+        _, names = run(rungs[kind], problem)
         for gso in names["model"].operators:
-            assert gso.parameters_tuple() == pytest.approx(S)
+            assert gso.parameters_tuple() == pytest.approx(S, abs=0.05)
 
 
 def test_a_fixed_networks_operators_are_those_of_the_rung(problem):
     directed = generated((OUT,), nodes=400, directed=True)
     finding = find(directed.graph, directed.x, directed.y, train=directed.train, val=directed.val)
     assert finding.best.family == "directions"
-    names = {"data": Data(x=directed.x, edge_index=directed.graph.edge_index)}
-    exec(finding.to_pyg(), names)
+    _, names = run(finding.record.rung(finding.best.name), directed)
     terms = [term for term in finding.best.terms if term != "self"]
-    assert [gso.edges for gso in names["model"].operators] == [t.split("@")[1] for t in terms]
+    edges = [gso.edges for gso in names["model"].operators]
+    assert edges[: len(terms)] == [t.split("@")[1] for t in terms]
 
 
 def test_weights_of_edges_are_in_the_code(rungs, problem):
     weight = torch.rand(problem.graph.num_edges)
     graph = pgso.Graph.from_edge_index(problem.graph.edge_index, weight, 200)
-    names = {"data": Data(problem.raw, graph.edge_index, edge_weight=graph.edge_weight)}
-    code = code_of(rungs["bank"], replace(problem, graph=graph))
-    exec(code, names)
+    _, names = run(rungs["bank"], replace(problem, graph=graph))
+    assert names["edges"].edge_weight is not None
     assert names["out"].shape == (200, 3)
 
 
-def test_kinds_of_edges_are_in_the_code(rungs, problem):
-    rung = rungs["bank"].model_copy(update={"terms": ("self", "mean@likes")})
-    names = {"x": problem.raw, "relations": pgso.Relations({"likes": problem.graph})}
-    exec(code_of(rung, problem), names)
-    assert names["out"].shape == (200, 3)
-
-
-def test_molecules_are_embedded(rungs, problem):
-    rung, graphs = rungs["bank"], replace(problem, kind="graph", categories=(3, 2), num_features=2)
-    x = torch.randint(2, (200, 2))
-    data = Data(x=x, edge_index=problem.graph.edge_index, batch=torch.arange(200) // 100)
-    names = {"data": data}
-    exec(code_of(rung, graphs), names)
-    assert names["out"].shape == (2, 3)
+def test_the_printed_script_runs_as_it_is_and_scores_as_the_spec_does(tmp_path):
+    found = find("karate")
+    script = tmp_path / "train.py"
+    script.write_text(found.to_pyg())
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    scores = json.loads(done.stdout.partition(": ")[2])
+    record = pgso.fit(found.spec())
+    assert scores == pytest.approx([record.val, record.test], abs=0.15)
 
 
 def test_powers_beside_each_other_need_self(rungs):
@@ -151,7 +154,16 @@ def test_code_for_directed_edges_that_are_listed_twice_builds_the_operator_that_
     problem = generated((OUT,), nodes=200, labels=80, val=50, directed=True)
     twice = torch.cat([problem.graph.edge_index, problem.graph.edge_index[:, :50]], dim=1)
     graph = pgso.Graph.from_edge_index(twice, num_nodes=200)
-    names = {"data": Data(x=problem.raw, edge_index=twice)}
-    exec(code_of(rungs["own"], replace(problem, graph=graph)), names)
+    _, names = run(rungs["own"], replace(problem, graph=graph))
     expected = names["model"].eval()(problem.raw, pgso.bases.undirected(graph))
-    torch.testing.assert_close(names["model"](names["data"].x, names["graph"]), expected)
+    torch.testing.assert_close(names["model"](names["data"].x, names["edges"]), expected)
+
+
+def test_a_rung_of_neighbours_labels_alone_proposes_a_network_that_sees_the_graph():
+    kept = {"name": "labels", "family": "labels", "hops": 0, "complexity": 3, "loss": 0.1}
+    labels = RungRecord.model_construct(
+        **kept, S=None, S_per_hop=None, terms=("self",), blocks=("adjacency labels",)
+    )
+    features = labels.model_copy(update={"blocks": ("x",)})
+    assert network_of(labels, is_directed=False)["preset"] == "gcn"
+    assert network_of(features, is_directed=False)["preset"] == IDENTITY

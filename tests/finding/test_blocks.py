@@ -81,9 +81,13 @@ def test_second_moments_are_products_with_x():
     blocks = Blocks.of(problem)
     values = problem.x * blocks.propagation.times(problem.x, gcn)
     sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
-    block = blocks.block(Word((gcn,), squared=True))
+    block = blocks.block(Word((gcn,), squared="x"))
     features = block.features * block.size + block.mean
     torch.testing.assert_close(features[:, :3], standardised(sums))
+    own = blocks.block(Word((gcn,), squared="itself"))
+    squares = blocks.propagation.times(problem.x, gcn).square()
+    sums = torch.stack([part.sum(dim=0) for part in squares.split([10, 20, 0, 30])])
+    torch.testing.assert_close((own.features * own.size + own.mean)[:, :3], standardised(sums))
 
 
 def test_graphs_of_a_task_are_predicted_one_by_one():
@@ -99,7 +103,8 @@ def test_words_are_written_with_powers():
     assert str(Word()) == "x"
     assert str(Word((gcn, gcn))) == "gcn² x"
     assert str(Word((IN, OUT, OUT))) == "mean@in gcn@out² x"
-    assert str(Word((gcn,), squared=True)) == "x ∘ gcn x"
+    assert str(Word((gcn,), squared="x")) == "x ∘ gcn x"
+    assert str(Word((gcn,), squared="itself")) == "(gcn x)²"
 
 
 def test_rows_of_words_have_norm_1():

@@ -6,6 +6,7 @@ import torch
 
 import pgso
 from pgso.errors import InputError
+from pgso.finding import heads
 from pgso.finding.heads import FEWEST_FOR_TREES, _least_squares, _likeliest
 from tests.finding.problems import GCN, generated
 
@@ -91,13 +92,16 @@ def test_a_blend_is_kept_only_if_it_is_not_worse():
 def test_the_weights_of_a_blend_are_those_that_made_the_labels():
     rng = np.random.default_rng(0)
     good, bad = rng.uniform(0.6, 0.9, 500), rng.uniform(0.1, 0.4, 500)
-    weights = _likeliest(np.stack([bad, good], axis=1), pull=0.0)
-    assert weights[1] > 0.95
-    pulled = _likeliest(np.stack([good, good], axis=1), pull=50.0)
-    assert pulled[0] > 0.95  # of equals, the kept one
-    truth = rng.normal(size=500)
-    guesses = truth[:, None] + rng.normal(size=(500, 2))
-    np.testing.assert_allclose(_least_squares(guesses - truth[:, None], 0.0), 0.5, atol=0.1)
+    half = np.repeat([[1.0, 1.0], [1.0, 0.0]], 250, axis=0)  # all rows, and the first half of them
+    weights = _likeliest(np.stack([bad, good], axis=1), half, pull=0.0)
+    assert (weights[1] > 0.95).all()
+    pulled = _likeliest(np.stack([good, good], axis=1), half, pull=0.1)
+    assert (pulled[0] > 0.95).all()  # of equals, the kept one
+    turned = np.where(half[:, 1:] > 0, np.stack([bad, good], 1), np.stack([good, bad], 1))
+    assert _likeliest(turned, half, pull=0.0)[1, 1] > 0.95  # what a mask hides is not seen
+    errors = rng.normal(size=(500, 1, 2))
+    np.testing.assert_allclose(_least_squares(errors, half, 0.0), 0.5, atol=0.1)
+    assert (_least_squares(errors, half, 1e6)[0] > 0.99).all()
 
 
 def test_numbers_are_boosted_too():
@@ -110,3 +114,51 @@ def test_numbers_are_boosted_too():
     assert found.best.head == "boosted"
     assert found.best.test > 0.6
     assert found.predict().shape == (n, 1)
+
+
+@pytest.mark.parametrize("tails", [False, True])
+def test_trees_do_not_read_labels_out_of_what_leaving_them_out_changes(tails):
+    """Of a fit that says nothing, leave-one-out predictions are a function of the label itself."""
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=700) * (rng.random(700) ** -0.8 if tails else 1)
+    parts = {"train": np.arange(400), "val": np.arange(400, 500), "test": np.arange(500, 700)}
+    found = pgso.find(rng.integers(0, 700, (2, 2000)), rng.normal(size=(700, 4)), y, **parts)
+    assert found.best.head == "ridge"
+    assert {head.name: head.p for head in found.record.heads}["boosted"] > 0.02
+
+
+def test_trees_see_the_means_of_neighbours_where_no_graph_is_kept():
+    (edges, x, _), parts = exclusive_or(seed=1)
+    sums, count = np.zeros_like(x), np.zeros(len(x))
+    for source, target in np.concatenate([edges, edges[::-1]], axis=1).T:
+        sums[target] += x[source]
+        count[target] += 1
+    mean = sums / np.maximum(count, 1)[:, None]
+    found = pgso.find(edges, x, (x[:, 0] * mean[:, 1] > 0).astype(int), **parts)
+    assert found.best.head == "boosted"
+    assert found.best.test > 0.75
+
+
+def test_a_blend_with_a_learned_S_is_judged_by_other_labels(monkeypatch):
+    seen = []
+
+    def judged(*given, judges=None, **options):
+        seen.append(judges)
+        return original(*given, judges=judges, **options)
+
+    original = heads._judged
+    monkeypatch.setattr(heads, "_judged", judged)
+    few = generated((GCN, GCN), labels=240, val=60)
+    pgso.find(few.graph, few.raw, few.y, train=few.train, val=few.val, head="blend")
+    assert seen[-1].sum() == 240 + 60 - 120
+
+
+def test_the_pull_of_a_blend_is_chosen_by_labels_it_did_not_see():
+    problem = generated("nothing", labels=200, val=100)
+    generator = torch.Generator().manual_seed(0)
+    kept = torch.zeros(300, len(problem.classes)).double()
+    others = [torch.randn(kept.shape, generator=generator).double() for _ in range(20)]
+    every = np.ones(300, dtype=bool)
+    free, _ = heads.mixed(problem, [kept, *others], (0.0,), every)
+    chosen, _ = heads.mixed(problem, [kept, *others], heads.PULLS, every)
+    assert chosen[0] > free[0]  # noise is left out

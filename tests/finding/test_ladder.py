@@ -20,7 +20,7 @@ from tests.finding.problems import GCN, OUT, generated
 def test_the_risks_of_all_steps_are_the_risk():
     extensions = {name: family.risk for name, family in FAMILIES.items() if family.learns}
     assert pytest.approx(RISK) == TO_OWN["node"] + TO_OTHERS["node"] + sum(extensions.values())
-    of_graphs = TO_OWN["graph"] + TO_OTHERS["graph"] + extensions["structure"]
+    of_graphs = TO_OWN["graph"] + TO_OTHERS["graph"] + extensions["structure beside"]
     assert pytest.approx(RISK) == of_graphs
 
 
@@ -75,15 +75,15 @@ def test_labels_that_S_was_learned_on_do_not_judge_it(monkeypatch):
         seen["rows"] = rows
         return ((0.0, 1.0, 0.0, 0.0, -0.4, -0.4, 0.8),)
 
-    def compare(incumbent, challengers):
-        seen.setdefault("judges", set()).add(len(incumbent))
-        return original(incumbent, challengers)
+    def compare(problem, incumbent, challengers, judges=None):
+        seen.setdefault("judges", set()).add(0 if judges is None else int(judges.sum()))
+        return original(problem, incumbent, challengers, judges)
 
     import pgso.finding.ladder as module
 
-    original = module.challenge
+    original = module.evidence_of
     monkeypatch.setattr(learning, "learn", learn)
-    monkeypatch.setattr(module, "challenge", compare)
+    monkeypatch.setattr(module, "evidence_of", compare)
     problem = generated((GCN, GCN), labels=220)
     ladder = Ladder(problem)
     ladder.climb()
@@ -179,7 +179,7 @@ def test_no_rung_is_worse_than_guessing():
     problem = with_many_classes(0, nodes=400)
     ladder = Ladder(problem)
     ladder.climb()
-    guess = float(guessing(problem)[: len(problem.train)].mean())
+    guess = float(guessing(problem).losses[: len(problem.train)].mean())
     for fitted in ladder.fitted.values():
         assert float(fitted.losses[: len(problem.train)].mean()) <= guess + 1e-9
 

@@ -30,7 +30,7 @@ def test_a_guess_of_classes_is_their_shares():
     counts = torch.bincount(task.y[task.train]).double() + 0.5  # half a label more for each class
     share = (counts / counts.sum())[1].item()
     expected = -np.where(y == 1, np.log(share), np.log(1 - share))
-    np.testing.assert_allclose(guessing(Problem.of(task)), expected, rtol=1e-6)
+    np.testing.assert_allclose(guessing(Problem.of(task)).losses, expected, rtol=1e-6)
 
 
 def test_a_guess_of_numbers_is_the_mean_of_the_others():
@@ -40,7 +40,7 @@ def test_a_guess_of_numbers_is_the_mean_of_the_others():
     rest = problem.y[problem.val].double()
     out = torch.cat([others, y.mean().expand(len(rest), 1)])
     errors = problem.objective.errors(out.numpy(), torch.cat([y, rest]).numpy())
-    np.testing.assert_allclose(guessing(problem), errors, rtol=1e-5)
+    np.testing.assert_allclose(guessing(problem).losses, errors, rtol=1e-5)
 
 
 def test_a_score_below_guessing_is_no_baseline_to_gain_from():

@@ -9,7 +9,6 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck
 from pgso import Graph, apply_pgso, dense_pgso, polynomial, shift
 from pgso.errors import InputError
 from pgso.graph import EdgeList
-from pgso.gso import channels
 from pgso.gso.formula import positive_power
 from tests.strategies import edge_lists, parameters, random_features, smooth_parameters
 
@@ -99,24 +98,6 @@ def test_the_entries_of_the_matrix_are_those_of_the_dense_operator(drawn):
     torch.testing.assert_close(gamma, dense_by_node(edges.adjacency, S))
 
 
-@pytest.mark.parametrize("weights", [False, True])
-def test_blocks_of_rows_change_nothing(monkeypatch, weights):
-    edges = torch.randint(50, (2, 300))
-    weight = torch.rand(300) if weights else None  # then all degrees differ: no classes
-    S = torch.randn(7, 1, 4)
-    x = torch.randn(50, 4)
-
-    def result():
-        graph = Graph.from_edge_index(edges, weight, 50)
-        assert (channels.DegreeClasses.of(graph.degree) is None) == weights
-        return gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
-
-    whole = result()
-    monkeypatch.setattr(channels, "ROWS", 7)
-    for one, other in zip(result(), whole, strict=True):
-        torch.testing.assert_close(one, other)
-
-
 @pytest.mark.parametrize("shape", [(7, 30, 1), (7, 1, 4)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_equal_values_are_the_scalar_operator(shape, dtype):
@@ -176,18 +157,6 @@ def gradients_of_type(dtype, graph, x, S):
     out = apply_pgso(x, graph, S)
     direction = torch.linspace(-1, 2, out.numel(), dtype=dtype).reshape(out.shape)
     return torch.autograd.grad(out, (x, S), direction)
-
-
-def test_columns_beyond_a_few_are_the_same(monkeypatch):
-    monkeypatch.setattr(channels, "COLUMNS", 2)
-    graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    x, A = torch.randn(3, 5, dtype=torch.float64), graph.to_torch_sparse().to_dense().double()
-    S = torch.rand(7, 1, 5, dtype=torch.float64) + 0.1
-    torch.testing.assert_close(apply_pgso(x, graph, S), by_channel(x, A, S))
-    actual = gradients(lambda x, S: apply_pgso(x, graph, S), x, S)
-    wanted = gradients(lambda x, S: by_channel(x, A, S), x, S)
-    for one, other in zip(actual, wanted, strict=True):
-        torch.testing.assert_close(one, other)
 
 
 EXPRESSIONS = {  # of an operator per channel and one without, and of their matrices by channel

@@ -1,15 +1,15 @@
 import errno
 import os
-import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.files import write_atomically
+from pgso.records.files import OLD, write_atomically
 from pgso.records.store import read_record
 
 SPECS = [RunSpec(dataset="karate", seed=seed) for seed in range(3)]
@@ -121,18 +121,20 @@ def killed_while_writing(path):
     assert ended.returncode == -9
 
 
-def test_what_a_killed_process_left_unfinished_is_removed_on_the_next_start(tmp_path):
+def an_hour_old(file):
+    os.utime(file, (time.time() - OLD - 1,) * 2)
+
+
+def test_what_a_killed_process_left_unfinished_is_removed_after_an_hour(tmp_path):
     killed_while_writing(tmp_path / "a.json")
-    (unfinished,) = everything_under(tmp_path)
-    (number,) = re.findall(r"\d+(?=\.pgso-)", unfinished)
-    under_way = tmp_path / unfinished.replace(number, str(os.getpid()))  # of a living process
-    elsewhere = tmp_path / ".othermachine.1.pgso-abc"
-    theirs = tmp_path / ".somebody.1.else-abc"
-    for file in (under_way, elsewhere, theirs):
+    (unfinished,) = tmp_path.iterdir()
+    an_hour_old(unfinished)
+    under_way, theirs = tmp_path / ".1.pgso-abc", tmp_path / ".somebody.1.else-abc"
+    for file in (under_way, theirs):
         file.write_text("")
+    an_hour_old(theirs)
     write_atomically(tmp_path / "b.json", "y")
-    expected = {"b.json", under_way.name, elsewhere.name, theirs.name}
-    assert everything_under(tmp_path) == expected
+    assert everything_under(tmp_path) == {"b.json", under_way.name, theirs.name}
 
 
 def test_a_full_disc_is_named_with_the_file(tmp_path, monkeypatch):
@@ -167,7 +169,8 @@ def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path):
 def test_leftovers_are_removed_also_where_nothing_is_missing(store):
     store.put(RunRecord(spec=SPECS[0], val=0.5))
     killed_while_writing(store.root / "records" / "other.json")
-    assert len(everything_under(store.root / "records")) == 2
+    (unfinished,) = (store.root / "records").glob(".*")
+    an_hour_old(unfinished)
     next_command = (
         "import sys; from pgso.records import RunSpec, Store; store = Store(sys.argv[1]);"
         "assert store.missing([record.spec for record in store]) == []"

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError
 from pgso.report.comparison import compare, groups
 from tests.report.records import THREE, make_record, make_runs
@@ -250,6 +251,46 @@ def test_the_rung_that_find_recommends_is_named_with_its_command():
         else run
         for run in runs
     ]
-    said = "pgso find recommends self + gcn, 1 hop on 2 of 3 seeds"
-    assert any(note.startswith(said) for note in compare(named).notes)
-    assert compare(named).verdict.startswith("use what pgso find recommends: found +")
+    comparison = compare(named)
+    found = comparison.found
+    assert (found.rung, found.seeds, found.of) == ("self + gcn, 1 hop", 2, 3)
+    assert found.command == "pgso train toy --operator found --epochs 4"
+    said = "pgso find recommends self + gcn, 1 hop on 2 of 3 seeds, S = (0, 1, 0, 0, -0.5, -0.5, 1)"
+    assert found.sentence == f"{said}; {found.command} trains it"
+    assert comparison.verdict.startswith("use self + gcn, 1 hop, as pgso find recommends: found +")
+    assert comparison.next_command == f"{found.command} --save model"
+    assert comparison.to_dict()["found"]["rung"] == "self + gcn, 1 hop"
+
+
+def test_the_next_command_follows_from_the_verdict():
+    assert compare(make_runs(THREE)).next_command == (
+        "pgso train toy --operator mpgso --epochs 4 --save model"
+    )
+    stronger = compare(make_runs(THREE), reference([0.97, 0.98, 0.96, 0.97])).next_command
+    assert stronger == (
+        "pgso train toy --operator fixed --layers 6 --norm batch --residual --epochs 4 --save model"
+    )
+    one = compare(make_runs({"fixed": [0.7], "pgso": [0.8]}))
+    assert one.next_command == "pgso compare toy --epochs 4 --seeds 10"
+    own = make_runs(THREE, choices={"conv": "MyModel"})
+    assert compare(own).next_command == 'model = pgso.convert(model, operator="mpgso")'
+    memory = make_runs(THREE, choices={"dataset": IN_MEMORY})
+    assert compare(memory).next_command == ""
+
+
+@pytest.mark.parametrize(
+    ("choices", "reason"),
+    [
+        ({"num_layers": 1}, "mPGSO was not run: the network has one layer"),
+        ({"task": "link"}, "found was not run: pgso find has no answer for links"),
+        ({"terms": ("self", "gcn")}, "found was not run: the terms were given"),
+        ({"residual": True}, "no stronger fixed network was run: this one is as strong already"),
+        ({}, "no stronger fixed network was run: it was not asked for"),
+    ],
+)
+def test_every_model_that_was_not_run_is_named_with_the_reason(choices, reason):
+    runs = make_runs({"fixed": [0.5, 0.6], "pgso": [0.6, 0.8]}, choices=choices)
+    assert any(note.startswith(reason) for note in compare(runs).notes)
+    nothing = [*runs, make_record("found", 0, 0.7, choices=choices)]
+    assert any("no answer for such labels" in note for note in compare(nothing).notes)
+    assert "found" not in compare(nothing).operators

@@ -29,6 +29,15 @@ def test_what_a_network_does_not_beat_is_named(test, words):
     assert "as well" not in said(0.9)
 
 
+def test_trees_that_do_as_well_are_named():
+    trees = BaselineRecord(name="boosted_graph", label="trees", val=0.9, test=0.95)
+    data = make_data(baselines=(*make_data().baselines, trees))
+    assert "gradient boosting with means of neighbours does as well or better (95.0)" in said(
+        0.9, data=data
+    )
+    assert "boosting" not in said(0.96, data=data)
+
+
 def test_a_residual_network_is_not_told_to_be_one():
     assert "or better (70.0); try pgso find" in said(0.65, residual=True)
 

@@ -14,10 +14,12 @@ from pgso.records.record import (
     FeatureImportance,
     LabelScore,
     Scatter,
+    Threshold,
 )
 from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
+    costs_grid,
     edges_grid,
     feature_bars,
     features_grid,
@@ -51,7 +53,7 @@ RUNS = [
 
 
 def test_counts_are_summed_and_curves_averaged_over_the_seeds():
-    grid = confusion_grids(RUNS)["pgso"]
+    grid = confusion_grids(RUNS)[0]
     assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
     assert "summed over 2 seeds" in grid.caption
     roc, precision = detection_plots(RUNS, "<b>")
@@ -61,6 +63,31 @@ def test_counts_are_summed_and_curves_averaged_over_the_seeds():
     assert reliability.series[0].points == [(0.8, 0.7)]
     (scatter,) = scatter_plots(RUNS)
     assert scatter.series[0].points == [(1.0, 1.5), (2.0, 2.5)]
+
+
+COSTS = [  # of ten of <b> and ten of a: 0.5 finds two of them, 0.1 finds nine with three alarms
+    Threshold(cost=1, threshold=0.5, flagged=0.1, recall=0.2, precision=1.0),
+    Threshold(cost=9, threshold=0.1, flagged=0.6, recall=0.9, precision=0.75),
+]
+
+
+def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
+    evaluation = make_evaluation(8)
+    curves = evaluation.detection.model_copy(update={"costs": COSTS, "lift": (2.0,) * 50})
+    missed = Confusion(classes=("a", "<b>"), counts=((10, 0), (8, 2)))
+    update = {"detection": curves, "confusion": missed}
+    runs = [make_record("pgso", 0, 0.5, evaluation=evaluation.model_copy(update=update))]
+    usual, better = confusion_grids(runs)
+    assert "Only 20 % of <b> is called right." in usual.caption
+    assert better.title.endswith("at the threshold 0.1")
+    assert better.rows == (("a", "7", "3", "70 %"), ("<b>", "1", "9", "90 %"))
+    assert costs_grid(runs, "pgso").rows == (
+        ("1", "0.5", "10.0", "20.0", "100.0"),
+        ("9", "0.1", "60.0", "90.0", "75.0"),
+    )
+    assert [plot.name for plot in detection_plots(runs, "<b>")] == ["roc", "precision", "lift"]
+    found = evaluation.model_copy(update={"detection": curves})  # of which 0.5 finds all
+    assert len(confusion_grids([make_record("pgso", 0, 0.5, evaluation=found)])) == 1
 
 
 def test_the_calibration_error_stands_before_and_after():
@@ -88,7 +115,7 @@ def test_labels_have_a_row_each_and_scores_of_every_operator():
 def test_runs_without_an_evaluation_have_no_tables():
     bare = [make_record("pgso", 0, 0.5)]
     assert labels_grid(bare).rows == ()
-    assert confusion_grids(bare) == {}
+    assert confusion_grids(bare) == []
     assert calibration_grid(bare).rows == ()
     assert detection_plots(bare, None) == []
     assert reliability_plots(bare) == []
@@ -96,11 +123,11 @@ def test_runs_without_an_evaluation_have_no_tables():
 
 
 def test_captions_name_the_part_that_was_counted():
-    assert confusion_grids(RUNS)["pgso"].caption.startswith("Test examples")
+    assert confusion_grids(RUNS)[0].caption.startswith("Test examples")
     assert "on test." in calibration_grid(RUNS).caption
     judged = make_evaluation(6).model_copy(update={"part": "val"})
     run = make_record("pgso", 0, None, 0.5, evaluation=judged)
-    assert confusion_grids([run])["pgso"].caption == "Validation examples."
+    assert confusion_grids([run])[0].caption == "Validation examples."
     assert "on validation." in calibration_grid([run]).caption
 
 
@@ -132,8 +159,8 @@ def test_columns_are_in_points_with_their_intervals_and_a_word():
 def test_bars_stand_on_one_scale_and_stay_inside_it():
     bars = feature_bars(EXPLANATION, OBJECTIVES["accuracy"])
     zero = 25.0  # from -0.04 to 0.12
-    assert (bars[0].left, bars[0].width, bars[0].high) == (zero, 62.5, 100.0)
-    assert (bars[2].left, bars[2].width, bars[2].low) == (12.5, 12.5, 0.0)
+    assert (bars[0].start, bars[0].end, bars[0].high) == pytest.approx((zero, 87.5, 100.0))
+    assert (bars[2].start, bars[2].end, bars[2].low) == pytest.approx((zero, 12.5, 0.0))
 
 
 def test_edges_have_their_ends_and_what_they_add():

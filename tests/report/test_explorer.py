@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.report.comparison import compare
-from pgso.report.page import comparison_page, comparison_verdict
-from pgso.report.plots import MOST_EPOCHS
+from pgso.report.page import comparison_page, comparison_record
 from pgso.report.sections import embedded
+from pgso.report.series import MOST_EPOCHS
 from tests.report.records import GCN, MOVED, make_record, make_runs
 
 
 def data_of(runs):
     comparison = compare(runs)
-    page = comparison_page(runs, comparison, "toy", comparison_verdict(comparison, ()))
+    page = comparison_page(comparison, comparison_record(comparison), "toy")
     return json.loads(embedded(page.data))
 
 

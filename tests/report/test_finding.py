@@ -1,18 +1,18 @@
 """The page of a finding: whole, offline, escaped, and made from the record alone."""
 
 import re
+from datetime import date
 from html.parser import HTMLParser
 
 import pytest
 
 from pgso import find
 from pgso.report.finding import (
-    LEFT,
-    RIGHT,
-    ladder_marks,
+    finding_page,
+    ladder_bars,
     predictions_grid,
     render_finding,
-    spectrum_curve,
+    rungs_grid,
     write_finding,
 )
 
@@ -25,18 +25,21 @@ def record():
 def test_it_shows_verdict_ladder_and_advice(record, tmp_path):
     page = write_finding(record, tmp_path / "a").read_text()
     assert record.best in page
-    ladder = page.partition('class="ladder"')[2].partition("</svg>")[0]
-    assert ladder.count("<circle") == len(record.rungs)
-    assert "pgso compare karate" in page
+    ladder = page.partition('class="bars"')[2].partition("</section>")[0]
+    assert ladder.count('class="point"') == len(record.rungs)
+    places = [page.index(text) for text in (f"Use {record.best}", "pgso compare karate", ladder)]
+    assert places == sorted(places)  # the verdict, what to type next, the evidence
     for rung in record.rungs:
         assert rung.name in page
 
 
-def test_it_fetches_nothing_and_runs_nothing(record):
+def test_it_fetches_nothing_and_can_be_read_and_turned_dark(record):
     page = render_finding(record)
     assert "default-src 'none'" in page
-    assert "<script" not in page
     assert not re.search(r"(src|href)=\"(?!data:|#|finding.json\")", page)
+    assert 'id="theme"' in page
+    assert 'href="#reading"' in page
+    assert f"Drawn on {date.today().isoformat()}" in page
 
 
 def test_names_of_users_are_escaped(record):
@@ -64,12 +67,18 @@ def test_tags_are_closed(record):
     assert parser.stack == []
 
 
-def test_marks_stand_in_the_order_of_their_losses(record):
-    marks, ticks = ladder_marks(record)
-    assert [mark.x for mark in marks] == sorted(mark.x for mark in marks)
-    assert all(LEFT <= mark.low <= mark.x <= mark.high <= RIGHT for mark in marks)
-    assert [mark.kind for mark in marks].count("kept") == 1
-    assert len(ticks) == 5
+def test_bars_stand_in_the_order_of_their_losses(record):
+    bars = ladder_bars(record)
+    assert [bar.end for bar in bars] == sorted(bar.end for bar in bars)
+    assert all(0 <= bar.low <= bar.end <= bar.high <= 100 for bar in bars)
+    assert [bar.kind for bar in bars].count("kept") == 1
+
+
+def test_the_kept_rung_is_the_first_row_of_the_table(record):
+    for grid in (rungs_grid(record), rungs_grid(record, 12)):
+        assert grid.rows[0][0] == f"→ {record.best}"
+        losses = [float(row[1]) for row in grid.rows[1:]]
+        assert losses == sorted(losses)
 
 
 def test_predictions_stand_beside_the_truth(record):
@@ -84,16 +93,9 @@ def test_predictions_stand_beside_the_truth(record):
     assert all(50 < float(row[1]) < 350 for row in grid.rows)
 
 
-def test_the_spectrum_is_drawn_inside_its_picture(record):
-    curve = spectrum_curve(record)
-    assert curve is not None
-    points = [
-        tuple(map(float, pair.split(","))) for pair in re.findall(r"[\d.]+,[\d.]+", curve.path)
-    ]
-    assert all(20 <= x <= 400 and 15 <= y <= 180 for x, y in points)
-    assert min(y for _, y in points) == 15
-    page = render_finding(record)
-    assert page.count('class="spectrum"') == 1
-    assert spectrum_curve(record.model_copy(update={"spectrum": None})) is None
-    without = render_finding(record.model_copy(update={"spectrum": None, "predictions": ()}))
-    assert 'class="spectrum"' not in without
+def test_the_spectrum_is_a_plot_where_there_is_one(record):
+    (plot,) = finding_page(record).plots
+    assert plot.series[0].points[0] == (record.spectrum.grid[0], record.spectrum.density[0])
+    without = record.model_copy(update={"spectrum": None, "predictions": ()})
+    assert finding_page(without).plots == []
+    assert "plot.js" not in finding_page(without).scripts

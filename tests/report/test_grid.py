@@ -24,7 +24,7 @@ def test_in_a_narrow_terminal_names_wrap_and_no_number_is_cut():
         "The ladder", ("rung", "loss", "chance"), (("self and two hops", "0.08", "< 0.001"),)
     )
     console = Console(width=24, file=StringIO())
-    console.print(grid.to_rich())
+    console.print(grid)
     shown = console.file.getvalue()
     assert "< 0.001" in shown
     assert all(word in shown for word in ("self", "and", "two", "hops", "chance"))

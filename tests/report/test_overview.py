@@ -7,7 +7,6 @@ import pytest
 
 from pgso import find
 from pgso.records import Store
-from pgso.records.comparison import SweepChoice, SweepRecord
 from pgso.report.overview import write_overview
 from pgso.report.page import write_report, write_run
 from tests.report.data import make_data
@@ -18,7 +17,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A comparison, a finding, a sweep and a run, with names that want to be tags."""
+    """A comparison, a finding and a run, with names that want to be tags."""
     root = tmp_path_factory.mktemp("runs")
     store = Store(root)
     runs = make_runs(THREE, choices={"dataset": HOSTILE})
@@ -33,11 +32,6 @@ def folder(tmp_path_factory):
     write_run(alone, store)
     finding = find("karate").record
     finding.write(root / "find-karate-0" / "finding.json")
-    best = SweepChoice(operator="pgso", choice={"epochs": 5, HOSTILE: 1}, val=0.5, test=0.6)
-    SweepRecord(
-        dataset="toy", conv="gcn", metric="accuracy", search="grid", tried=2, seeds=1,
-        space={"epochs": [5, 10]}, best=(best,),
-    ).write(root / "sweep-toy")  # fmt: skip
     (root / "broken").mkdir()
     (root / "broken" / "comparison.json").write_text("{")
     return root
@@ -48,12 +42,12 @@ def test_everything_in_the_folder_is_listed_and_every_link_leads_somewhere(folde
     page = path.read_text()
     assert path == folder / "index.html"
     assert re.findall(r"<h2>(\w+) <span class=\"quiet\">(\d+)", page) == [
-        ("Findings", "1"), ("Comparisons", "1"), ("Sweeps", "1"), ("Runs", "13"),
+        ("Findings", "1"), ("Comparisons", "1"), ("Runs", "13"),
     ]  # fmt: skip
     links = [
         link for link in re.findall(r'href="([^"]+)"', page) if link[:5] not in ("data:", "#main")
     ]
-    assert len(links) == 16
+    assert len(links) == 15
     assert all((folder / link).is_file() for link in links)
     assert sum(link.endswith(".html") for link in links) == 3  # comparison, finding, one run
     assert "<img" not in page
@@ -61,6 +55,12 @@ def test_everything_in_the_folder_is_listed_and_every_link_leads_somewhere(folde
     assert "mPGSO" in compared
     assert "auto" not in compared  # no comparison has it
     assert "&lt;img" in page
+
+
+def test_a_dataset_with_the_name_of_its_folder_is_no_link(tmp_path):
+    write_report(make_runs(THREE), tmp_path / "toy")
+    page = write_overview(tmp_path).read_text()
+    assert page.count('href="toy/report.html"') == 1
 
 
 def test_pages_are_drawn_again_and_records_stay_as_they_are(folder):
@@ -98,21 +98,12 @@ def test_a_comparison_whose_runs_have_another_revision_now_is_listed_as_it_was(t
     assert page.read_text() == before
 
 
-def test_a_comparison_without_scores_and_a_sweep_of_another_operator_are_listed(folder, tmp_path):
-    for name, file, change in (
-        ("toy-gcn", "comparison.json", {"scores": {}, "runs": ["gone"]}),
-        (
-            "sweep-toy",
-            "sweep.json",
-            {"best": [{"operator": "o", "choice": {}, "val": 0, "test": 0}]},
-        ),
-    ):
-        edited = json.loads((folder / name / file).read_text()) | change
-        (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text(json.dumps(edited))
-    page = write_overview(tmp_path).read_text()
-    assert "Comparisons" in page
-    assert "Sweeps" in page
+def test_a_comparison_without_scores_is_listed(folder, tmp_path):
+    edited = json.loads((folder / "toy-gcn" / "comparison.json").read_text())
+    edited |= {"scores": {}, "runs": ["gone"]}
+    (tmp_path / "toy-gcn").mkdir()
+    (tmp_path / "toy-gcn" / "comparison.json").write_text(json.dumps(edited))
+    assert "Comparisons" in write_overview(tmp_path).read_text()
 
 
 def test_a_renamed_record_does_not_stop_the_others(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 
 from pgso.records import Store
 from pgso.report.comparison import compare
-from pgso.report.doubts import doubts
-from pgso.report.page import comparison_page, comparison_verdict, write_report
+from pgso.report.page import comparison_page, comparison_record, write_report
 from pgso.report.sections import as_html
 from tests.report.data import make_data
 from tests.report.records import THREE, make_record, make_runs
@@ -32,10 +31,10 @@ class Tags(HTMLParser):
         self.addresses += [value for name, value in attributes if name in ("href", "src")]
 
 
-def page_of(runs, heading="toy", data=(), **more):
+def page_of(runs, heading="toy", data=(), command=None):
     comparison = compare(runs)
-    verdict = comparison_verdict(comparison, doubts(runs, data))
-    return as_html(comparison_page(runs, comparison, heading, verdict, data, **more))
+    summary = comparison_record(comparison, data, command)
+    return as_html(comparison_page(comparison, summary, heading, data))
 
 
 def test_a_report_is_a_page_a_text_and_figures(tmp_path):
@@ -110,11 +109,11 @@ def test_the_same_records_give_the_same_page():
     assert page_of(runs) == page_of(runs)
 
 
-def test_the_verdict_comes_first_then_the_data_then_the_baselines():
+def test_the_verdict_comes_first_then_the_next_command_then_the_scores():
     data = [make_data(seed) for seed in range(4)]
     page = page_of(make_runs(THREE), data=data)
-    places = [page.index(text) for text in ('id="verdict"', "mPGSO +16.0", "The graph", "2 classes",
-              "Baselines", "Scores by seed", "What was run")]  # fmt: skip
+    places = [page.index(text) for text in ('id="verdict"', "mPGSO +16.0", "pgso train toy",
+              "Scores by seed", "The graph", "2 classes", "Baselines", "What was run")]  # fmt: skip
     assert places == sorted(places)
     assert "the class &#39;leaves&#39; has 8 training examples" in page
     assert "neighbours&#39; labels, no features" in page
@@ -152,14 +151,14 @@ def test_keys_lead_to_records_and_the_comparison_is_saved_beside_the_page(tmp_pa
 def test_the_chosen_epochs_are_said():
     runs = make_runs(THREE, epochs=9, epoch=3)
     page = page_of(runs)
-    assert '<th scope="row">PGSO</th><td>4</td><td>4 to 4</td><td>9</td>' in page
+    assert '<th scope="row">PGSO</th><td>0</td><td>done</td><td>4</td>' in page
 
 
 def test_nothing_is_computed_twice(tmp_path, monkeypatch):
     from pgso.report import page as module
 
     calls = Counter()
-    for name in ("compare", "doubts", "scores_grid", "confusion_grids", "provenance_grids"):
+    for name in ("compare", "doubts", "scores_grid", "confusion_grids", "runs_grid"):
         real = getattr(module, name)
 
         def counted(*given, name=name, real=real, **more):
@@ -169,7 +168,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, counted)
     write_report(make_runs(THREE), tmp_path, [make_data()])
     assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "confusion_grids": 1,
-                     "provenance_grids": 1}  # fmt: skip
+                     "runs_grid": 1}  # fmt: skip
 
 
 def test_the_text_has_the_same_tables_as_the_page(tmp_path):
@@ -178,4 +177,4 @@ def test_the_text_has_the_same_tables_as_the_page(tmp_path):
     assert "| mPGSO | 4 | 86.5 ± 1.3 |" in text
     for title in re.findall(r"(?m)^### (.*)$", text):
         assert html.unescape(page).count(title.replace("\\", "")), title
-    assert text.count("\n| --- |") >= 10
+    assert text.count("\n| --- |") >= 9

@@ -41,7 +41,7 @@ def test_the_text_has_the_tables_of_the_page_and_what_it_says_first():
         sections=(
             Section("Scores by seed", "A text.", panels=(grid,)),
             Section("Again", code=(("Type:", "pgso compare toy"),), folded=(grid,)),
-            Section("Words", widget="reading"),
+            Section("Words", widget="reading", values=(("S", "seven scalars"),)),
         ),
     )
     html, text = as_html(page), as_markdown(page, ["figures/scores.png"])

@@ -239,7 +239,7 @@ def test_a_function_that_is_not_finite_or_not_real_is_refused():
         pgso.filter(GRAPH, torch.exp)
     with pytest.raises(InputError, match="per channel"):
         pgso.filter(shift(GRAPH, torch.randn(7, 1, 3)), torch.exp)
-    with pytest.raises(InputError, match="per channel"):
+    with pytest.raises(InputError, match="one for each channel"):
         pgso.heat(shift(ONE_WAY, torch.randn(7, 1, 3)))
     with pytest.raises(InputError, match="must be a number that is not negative"):
         pgso.heat(op, t=-1)

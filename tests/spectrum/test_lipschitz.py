@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from torch import nn
 
-from pgso import GNN, PGSO, Graph, dense_pgso
+from pgso import GNN, PGSO, Graph, dense_pgso, shift
 from pgso.errors import InputError
 from pgso.spectrum import SpectralMonitor, operator_norm_bound
 from pgso.spectrum.monitor import lipschitz_bound
@@ -74,8 +74,15 @@ def test_a_linear_map_that_is_used_twice_counts_twice():
 
 def test_an_operator_per_channel_is_refused_in_words():
     op = PGSO("gcn", shape=("channel", 2)).on(torch.tensor([[0, 1], [1, 0]]))
-    with pytest.raises(InputError, match="takes one γ"):
+    with pytest.raises(InputError, match="2 matrices, one for each channel"):
         operator_norm_bound(op)
+
+
+def test_the_norm_of_an_expression_is_bounded():
+    op = shift(GRAPH, "mean")
+    expression = op @ op - 0.5 * op
+    norm = float(torch.linalg.matrix_norm(expression.to_dense(), 2))
+    assert norm <= operator_norm_bound(expression) < 3 * norm
 
 
 @pytest.mark.parametrize("options", [{"residual": True}, {"jk": "cat"}, {"conv": "bank"}], ids=str)

@@ -7,7 +7,7 @@ import pytest
 from pgso.data import DATASETS, load_task
 from pgso.data.places import data_root
 from pgso.records import RunRecord, RunSpec
-from pgso_studies import found
+from pgso_studies import found, structure
 from pgso_studies.graph_classification import LARGER_CLASS
 from pgso_studies.ledger import write_ledger
 from pgso_studies.readme import filled
@@ -98,7 +98,7 @@ def test_every_page_has_the_marks_of_its_tables():
         assert filled(text, dict.fromkeys(tables, "new")).count("\nnew\n") == len(tables)
 
 
-@pytest.mark.parametrize("page", ["docs/what_we_found.md", "docs/structure.md"])
+@pytest.mark.parametrize("page", ["docs/what_we_found.md", "docs/beyond_one_s.md"])
 def test_a_page_is_what_the_records_say(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     tables = {name: make(ROOT / "results") for name, make in found.PAGES[page].items()}
@@ -147,3 +147,19 @@ def test_the_share_of_the_larger_class_is_that_of_the_files(dataset):
         pytest.skip("its files are not here")
     classes = load_task(dataset).y.bincount()
     assert LARGER_CLASS[dataset] == pytest.approx(classes.max().item() / classes.sum().item())
+
+
+def test_where_direction_pays_is_said_with_its_intervals(tmp_path: Path):
+    def runs(name: str, scores: list[float]) -> list[RunRecord]:
+        base = RunSpec(dataset="Chameleon", **structure.GRAPHS["Chameleon"])
+        spec = structure.structures(base)[name].but(**structure.SETTINGS[0])
+        return [
+            RunRecord(spec=spec.but(seed=seed), val=0.5, test=score)
+            for seed, score in enumerate(scores)
+        ]
+
+    records = runs("bank", [0.50, 0.51, 0.50, 0.52]) + runs("directed", [0.60, 0.61, 0.61, 0.62])
+    write_ledger(tmp_path / "structure" / "records.jsonl", records)
+    said = found.gains(tmp_path)
+    assert "directed minus bank: better on Chameleon (+10.2 [" in said
+    assert "worse" not in said.partition("Directed terms")[2]

@@ -50,7 +50,7 @@ def test_differences_are_paired_and_fixed_scores_are_those_of_the_pairs(tmp_path
     runs += [record(0.53 + 0.1 * seed, operator="pgso", seed=seed) for seed in range(2)]
     runs += [record(0.71, operator="pgso", seed=2)]
     # The three differences are 3, 3 and 1: mean 7/3, and t_{2, .975} = 4.303 times 1.155 / sqrt 3.
-    row = "| Cora, GCN | 60.0 ± 10.0 (3) | +2.3 [-0.5, 5.2] | – | – |"
+    row = "| Cora, GCN | 60.0 ± 10.0 (3) | +2.3 [-0.5, 5.2] | – | – | – | – |"
     page = results_table(study(tmp_path, runs))
     assert row in page
     assert f"revision {NUMERICS} of the numerics" in page
@@ -66,14 +66,31 @@ def test_other_recipes_starts_and_networks_have_no_place_in_it(tmp_path):
     runs = [record(0.5, operator="fixed"), record(0.6), record(0.7, recipe="robust")]
     runs += [record(0.9, s_delay=7), record(0.1, residual=True), record(0.2, preset="mean")]
     runs += [record(0.9, operator="fixed", preset="mean")]
-    assert "| Cora, GCN | 50.0 (1) | +10.0 | – | – |" in results_table(study(tmp_path, runs))
+    assert "| Cora, GCN | 50.0 (1) | +10.0 | – | – | – | – |" in results_table(
+        study(tmp_path, runs)
+    )
 
 
 def test_what_find_kept_stands_beside_it(tmp_path):
-    runs = [{"kept": kept, "test": test} for kept, test in (("gcn", 0.8), ("gcn", 0.6), ("x", 0.7))]
+    kept = (("gcn", 0.8), ("gcn", 0.6), ("x", 0.7))
+    runs = [{"kept": name, "rung": test - 0.1, "test": test} for name, test in kept]
     benchmark(tmp_path, "find/scores", [{"dataset": "cora", "runs": runs}])
     page = results_table(study(tmp_path, [record(0.5, operator="fixed"), record(0.6)]))
-    assert "| 70.0 ± 10.0 (3) | gcn (2 of 3) |" in page
+    assert "| 60.0 ± 10.0 (3) | 70.0 ± 10.0 (3) | gcn (2 of 3) | – |" in page
+
+
+def test_the_best_rival_of_the_race_is_one_with_all_splits(tmp_path):
+    def cells(rival, *tests):
+        return [
+            json.dumps({"dataset": "Cora", "rival": rival, "split": k, "test": test})
+            for k, test in enumerate(tests)
+        ]
+
+    lines = cells("gcn", 0.8, 0.9) + cells("lightgbm", 0.99) + cells("find", 1.0, 1.0)
+    (tmp_path / "rivals").mkdir()
+    (tmp_path / "rivals" / "cells.jsonl").write_text("\n".join(lines))
+    page = results_table(study(tmp_path, [record(0.5, operator="fixed"), record(0.6)]))
+    assert "| gcn 85.0 ± 7.1 (2) |" in page
 
 
 def test_starts_are_ordered_by_their_score(tmp_path):
@@ -120,9 +137,10 @@ def test_every_ratio_of_the_benchmarks_is_shown(tmp_path):
 
 def test_it_runs_without_torch(tmp_path):
     (tmp_path / "docs").mkdir()
-    for page, tables in {**PAGES, **found.PAGES}.items():
+    for page, tables in (*PAGES.items(), *found.PAGES.items()):
         marks = (f"<!-- {name}:start -->\n<!-- {name}:end -->\n" for name in tables)
-        (tmp_path / page).write_text("".join(marks))
+        with (tmp_path / page).open("a") as file:  # a page may have tables of both
+            file.writelines(marks)
     program = (
         "import runpy, sys; runpy.run_module('pgso_studies', run_name='__main__'); "
         "assert 'torch' not in sys.modules"

@@ -8,8 +8,10 @@ from safetensors.torch import save, save_file
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
+from pgso.predictors import load
+from pgso.predictors.inputs import fitted
 from pgso.records import NUMERICS, RunSpec
-from pgso.training.checkpoint import Checkpoint, fitted, load_model
+from pgso.training.checkpoint import Checkpoint, load_model
 from pgso.training.loops import predict_outputs
 from pgso.training.session import Session
 from tests.training.tasks import karate, minesweeper, shapes
@@ -160,7 +162,7 @@ def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
     expected = spec if spec.operator != "auto" else spec.but(operator=record.chosen)
     assert loaded == expected
     task = load_task(spec.dataset, shapes_root, spec.seed, **spec.data_options)
-    fitted(header, task)
+    fitted(load(file), task)
     logits, y = predict_outputs(model, task).numpy(), task.y.numpy()
     assert task.objective.score(logits[task.test], y[task.test]) == record.test
     assert task.objective.score(logits[task.val], y[task.val]) == record.val
@@ -170,11 +172,11 @@ def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
 def test_a_model_is_not_used_on_data_of_another_shape(tmp_path, shapes_root):
     file = tmp_path / "best.safetensors"
     fit(karate(epochs=1), save=file)
-    header = load_model(file)[2]
+    model = load(file)
     with pytest.raises(InputError, match="number of features is 34, but minesweeper has 7"):
-        fitted(header, load_task("minesweeper", rows=8, cols=8))
+        fitted(model, load_task("minesweeper", rows=8, cols=8))
     with pytest.raises(InputError, match="kind of task is node, but SHAPES has graph"):
-        fitted(header, load_task("SHAPES", shapes_root, folds=3))
+        fitted(model, load_task("SHAPES", shapes_root, folds=3))
 
 
 def test_a_checkpoint_is_not_a_model_and_a_model_is_not_a_checkpoint(tmp_path):

@@ -41,5 +41,5 @@ def test_the_objective_and_options_of_the_data_count():
 def test_what_it_cannot_do_is_refused(tmp_path):
     with pytest.raises(InputError, match="leave base out"):
         fit(SPEC.but(base="ppr"))
-    with pytest.raises(InputError, match="no weights to save"):
+    with pytest.raises(InputError, match="saved by"):
         fit(SPEC, save=tmp_path / "model.safetensors")

@@ -65,11 +65,8 @@ def test_judging_labels_do_not_choose_the_epoch_that_they_judge():
 def test_labels_that_teach_s_do_not_choose_the_epoch():
     """Two epochs: the first is right where S learns, the second where it does not."""
     parts = selection(s_loss="held_out", data_options=GRID)
-    y = parts.scoring.y
-    taught = torch.zeros(len(y), dtype=torch.bool)
-    taught[parts.scoring.by_part(torch.arange(len(y)))["val"][parts.teaches]] = True
-    right = torch.nn.functional.one_hot(y, 2).float()
-    first = torch.where(taught.unsqueeze(1), right, 1 - right)
+    right = torch.nn.functional.one_hot(parts.answers, 2).float()
+    first = torch.where(parts.teaches.unsqueeze(1), right, 1 - right)
     assert parts.merit(1 - first, 0.4, 1.0) > parts.merit(first, 0.6, 0.5)
 
 

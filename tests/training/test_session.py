@@ -5,7 +5,8 @@ import torch
 
 from pgso.data import load_task
 from pgso.spectrum import gershgorin_interval
-from pgso.training import loops, scoring
+from pgso.training import loops
+from pgso.training import session as sessions
 from pgso.training.loops import predict_outputs
 from pgso.training.session import Divergence, Session, tensors_of
 from tests.training.tasks import karate, minesweeper, shapes
@@ -54,7 +55,7 @@ def test_the_fixed_operator_stays_and_a_learned_one_moves():
 @pytest.mark.parametrize("at_once", [1, 3000, 2**20])
 @pytest.mark.parametrize("choices", [{}, {"operator": "mpgso"}, {"shape": "channel", "jk": "last"}])
 def test_intervals_found_later_are_those_of_every_epoch(monkeypatch, at_once, choices):
-    monkeypatch.setattr("pgso.training.scoring.CERTIFIED_AT_ONCE", at_once)
+    monkeypatch.setattr("pgso.training.session.CERTIFIED_AT_ONCE", at_once)
     session = session_of(karate(**choices))
     expected = []
     for epoch in range(6):
@@ -95,7 +96,7 @@ def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypa
 
 
 def test_a_large_training_set_of_graphs_is_not_scored(shapes_root, monkeypatch):
-    monkeypatch.setattr(scoring, "MANY_GRAPHS", 3)
+    monkeypatch.setattr(sessions, "MANY_GRAPHS", 3)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     assert session.curves["train"] == [None]

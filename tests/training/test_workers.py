@@ -36,8 +36,8 @@ def test_what_lies_around_is_not_imported(tmp_path):
         "import sys; sys.path.remove(''); from pgso.training import engines; "
         "engines.WORTH_WORKERS = 0.0; from pgso.__main__ import main; main()"
     )
-    options = ["--space", "epochs=[2]", "--seeds", "3", "--workers", "2", "--operator", "fixed"]
-    command = [sys.executable, "-c", program, "sweep", "karate", *options]
+    options = ["--epochs", "2", "--seeds", "1", "--workers", "2", "--no-reference"]
+    command = [sys.executable, "-c", program, "compare", "karate", *options]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert {record.status for record in Store(tmp_path / "runs")} == {"done"}

@@ -1,8 +1,17 @@
-"""End of Section 3.2: γ on other matrices than A, each turned into a graph of its own."""
+"""End of Section 3.2: γ on other matrices than A, each turned into a graph of its own.
+
+``BASES`` are those that a run may ask for by name.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
 
 from pgso.bases.diffusion import diffusion
-from pgso.bases.named import BASES, undirected
 from pgso.bases.non_backtracking import NonBacktracking, ihara_bass, non_backtracking, two_steps
+from pgso.graph import Graph
+from pgso.registry import Registry
 
 __all__ = [
     "BASES",
@@ -13,3 +22,39 @@ __all__ = [
     "two_steps",
     "undirected",
 ]
+
+NEIGHBOURS = 64  # of a node, as many as Gasteiger et al. keep
+
+
+def undirected(graph: Graph) -> Graph:
+    """Every edge with its reverse; two weights of one pair become their mean.
+
+    Example:
+        >>> undirected(Graph.from_edge_index(torch.tensor([[0, 1], [1, 2]]))).num_edges
+        4
+    """
+    if graph.is_undirected:
+        return graph
+    n, (source, target) = graph.num_nodes, graph.edge_index
+    low, high = torch.minimum(source, target), torch.maximum(source, target)
+    pairs, pair_of, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
+    edges = torch.stack([pairs // n, pairs % n])
+    weight = graph.edge_weight
+    if weight is not None:
+        weight = weight.new_zeros(len(pairs)).index_add(0, pair_of, weight) / count
+    apart = edges[0] != edges[1]  # a loop is its own reverse
+    both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
+    return Graph.from_edge_index(
+        both, None if weight is None else torch.cat([weight, weight[apart]]), n
+    )
+
+
+BASES: Registry[Callable[[Graph], Graph]] = Registry(
+    "base",
+    {
+        "ppr": partial(diffusion, kind="ppr", top_k=NEIGHBOURS),
+        "heat": partial(diffusion, kind="heat", top_k=NEIGHBOURS),
+        "non-backtracking": two_steps,
+        "undirected": undirected,
+    },
+)

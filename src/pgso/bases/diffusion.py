@@ -65,7 +65,7 @@ def diffusion(
     d = graph.degree.detach().double().numpy(force=True) + 1
     indices, rowptr = (part.numpy(force=True) for part in (pattern.col, pattern.rowptr))  # type: ignore[union-attr]
     T = sp.csr_array((A.numpy(force=True), indices, rowptr), shape=(n, n))
-    T64 = _scaled(T, d**-0.5, d**-0.5)
+    T64 = sp.csr_array(sp.diags_array(d**-0.5) @ T @ sp.diags_array(d**-0.5))
     T = T64.astype(np.float32)
     root_d = np.sqrt(d).astype(np.float32)
     if kind == "heat":
@@ -79,7 +79,9 @@ def diffusion(
         def rows(first: int) -> Any:
             start = np.arange(first, min(first + size, n))
             mass = _ppr(T, start, root_d, eps / 2, alpha)
-            return _largest(_sparse(mass, eps / 2, n), top_k)
+            places = np.flatnonzero(mass >= eps / 2)  # rows follow one another in one line
+            entries = (mass[places], (places // n, places % n))
+            return _largest(sp.csr_array(entries, shape=(start.size, n)), top_k)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # scipy's products run side by side
             blocks = list(pool.map(rows, range(0, n, size)))
@@ -98,13 +100,15 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
     """
     n = T.shape[0]
     p, r = (np.zeros(start.size * n, dtype=np.float32) for _ in range(2))  # rows in one line
-    moved = _ones_at(start, n)
+    moved = sp.eye_array(n, dtype=np.float32, format="csr")[start]
     while moved.nnz:
         p[_places(moved)] += alpha * moved.data
         reached = (1 - alpha) * (moved @ T)
         places = _places(reached)
         reached.data += r[places]
-        large = reached.data >= _limit(reached, start, root_d, eps)
+        # The smallest value that matters, for each stored entry: eps √(d_v / d_s).
+        limit = eps * root_d[reached.indices] / _repeat(root_d[start], reached)
+        large = reached.data >= limit
         r[places] = np.where(large, 0, reached.data)
         moved = _where(reached, large)
     return p
@@ -116,12 +120,13 @@ def _heat(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float)
     A product with whole columns takes a hundredth of the time per entry of a sparse one: it pays
     as soon as a node reaches a hundredth of the others, which is after few steps.
     """
-    ones = _ones_at(start, T.shape[0]).astype(T.dtype)
+    ones = sp.eye_array(T.shape[0], dtype=T.dtype, format="csr")[start]
     b = before = 0 * ones
     factors = series[:0:-1]
     for factor in factors[:SPARSE_STEPS]:
         before, b = b, 2 * (b @ T) - before + factor * ones
-    values, b, before = torch.from_numpy(T.data), _dense(b), _dense(before)
+    values = torch.from_numpy(T.data)
+    b, before = (torch.from_numpy(part.T.toarray(order="C")) for part in (b, before))
     for factor in factors[SPARSE_STEPS:]:
         before, b = b, product(pattern, values, b).mul_(2).sub_(before)
         b[start, range(start.size)] += factor
@@ -130,13 +135,6 @@ def _heat(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float)
     diffused = out.numpy(force=True)
     node, row = np.divmod(np.flatnonzero(diffused >= eps), start.size)
     return sp.csr_array((diffused[node, row], (row, node)), shape=ones.shape)
-
-
-def _dense(matrix: Any) -> Tensor:
-    """The transpose of a sparse matrix, dense."""
-    out = torch.zeros(matrix.shape[1], matrix.shape[0], dtype=torch.from_numpy(matrix.data).dtype)
-    out.numpy()[matrix.indices, _repeat(np.arange(matrix.shape[0]), matrix)] = matrix.data
-    return out
 
 
 def _chebyshev(t: float, eps: float) -> list[float]:
@@ -156,25 +154,12 @@ def _places(matrix: Any) -> Any:
     return _repeat(np.arange(matrix.shape[0]) * matrix.shape[1], matrix) + matrix.indices
 
 
-def _limit(matrix: Any, start: Any, root_d: Any, eps: float) -> Any:
-    """The smallest value that matters, for each stored entry: eps √(d_v / d_s)."""
-    return eps * root_d[matrix.indices] / _repeat(root_d[start], matrix)
-
-
-def _sparse(line: Any, eps: float, n: int) -> Any:
-    """Rows that follow one another in one line as a matrix, without entries below eps."""
-    places = np.flatnonzero(line >= eps)
-    entries = (line[places], (places // n, places % n))
-    return sp.csr_array(entries, shape=(line.size // n, n))
-
-
 def _largest(rows: Any, top_k: int | None) -> Any:
     """The k largest entries of each row."""
     if top_k is None:
         return rows
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((-rows.data, row))
-    rank = np.arange(order.size) - np.repeat(rows.indptr[:-1], np.diff(rows.indptr))
+    order = np.lexsort((-rows.data, _repeat(np.arange(rows.shape[0]), rows)))
+    rank = np.arange(order.size) - _repeat(rows.indptr[:-1], rows)
     keep = np.zeros(order.size, dtype=bool)
     keep[order] = rank < top_k
     return _where(rows, keep)
@@ -188,19 +173,9 @@ def _where(matrix: Any, keep: Any) -> Any:
     )
 
 
-def _ones_at(columns: Any, n: int) -> Any:
-    ones, rows = np.ones(columns.size, dtype=np.float32), np.arange(columns.size + 1)
-    return sp.csr_array((ones, columns, rows), shape=(columns.size, n))
-
-
 def _repeat(by_row: Any, matrix: Any) -> Any:
     """A value per row as one per stored entry."""
     return np.repeat(by_row, np.diff(matrix.indptr))
-
-
-def _scaled(matrix: Any, rows: Any, columns: Any) -> Any:
-    data = matrix.data * _repeat(rows, matrix) * columns[matrix.indices]
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _check(graph: Graph, kind: str, alpha: float, t: float, eps: float, top_k: int | None) -> None:

@@ -50,7 +50,8 @@ def with_spec(without: Given | None = None) -> Callable[[Callable[..., None]], C
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(*, dataset: str, settings: Any, options: Any, **given: Any) -> None:
-            refuse_settings(settings, without)
+            for name in pairs(settings).keys() & without.keys():  # it would be overridden silently
+                raise InputError(f"--set cannot change {name} here: {without[name]}")
             chosen = {name: given.pop(name) for name in fields}
             function(spec=make_spec(dataset, settings, options, **chosen), **given)
 
@@ -257,11 +258,6 @@ RUNS = Path("runs")
 CORES = os.cpu_count() or 1
 
 
-def device_of_runs(device: str) -> str | None:
-    """The device for a sweep's runs; None: each finds out for itself."""
-    return None if device == "auto" else device
-
-
 def make_spec(
     dataset: str,
     settings: list[str] | None = None,
@@ -295,31 +291,6 @@ def read_choice(name: str, value: Any) -> Any:
     return value
 
 
-def as_options(choices: Mapping[str, Any]) -> list[str]:
-    """Choices of a run as words of a command.
-
-    Example:
-        >>> as_options({"num_layers": 3, "terms": ("self", "gcn"), "residual": False})
-        ['--layers', '3', '--terms', 'self,gcn', '--no-residual']
-    """
-    words: list[str] = []
-    for name, value in choices.items():
-        extra: Any = RunSpec.model_fields[name].json_schema_extra
-        if name == "data_options":
-            words += [w for pair in value.items() for w in ("--option", "{}={}".format(*pair))]
-            continue
-        flag = extra["option"] or f"--{name.replace('_', '-')}"
-        if value is None:  # a dataset may suggest something else
-            words += ["--set", f"{name}=null"]
-        elif isinstance(value, bool) and name != "learn":
-            words.append(flag if value else f"--no-{flag[2:]}")
-        elif isinstance(value, tuple | list):
-            words += [flag, ",".join(map(str, value))]
-        else:
-            words += [flag, str(value).lower() if isinstance(value, bool) else str(value)]
-    return words
-
-
 def preset_of(text: str) -> str | tuple[float, ...]:
     """A preset's name, or S as seven numbers.
 
@@ -342,20 +313,6 @@ def preset_of(text: str) -> str | tuple[float, ...]:
     return numbers
 
 
-def check_names(spec: RunSpec) -> None:
-    """Refuse a base, a conv or a preset that there is none of, before anything is loaded."""
-    from pgso.bases import BASES
-    from pgso.convs import CONVS
-    from pgso.gso.presets import resolve
-
-    if spec.base is not None and spec.base not in BASES:
-        raise UnknownNameError("base", spec.base, BASES)
-    start = CONVS[spec.conv].preset
-    resolve(start if spec.preset is None else spec.preset)
-    if spec.terms is not None:
-        CONVS[spec.conv].check_terms(spec.terms)
-
-
 def checked_task(
     spec: RunSpec, data: Path | None, console: Console, needs_test: bool = False
 ) -> "Task":
@@ -368,12 +325,19 @@ def checked_task(
             with on these data.
         needs_test: Whether there must be a test set.
     """
+    from pgso.bases import BASES
+    from pgso.convs import CONVS
     from pgso.data.load import task_of
+    from pgso.gso.presets import resolve
     from pgso.models.build import build_model
     from pgso.training.fit import advice_on, check_task
     from pgso.training.learning import Criterion
 
-    check_names(spec)
+    if spec.base is not None and spec.base not in BASES:  # names first: nothing is loaded for them
+        raise UnknownNameError("base", spec.base, BASES)
+    resolve(CONVS[spec.conv].preset if spec.preset is None else spec.preset)
+    if spec.terms is not None:
+        CONVS[spec.conv].check_terms(spec.terms)
     task = task_of(spec, data)
     check_task(spec, task)
     Criterion.of(spec, task)
@@ -381,19 +345,11 @@ def checked_task(
         raise InputError(
             f"{task.name} has no test set to compare on; choose another split or protocol"
         )
-    build_model(spec, task)
+    build_model(spec.but(operator="fixed"), task)  # its widths and terms, whatever S does
     show_columns(console, task)
     if advice := advice_on(task):
         console.print(f"Note: {advice}.", soft_wrap=True)
     return task
-
-
-def refuse_settings(
-    given: list[str] | None, instead: Mapping[str, str], option: str = "--set"
-) -> None:
-    """Refuse what would be overridden silently, and say what decides it."""
-    for name in pairs(given).keys() & instead.keys():
-        raise InputError(f"{option} cannot change {name} here: {instead[name]}")
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:

@@ -1,16 +1,21 @@
 """``pgso compare``: does learning the operator pay on this dataset, and by how much?"""
 
 import json
-from dataclasses import asdict, replace
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pgso.cli import choices, folders
-from pgso.cli.context import data_of, show_doubts, with_spectra
+from pgso.cli.context import data_of, with_spectra
 from pgso.cli.main import command
 from pgso.cli.terminal import Console, progress
 from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord, read_comparison
+from pgso.records.data import DataRecord
+
+if TYPE_CHECKING:
+    from pgso.report.comparison import Comparison
 
 NOT_SET = {
     "seed": "--seeds says how many",
@@ -78,12 +83,8 @@ def compare(
     console, store = Console(stderr=as_json, markup=False), Store(out)
     missing = store.missing(specs)
 
-    from pgso.report.about import mean_baselines
     from pgso.report.comparison import compare as compare_records
-    from pgso.report.comparison import nothing_found
-    from pgso.report.doubts import doubts
-    from pgso.report.page import write_report
-    from pgso.report.tables import comparison_table, operator_table
+    from pgso.report.page import comparison_record, write_comparison
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
@@ -100,41 +101,56 @@ def compare(
                 name = "stronger" if record.spec in beside else record.spec.operator
                 advance(f"{name}, seed {record.spec.seed}")
 
-            runs = run_all(
-                specs, store, data, engine, used, address, tell, choices.device_of_runs(device)
-            )
+            place = None if device == "auto" else device  # every run finds out for itself
+            runs = run_all(specs, store, data, engine, used, address, tell, place)
     else:
         runs = [record for record in map(store.get, specs) if record is not None]
-    records = [run for run in runs if run.spec not in beside and not nothing_found(run)]
-    references = [run for run in runs if run.spec in beside]
-    comparison = compare_records(records, references)
-    console.print(f"\n{comparison.verdict}\n", style="bold", soft_wrap=True)
-    if not as_json:
-        console.print(comparison_table(comparison))
     with console.status("baselines", spinner="line") as status:
+        records = [run for run in runs if run.spec not in beside]
         data_records = data_of(records, store, data)
         status.update("drawing")
         records = with_spectra(records, store, data)
-        page = write_report(
-            records,
-            out / folders.folder_of(spec),
-            data_records,
-            command=context.obj,
-            reference=references,
-            figures=figures,
-            store=store,
+        comparison = compare_records(records, [run for run in runs if run.spec in beside])
+        summary = comparison_record(comparison, data_records, context.obj)
+        folder = folders.numbered(
+            out,
+            folders.last_name(spec.dataset),
+            lambda place: read_comparison(place / COMPARISON_FILE).runs[:1] == summary.runs[:1],
+        )
+        page = write_comparison(
+            comparison, summary, folder, data_records, figures=figures, store=store
         )
     if as_json:
-        numbers = asdict(replace(comparison, runs=(), reference_runs=()))
-        del numbers["runs"], numbers["reference_runs"]
-        summary = numbers | {"verdict": comparison.verdict, "report": str(page)}
-        summary["baselines"] = [entry.model_dump() for entry in mean_baselines(data_records)]
-        summary["doubts"] = doubts(records, data_records)
+        numbers = comparison.to_dict() | summary.model_dump(include={"baselines", "doubts"})
         keys = [record.spec.key for record in runs]
-        typer.echo(json.dumps(summary | {"records": keys}))
+        typer.echo(json.dumps(numbers | {"report": str(page), "records": keys}))
     else:
-        show_doubts(console, records, data_records)
-        console.print(operator_table(records))
+        show(console, comparison, summary, data_records)
         console.print(f"report: {page}", soft_wrap=True)
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)
+
+
+def show(
+    console: Console,
+    comparison: "Comparison",
+    summary: ComparisonRecord,
+    data: Sequence[DataRecord],
+) -> None:
+    """Print the verdict, then what to type next, then the tables and what to know about them."""
+    from pgso.report.about import baselines_grid
+    from pgso.report.tables import operator_table, scores_grid
+
+    console.print(f"\n{comparison.verdict}", style="bold", soft_wrap=True)
+    if comparison.next_command:
+        console.print(f"next: {comparison.next_command}", soft_wrap=True)
+    console.print()
+    found = [] if comparison.found is None else [comparison.found.sentence]
+    for doubt in summary.doubts:
+        console.print(f"Note: {doubt}.", soft_wrap=True, style="bold")
+    for note in (*found, *comparison.notes):
+        console.print(f"Note: {note}.", soft_wrap=True)
+    for grid in (scores_grid(comparison, "test"), baselines_grid(data, comparison.objective)):
+        if grid.rows:
+            console.print(grid)
+    console.print(operator_table(comparison.runs))

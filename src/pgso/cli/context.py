@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pgso.cli import folders
 from pgso.cli.terminal import Console
 from pgso.records import RunRecord, Store
 from pgso.records.data import DataRecord
@@ -37,6 +38,27 @@ def show_doubts(console: Console, records: Sequence[RunRecord], data: Sequence[D
 
     baselines = baselines_grid(data, records[0].objective)
     if baselines.rows:
-        console.print(baselines.to_rich())
+        console.print(baselines)
     for doubt in doubts(records, data):
         console.print(f"Note: {doubt}.", soft_wrap=True, style="bold")
+
+
+def check_model(path: Path | None) -> None:
+    """Refuse, before the work, a place where no model can be saved."""
+    if path is None:
+        return
+    if path.suffix == ".safetensors":
+        folders.check_destination("--save", path)
+        return
+    from pgso.saved import check_folder
+
+    check_folder(path)
+    folders.check_destination("--save", path.parent, folder=True)
+
+
+def about_model(path: Path) -> str:
+    """Where a model was saved, and how large it is."""
+    from pgso.saved import size_of
+
+    size = size_of(path)
+    return f"{path} ({size / 1e6:.1f} MB)" if size >= 100_000 else f"{path} ({size / 1e3:.0f} kB)"

@@ -1,13 +1,14 @@
 """Where a command writes: tried before the work, and a folder of its own for every setting."""
 
+import itertools
 import os
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from pgso.data.dataset import suited
 from pgso.errors import InputError
-from pgso.records import RunSpec
 
 
 def check_destination(option: str, path: Path | None, folder: bool = False) -> None:
@@ -47,23 +48,32 @@ def slug(name: str) -> str:
 LONGEST = 80  # letters of the name of a folder
 
 
-def folder_of(spec: RunSpec) -> str:
-    """The name of a comparison's folder: every setting that is not the default is in it.
+def numbered(out: Path, name: str, holds_the_same: Callable[[Path], bool]) -> Path:
+    """The folder of a result: ``bank``, ``bank-2``, ...; the page says what it is.
+
+    Args:
+        out: Where results are.
+        name: The first name that is tried.
+        holds_the_same: Whether a folder holds the same result, which is written again.
+    """
+    for number in itertools.count(1):
+        folder = out / (name if number == 1 else f"{name}-{number}")
+        if not folder.exists():
+            return folder
+        with suppress(InputError):  # a damaged file is left alone
+            if holds_the_same(folder):
+                return folder
+    raise AssertionError("unreachable")
+
+
+def last_name(dataset: str) -> str:
+    """What a dataset or a path ends in, as the name of a folder.
 
     Example:
-        >>> folder_of(RunSpec(dataset="karate", conv="gat", epochs=20, data_options={"a": 1}))
-        'karate-gat-a-1-epochs-20'
+        >>> last_name("../data/My Bank/"), last_name("tu:MUTAG")
+        ('my-bank', 'tu-mutag')
     """
-    named = ("dataset", "conv", "base", "task", "objective")  # these need no name before them
-    given = {name: getattr(spec, name) for name in (*named, "recipe") if getattr(spec, name)}
-    parts = [str(given[name]) for name in named if name in given]
-    # What a link task or a recipe suggests is no setting of its own.
-    usual = suited(RunSpec(**given)).model_dump(mode="json") | {"recipe": "paper"}
-    for name, value in spec.model_dump(mode="json").items():
-        if name not in (*named, "operator", "seed") and value != usual[name]:
-            settings = value.items() if isinstance(value, dict) else [(name, value)]
-            parts += [f"{setting}-{chosen}" for setting, chosen in settings]
-    return shortened("-".join(slug(part) for part in parts), "\n".join(parts))
+    return shortened(slug(Path(dataset).name or "dataset"))
 
 
 def shortened(text: str, whole: str = "") -> str:

@@ -23,7 +23,6 @@ COMMANDS = {
     "train": ("train", "Train one model."),
     "predict": ("predict", "Apply a saved model."),
     "explain": ("predict", "Which columns and edges matter to a saved model?"),
-    "sweep": ("sweep", "Choose hyper-parameters on validation."),
     "spectrum": ("spectrum", "Show where the eigenvalues of an operator lie."),
     "run": ("run", "Run a study of the paper."),
     "report": ("run", "Draw the pages of the studies; trains nothing."),
@@ -36,16 +35,27 @@ BUG = 70  # what sysexits.h calls an error of the software itself
 MOST_LETTERS = 1_000  # of an error: a file may hold a name of a million
 
 
-class Command(TyperCommand):
-    """A command whose help shows a flag as a flag; typer writes ``--json <bool>``."""
+class PlainHelp:
+    """Help that shows a flag as a flag, where typer writes ``--json <bool>``."""
 
-    def format_help(self, context: Any, formatter: Any) -> None:
+    def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Print the help."""
-        without_types_of_flags(self, context)
-        super().format_help(context, formatter)
+        for parameter in self.get_params(context):
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        try:
+            super().format_help(context, formatter)  # type: ignore[misc]
+        except SystemExit:  # rich's, for a pipe that nobody reads
+            from pgso.cli.terminal import end_well
+
+            end_well()
 
 
-class Commands(TyperGroup):
+class Command(PlainHelp, TyperCommand):
+    """A command of pgso."""
+
+
+class Commands(PlainHelp, TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
 
     def __init__(self, **options: Any) -> None:
@@ -67,10 +77,14 @@ class Commands(TyperGroup):
             self.load(args[0])
         return super().resolve_command(context, args)
 
-    def format_help(self, context: Any, formatter: Any) -> None:
-        """Print the help."""
-        without_types_of_flags(self, context)
-        super().format_help(context, formatter)
+    def invoke(self, context: Any) -> Any:
+        """Run a command; ``pgso list | head`` has seen enough, and that is no error."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            from pgso.cli.terminal import end_well
+
+            end_well()
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run a command, which finds what was typed in its context, and end the process."""
@@ -157,9 +171,10 @@ def as_typed(words: list[str]) -> str:
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
-def command(name: str, *lines: str) -> Callable[[F], F]:
-    """Make a function a command; the lines are examples for the end of its help."""
-    return app.command(name, cls=Command, epilog=examples(*lines))
+def command(name: str, *examples: str) -> Callable[[F], F]:
+    """Make a function a command; its help ends with the examples, one a line."""
+    epilog = "\n\n".join(["Examples:", *(f"  {example}" for example in examples)])
+    return app.command(name, cls=Command, epilog=epilog)
 
 
 def loaded_commands() -> dict[str, Any]:
@@ -169,18 +184,6 @@ def loaded_commands() -> dict[str, Any]:
     for name in COMMANDS:
         group.load(name)
     return dict(group.commands)
-
-
-def without_types_of_flags(command: Any, context: Any) -> None:
-    """Leave out what typer writes behind a flag: it takes no value."""
-    for parameter in command.get_params(context):
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-
-
-def examples(*commands: str) -> str:
-    """The end of a command's help: one example a line."""
-    return "\n\n".join(["Examples:", *(f"  {command}" for command in commands)])
 
 
 def run() -> None:

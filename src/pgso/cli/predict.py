@@ -4,9 +4,8 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -16,89 +15,23 @@ from pgso.cli.context import data_of
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
-from pgso.objectives import OBJECTIVES
-from pgso.records import RunSpec, Store
+from pgso.records import Store
 from pgso.records.files import write_beside
 
 if TYPE_CHECKING:
-    from pgso.data import Task
-    from pgso.models.gnn import GNN
-    from pgso.models.links import LinkModel
-
-
-class SavedModel(NamedTuple):
-    """A network, how it was trained, and a task whose columns are in the order it knows."""
-
-    network: "GNN | LinkModel"
-    spec: RunSpec
-    header: dict[str, Any]
-    task: "Task"
-    is_trained_here: bool  # whether the task is the one that it was trained on
-
-
-def open_model(
-    model: Path, dataset: str, options: list[str] | None, data: Path | None
-) -> SavedModel:
-    """Load a model and data for it; the data may be without labels, and of another graph."""
-    from pgso.data import DATASETS
-    from pgso.data.load import OWN, load_task
-    from pgso.training.checkpoint import fitted, load_model, preparation_of
-    from pgso.training.fit import on_base
-
-    network, spec, header = load_model(model)
-    asked = choices.make_spec(dataset, None, options)
-    path = Path(dataset).expanduser()
-    is_own_file = asked.dataset not in DATASETS and (path.is_dir() or path.suffix.lower() in OWN)
-    unlabelled = is_own_file and path.suffix.lower() != ".npz"
-    # A user's folders are read alike, and a dataset as the model saw it.
-    alike = asked.dataset == spec.dataset or (is_own_file and spec.dataset not in DATASETS)
-    given = {
-        **asked.data_options,
-        **(spec.data_options if alike else {}),
-        **choices.pairs(options),
-    }
-    load = partial(load_task, asked.dataset, data, spec.seed, task=spec.task)
-    load = partial(load, preparation=preparation_of(header, model))
-    try:
-        task = load(**given)
-    except InputError:
-        if not unlabelled:
-            raise
-        # Its labels may be missing, or too few to learn from; which were learned does not matter.
-        given = {k: v for k, v in given.items() if k not in ("target", "metric", "positive")}
-        task = load(**given, unlabelled=True)
-    task = on_base(task, spec.base)
-    unnamed = header.get("columns") is None or task.columns is None
-    task = fitted(header, task)
-    objective = header.get("objective", task.metric)
-    if tuple(header["classes"]) == task.classes and OBJECTIVES[objective].answer == task.answer:
-        task = task.scored_by(objective).with_positive(header.get("positive"))
-    if unnamed and asked.dataset != spec.dataset:
-        Console(stderr=True, markup=False).print(
-            "note: columns have no names, so they are read as the columns of "
-            f"{spec.dataset}, in that order",
-            soft_wrap=True,
-        )
-    return SavedModel(network, spec, header, task, _is_same(asked.dataset, spec.dataset))
-
-
-def _is_same(name: str, other: str) -> bool:
-    """Whether two words for data are the same name, or two ways to the same folder."""
-    if name == other:
-        return True
-    paths = [Path(word).expanduser() for word in (name, other)]
-    return all(path.exists() for path in paths) and paths[0].samefile(paths[1])
+    from pgso.predictors.inputs import Asked
+    from pgso.predictors.predictor import Predictor
 
 
 @command(
     "predict",
+    "pgso predict model ./new_customers  # only new rows, and their edges to old ones",
     "pgso predict best.safetensors Cora --to predictions.csv",
-    "pgso predict best.safetensors ./other_graph  # without labels",
-    "pgso predict churn.safetensors ./customers --rank-by leaves --top 100",
+    "pgso predict churn ./customers --rank-by leaves --top 100",
     "pgso predict links.safetensors Cora --links 50",
 )
 def predict(
-    model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
+    model: Annotated[Path, typer.Argument(help="What pgso find or pgso train --save wrote.")],
     dataset: choices.DatasetName,
     options: choices.DataOptions = None,
     to: Annotated[Path, typer.Option(help="The table to write: .csv, .json or .parquet.")] = Path(
@@ -118,43 +51,58 @@ def predict(
     top: Annotated[
         int | None, typer.Option(help="Write only this many rows.", min=1, show_default="all")
     ] = None,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read; list them.")
+    ] = False,
     data: choices.Data = None,
     offline: choices.Offline = False,
     as_json: choices.AsJson = False,
 ) -> None:
     """Write a table with what the model says about every node, every graph, or new links.
 
-    Classes come with the probability of each, calibrated on validation, numbers with an interval,
-    and both with the true answer where it is known. The graph may be another one than the model
-    was trained on, as long as its features are the same; its table is prepared as the model's was.
-    A file that is there already is kept under another name.
+    Classes come with the probability of each, calibrated on validation, and a set that holds the
+    truth in 90 %; numbers with an interval; both with the true answer where it is known. A folder
+    may hold only new rows, with edges to nodes that the model was trained on. Or it is another
+    graph with the same features. Its table is prepared as the model's was. A file that is there
+    already is kept under another name.
     """
     folders.check_destination("--to", to)
     check_format(to)
-    network, _, header, task, is_trained_here = open_model(model, dataset, options, data)
+    predictor, asked = opened(model, dataset, options, data, skip_bad_rows)
+    if predictor.kind == "link":
+        from pgso.predictors.table import most_probable_links
 
-    from pgso.models.links import LinkModel
-    from pgso.training.loops import predict_outputs
-    from pgso.training.prediction_table import calibration_of, most_probable_links, prediction_table
-
-    if isinstance(network, LinkModel):
-        ids = task.ids or range(task.num_nodes)
-        columns, rows = most_probable_links(network, task, links, ids)
+        task: Any = asked.task
+        network: Any = predictor.network  # type: ignore[attr-defined]
+        columns, rows = most_probable_links(network, task, links, task.ids or range(task.num_nodes))
     else:
-        out = predict_outputs(network, task)
-        columns, rows = prediction_table(header, out, task, is_trained_here)
+        columns, rows = predictor.table(asked, predictor.outputs(asked))
     table = list(rows)
     if rank_by is not None:
         columns, table = ranked(columns, table, rank_by)
     table = table[:top]
     old = write_table(to, columns, table)
-    calibration = calibration_of(header)
+    from pgso.predictors.table import calibration_of
+
+    header = predictor.header
+    calibration, coverage = calibration_of(header), predictor.coverage
+    left_out = [note for note in asked.notes if note.startswith("left out")]
     if as_json:
-        said = {"file": str(to), "old_file": old and str(old), "calibration": calibration or None}
-        said["positive"] = header.get("positive")
+        said: dict[str, Any] = {
+            "file": str(to),
+            "old_file": old and str(old),
+            "calibration": calibration or None,
+        }
+        said |= {"positive": header.get("positive"), "coverage": coverage, "left_out": left_out}
         typer.echo(json.dumps(said | {"predictions": as_dicts(columns, table)}))
         return
     console = Console(markup=False)
+    for note in left_out:
+        console.print(note, soft_wrap=True)
+    if coverage:
+        from pgso.report.finding import sets_sentence
+
+        console.print(sets_sentence(coverage, bool(predictor.targets)), soft_wrap=True)
     if calibration:
         before, after = (100 * calibration[f"error_{name}"] for name in ("before", "after"))
         console.print(
@@ -166,6 +114,29 @@ def predict(
     console.print(f"{len(table)} predictions: {to}", soft_wrap=True)
     if old is not None:
         console.print(f"what was in {to} before: {old}", soft_wrap=True)
+
+
+def opened(
+    model: Path,
+    dataset: str,
+    options: list[str] | None,
+    data: Path | None,
+    skip_bad_rows: bool = False,
+) -> "tuple[Predictor, Asked]":
+    """A saved model, and the data that it is asked about."""
+    from pgso.predictors import load
+
+    predictor = load(model)
+    given = choices.pairs(options)
+    asked = predictor.asked(dataset, root=data, skip_bad_rows=skip_bad_rows, **given)
+    unnamed = predictor.header.get("columns") is None or asked.task.columns is None
+    if unnamed and dataset.lower() != predictor.spec.dataset.lower():
+        Console(stderr=True, markup=False).print(
+            "note: columns have no names, so they are read as the columns of "
+            f"{predictor.spec.dataset}, in that order",
+            soft_wrap=True,
+        )
+    return predictor, asked
 
 
 TABLES = (".xlsx", ".xls", ".ods", ".tsv", ".html")
@@ -272,7 +243,7 @@ def _parquet(columns: Sequence[str], rows: Rows) -> bytes:
     "pgso explain best.safetensors karate --item 3 --item 7",
 )
 def explain(
-    model: Annotated[Path, typer.Argument(help="Weights written by pgso train --save.")],
+    model: Annotated[Path, typer.Argument(help="What pgso find or pgso train --save wrote.")],
     dataset: choices.DatasetName,
     item: Annotated[
         list[str] | None,
@@ -295,17 +266,18 @@ def explain(
     """
     console = Console(stderr=as_json, markup=False)
     with console.status("loading", spinner="line") as status:
-        saved = open_model(model, dataset, options, data)
+        predictor, asked = opened(model, dataset, options, data)
 
+        from pgso.evaluation.importance import explain as explain_model
         from pgso.report.evaluation import edges_grid, features_grid, relations_grid
         from pgso.report.page import write_run
-        from pgso.training.explanation import explain as explain_model
 
         status.update("shuffling columns, fitting masks")
-        explanation = explain_model(saved.network, saved.task, saved.header, item or (), repeats)
+        network, task = predictor.as_network(asked)
+        explanation = explain_model(network, task, predictor.header, item or (), repeats)
     store, page = Store(out), None
-    record = store.read(saved.spec.key)
-    if record is not None and saved.is_trained_here:
+    record = store.read(predictor.header.get("record") or predictor.spec.key)
+    if record is not None and asked.is_trained_here:
         record = record.model_copy(update={"explanation": explanation})
         store.put(record)
         page = write_run(record, store, data_of([record], store, data))
@@ -313,11 +285,11 @@ def explain(
         said = explanation.model_dump(mode="json") | {"report": None if page is None else str(page)}
         typer.echo(json.dumps(said))
         return
-    objective = saved.task.objective
+    objective = task.objective
     grids = [grid(explanation, objective) for grid in (features_grid, relations_grid)]
     for grid in (*grids, edges_grid(explanation)):
         if grid.rows:
-            console.print(grid.first(top).to_rich())
+            console.print(grid.first(top))
     for note in explanation.notes:
         console.print(f"Note: {note}.", soft_wrap=True)
     if page is not None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from pgso.cli import choices, folders
 from pgso.cli.main import command
@@ -16,6 +15,7 @@ from pgso.gso.presets import PRESETS, TABLE_1, resolve
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.store import read_record
+from pgso.report.grid import Grid
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
@@ -91,17 +91,34 @@ def spectrum(
     title = Path(source).name or source
     summaries = [summarise(graph, name, S) for name, S in operators.items()]
 
-    drawn = io.BytesIO()
-    draw(graph, title, summaries).savefig(drawn, dpi=150)
+    figure, drawn = draw(graph, title, summaries), io.BytesIO()
+    figure.savefig(drawn, dpi=150)
     picture, page = out / "spectrum.png", out / "spectrum.html"
     write_atomically(picture, drawn.getvalue())
-    write_atomically(page, render(graph, title, summaries, drawn.getvalue()))
+    write_atomically(page, render(graph, title, summaries, figure))
     if as_json:
-        typer.echo(json.dumps(_as_dict(title, graph, summaries)))
+        counts = {"name": title, "num_nodes": graph.num_nodes, "num_edges": graph.num_edges}
+        operators_found = [summary.as_dict() for summary in summaries]
+        typer.echo(json.dumps({"graph": counts, "operators": operators_found}))
         return
-    console = Console()
-    console.print(_table(title, graph, summaries))
-    console.print(f"{picture}\n{page}", markup=False, highlight=False, soft_wrap=True)
+    console = Console(markup=False, highlight=False)
+    console.print(
+        _table(f"{title}: {graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges", summaries)
+    )
+    console.print(f"{picture}\n{page}", soft_wrap=True)
+
+
+def _table(title: str, summaries: "list[Summary]") -> Grid:
+    from pgso.spectrum.page import span
+
+    rows = []
+    for summary in summaries:
+        half = len(summary.extremes) // 2
+        ends = (summary.extremes[:half], summary.extremes[half:])
+        extremes = ("\n".join(f"{value:z.4f}" for value in end) or "-" for end in ends)
+        rows.append((summary.name, span(summary.theorem2), span(summary.optimal), *extremes))
+    header = ("operator", "Theorem 2", "optimal", "smallest", "largest")
+    return Grid(title, header, tuple(rows))
 
 
 def _folder(
@@ -156,30 +173,3 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     else:
         graph = load_task(source, root=root, seed=0).graph
     return symmetrised(graph) if undirected else graph
-
-
-def _table(title: str, graph: "Graph", summaries: "list[Summary]") -> Table:
-    from rich.markup import escape
-
-    from pgso.spectrum.page import span
-
-    counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
-    table = Table("operator", "Theorem 2", "optimal", "smallest", "largest")
-    table.title = f"{escape(title)}: {counts}"
-    for summary in summaries:
-        half = len(summary.extremes) // 2
-        table.add_row(
-            escape(summary.name),
-            escape(span(summary.theorem2)),
-            escape(span(summary.optimal)),
-            "\n".join(f"{value:z.4f}" for value in summary.extremes[:half]) or "-",
-            "\n".join(f"{value:z.4f}" for value in summary.extremes[half:]) or "-",
-        )
-    return table
-
-
-def _as_dict(title: str, graph: "Graph", summaries: "list[Summary]") -> dict[str, Any]:
-    return {
-        "graph": {"name": title, "num_nodes": graph.num_nodes, "num_edges": graph.num_edges},
-        "operators": [summary.as_dict() for summary in summaries],
-    }

@@ -1,15 +1,19 @@
 """What commands print: names that cannot harm a terminal, progress, tables and doubts."""
 
+import os
+import sys
 import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+from pgso.report.grid import Grid
 
 if TYPE_CHECKING:
     from pgso.data import Task
@@ -26,6 +30,16 @@ class Console(RichConsole):
     def render_str(self, text: str, **options: Any) -> Text:
         """What rich makes of every text that is printed, alone or in a table."""
         return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """End well: ``pgso find karate | head`` has seen enough."""
+        end_well()
+
+
+def end_well() -> NoReturn:
+    """End the process where nobody reads on; what is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -88,18 +102,14 @@ def show_columns(console: Console, task: "Task") -> None:
 
     Nothing for data that are not the user's own.
     """
-    from rich.table import Table
-
     if task.ids is not None:
         console.print(about_edges(task), soft_wrap=True, style="dim")
     for note in task.notes:
         console.print(note, soft_wrap=True, style="dim", markup=False)
     if task.preparation is None or not task.preparation.columns:
         return
-    table = Table("column", "is a", "became", box=None, title_justify="left")
-    for cells in _rows(task.preparation.columns):
-        table.add_row(*cells)
-    console.print(table)
+    rows = tuple(_rows(task.preparation.columns))
+    console.print(Grid("Columns of the table", ("column", "is a", "became"), rows))
     console.print(
         f"features.csv: {len(task.preparation.columns)} columns became {task.num_features} "
         "features, fitted on the training rows; columns.json overrules this",

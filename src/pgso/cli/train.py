@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pgso.cli import choices, folders
-from pgso.cli.context import data_of, show_doubts
+from pgso.cli.context import about_model, check_model, data_of, show_doubts
 from pgso.cli.main import command
 from pgso.cli.terminal import Console, progress, show_columns
 from pgso.launch import launch
@@ -31,7 +31,9 @@ def train(
     spec: RunSpec,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the best weights here.", rich_help_panel=choices.OUTPUT),
+        typer.Option(
+            metavar="DIR", help="Write the model to this folder.", rich_help_panel=choices.OUTPUT
+        ),
     ] = None,
     tensorboard: Annotated[
         Path | None,
@@ -55,7 +57,7 @@ def train(
     if record is None or record.status == "failed" or wants_more:
         if first:
             folders.check_destination("--out", out, folder=True)
-            folders.check_destination("--save", save)
+            check_model(save)
         from pgso.scale.place import joined
         from pgso.training.fit import advice_on, fit
 
@@ -112,13 +114,18 @@ def train(
             console.print(f"{name} {record.metric}{of}: {record.objective.written(value, 1)}")
     from pgso.report.tables import operator_table
 
-    console.print(operator_table([record]))
+    if record.rung is not None:
+        said = ", ".join(f"{name} {value}" for name, value in record.network.items() if value)
+        console.print(f"operator: what pgso find keeps, {record.rung} ({said})", soft_wrap=True)
+    if record.chosen != "fixed":
+        console.print(operator_table([record]))
     show_doubts(console, [record], data_records)
     console.print(f"record: {store.path(spec)}", soft_wrap=True)
     console.print(f"report: {page}", soft_wrap=True)
     if save is not None:
         nothing = "none, because no epoch was completed"
-        console.print(f"weights: {nothing if record.epoch is None else save}", soft_wrap=True)
+        made = nothing if record.epoch is None else about_model(save)
+        console.print(f"model: {made}", soft_wrap=True)
         if old is not None and old.exists():
             console.print(f"what was in {save} before: {old}", soft_wrap=True)
     raise typer.Exit(int(record.status != "done"))

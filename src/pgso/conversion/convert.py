@@ -1,19 +1,24 @@
 """``convert``: the message-passing layers of any PyG model become learned ones."""
 
 import copy
+import inspect
 import warnings
 from collections.abc import Collection, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from pgso.conversion import attention, messages, neighbours, normalised
 from pgso.conversion.layer import ADAPTERS, Converted
+from pgso.conversion.reading import Handed, is_traced
 from pgso.errors import InputError, UnknownNameError
+from pgso.graph.memo import is_wrapped
 from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.module import PGSO
+from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.presets import resolve
 from pgso.registry import load_plugins
@@ -59,14 +64,18 @@ def convert(
         >>> [gso for gso in model.modules() if isinstance(gso, PGSO)]
         [PGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1)]
     """
-    _check(model, operator, freeze)
+    if not isinstance(model, nn.Module):
+        raise InputError(f"convert takes a torch module, got {type(model).__name__}")
+    if operator not in get_args(Sharing):
+        raise UnknownNameError("operator", operator, get_args(Sharing))
+    if freeze not in (None, "backbone"):
+        raise UnknownNameError("freeze", freeze, ("backbone",))
     model = copy.deepcopy(model)
     wanted = None if only is None else _chosen(model, only)
     layers, obstacles = _layers(model, wanted)
     if not layers:
-        if any(
-            isinstance(model.get_submodule(name), Converted) for name in wanted or _names(model)
-        ):
+        there = map(model.get_submodule, wanted or _names(model))
+        if any(isinstance(layer, Converted) for layer in there):
             raise InputError(f"this {type(model).__name__} is converted already")
         named = f" ({'; '.join(obstacles)})" if obstacles else ""
         raise InputError(
@@ -86,11 +95,68 @@ def convert(
             operators = [_operator(S, learn, model) for _ in range(hops)]
         layer.__class__ = adapter
         layer.adopt(operators)
+    hooks = model._forward_pre_hooks.values()
+    if _sharing(model) and not any(isinstance(hook, HandDown) for hook in hooks):
+        model.register_forward_pre_hook(HandDown(model), with_kwargs=True)
+    if any(isinstance(part, BasicGNN) for part in model.modules()):
+        BasicGNN.__repr__ = _printed  # prints unconverted models as before
     if freeze == "backbone":
         learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
         for parameter in model.parameters():
             parameter.requires_grad = id(parameter) in learned  # lazy ones allow no requires_grad_
     return model
+
+
+def _printed(model: BasicGNN) -> str:
+    """PyG's ready-made models print their widths only; converted ones add their layers here."""
+    layers = [layer for layer in model.convs if isinstance(layer, Converted)]
+    return "\n  ".join([PYGS_WORDS(model), *map(repr, layers)])
+
+
+PYGS_WORDS = BasicGNN.__repr__
+
+
+class HandDown:
+    """Called before a converted model: layers that share S and read the graph alike share γ.
+
+    The operators travel with the edge_index, so what the model hands to its layers decides who
+    shares. Where it is not called with ``x`` and ``edge_index``, or hands other edges to its
+    layers, each layer makes its own γ.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.names = list(inspect.signature(model.forward).parameters)
+
+    def __call__(self, model: nn.Module, args: Any, kwargs: Any) -> Any:
+        """The arguments, with operators on the edge_index; None for the arguments as they are."""
+        given = {**dict(zip(self.names, args, strict=False)), **kwargs}
+        x, edges, weight = (given.get(name) for name in ("x", "edge_index", "edge_weight"))
+        if is_traced() or not isinstance(x, Tensor) or x.dim() < 2 or type(edges) is not Tensor:
+            return None
+        if edges.layout != torch.strided or edges.is_inference() or is_wrapped(edges):
+            return None
+        operators: dict[Any, ShiftOperator] = {}
+        try:
+            for key, layer in _sharing(model).items():
+                operators[key] = layer.on(edges, weight, x.size(-2))
+        except InputError:  # x may not be what the layers see: they speak for themselves
+            return None
+        handed = Tensor._make_subclass(Handed, edges)  # the same numbers in the same memory
+        handed.given, handed.version = edges, edges._version
+        handed.edge_weight, handed.operators = weight, operators
+        if "edge_index" in kwargs:
+            return args, {**kwargs, "edge_index": handed}
+        place = self.names.index("edge_index")
+        return (*args[:place], handed, *args[place + 1 :]), kwargs
+
+
+def _sharing(model: nn.Module) -> dict[Any, Converted]:
+    """What several layers can share, S and how they read a graph, and one of these layers."""
+    found: dict[Any, list[Converted]] = {}
+    for layer in model.modules():
+        if isinstance(layer, Converted) and layer.can_share and not layer.explain:
+            found.setdefault((layer.gso, layer.reading, layer.flow), []).append(layer)
+    return {key: layers[0] for key, layers in found.items() if len(layers) > 1}
 
 
 def _names(model: nn.Module) -> list[str]:
@@ -104,7 +170,8 @@ def _names(model: nn.Module) -> list[str]:
 
 def _layers(model: nn.Module, wanted: set[str] | None) -> tuple[list[Any], list[str]]:
     """The layers to convert, and in words those that cannot be."""
-    layers, obstacles = [], []
+    layers: list[Any] = []
+    obstacles: list[str] = []
     for name in _names(model):
         layer: Any = model.get_submodule(name)
         if isinstance(layer, Converted) or (wanted is not None and name not in wanted):
@@ -112,8 +179,9 @@ def _layers(model: nn.Module, wanted: set[str] | None) -> tuple[list[Any], list[
         if type(layer) not in ADAPTERS:
             load_plugins("pgso.adapters")
         adapter: Any = ADAPTERS.get(type(layer))
-        unknown = "no adapter is known for this kind of layer"
-        reason = unknown if adapter is None else adapter.obstacle(layer)
+        reason = "no adapter is known for this kind of layer"
+        if adapter is not None:
+            reason = adapter.obstacle(layer)
         if reason is None:
             layers.append(layer)
         else:
@@ -143,19 +211,9 @@ def _chosen(model: nn.Module, only: Only) -> set[str]:
 
 def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
     """An operator where the model lives, in the mode it is in."""
-    gso = PGSO(S, learn)
-    gso.train(model.training)
-    for parameter in model.parameters():
-        dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
-        gso.to(device=parameter.device, dtype=dtype)
-        break
-    return gso
-
-
-def _check(model: nn.Module, operator: str, freeze: str | None) -> None:
-    if not isinstance(model, nn.Module):
-        raise InputError(f"convert takes a torch module, got {type(model).__name__}")
-    if operator not in get_args(Sharing):
-        raise UnknownNameError("operator", operator, get_args(Sharing))
-    if freeze not in (None, "backbone"):
-        raise UnknownNameError("freeze", freeze, ("backbone",))
+    gso = PGSO(S, learn).train(model.training)
+    parameter = next(model.parameters(), None)
+    if parameter is None:
+        return gso
+    dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
+    return gso.to(device=parameter.device, dtype=dtype)

@@ -1,13 +1,13 @@
 """What converted layers have in common: PyG's layer, with γ in the place of its propagation."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from pgso.conversion.reading import Reading, as_edges, is_sparse
+from pgso.conversion.reading import Handed, Reading, as_edges, is_sparse, is_traced
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
@@ -25,9 +25,7 @@ METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG co
 # What may change after conversion; PyG sets ``propagate`` on layers that are explained.
 FREE = ("explain", "flow", "forward", "gso", "hops", "propagate", "training")
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
-MEANS = Reading(
-    degree="count", empty=1.0
-)  # rows without edges are empty: 1 stands for their degree
+MEANS = Reading(degree="count", empty=1.0)  # without edges a row is empty: 1 stands for its degree
 
 
 class Converted(WithoutMessages):
@@ -37,9 +35,11 @@ class Converted(WithoutMessages):
     weights, options, names in the state_dict and references to the layer all stay.
     """
 
-    aggregations: Collection[str] = ("add", "sum")  # those for which γ starts as PyG's layer
+    # Those for which γ starts as PyG's layer; None if ``obstacle`` says so itself.
+    aggregations: Any = ("add", "sum")
     nodes_along = -2  # the dimension of x that ``forward`` takes for the nodes
     takes_pairs = False  # whether targets and sources may be two sets of nodes
+    can_share = True  # whether it applies γ to the edges that it is given: layers may share it
     flow: str
     gso: PGSO
     explain: bool | None
@@ -49,9 +49,10 @@ class Converted(WithoutMessages):
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
         """Why this layer cannot be converted, if so."""
-        nonlinear = cls.nonlinear(layer)
-        if nonlinear is not None:
-            return nonlinear
+        if cls.aggregations is not None and layer.aggr not in cls.aggregations:
+            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
+        if getattr(layer, "K", 1) == 0:
+            return "with K=0 it does not use the graph"
         if not cls.takes_pairs and isinstance(getattr(layer, "in_channels", 0), (tuple, list)):
             return "it is made for two sets of nodes"
         if layer.node_dim != cls.nodes_along:
@@ -60,18 +61,10 @@ class Converted(WithoutMessages):
             return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
-        replaced = sorted(
-            name for name in METHODS & vars(layer).keys() if not _is_pygs(layer, name)
-        )
+        own = METHODS & vars(layer).keys()
+        replaced = sorted(name for name in own if not _is_pygs(layer, name))
         if replaced:
             return f"its {' and '.join(replaced)} was replaced on this layer"
-        return None
-
-    @classmethod
-    def nonlinear(cls, layer: Any) -> str | None:
-        """Why no linear operator adds up the messages, if so."""
-        if layer.aggr not in cls.aggregations:
-            return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
         return None
 
     @staticmethod
@@ -82,13 +75,11 @@ class Converted(WithoutMessages):
     @staticmethod
     def turns(layer: Any) -> bool:
         """Whether the reversed flow is the same layer on the reversed graph."""
-        del layer
         return True
 
     @staticmethod
     def num_hops(layer: Any) -> int:
         """The number of operators that ``operator="mpgso"`` gives the layer."""
-        del layer
         return 1
 
     @property
@@ -96,9 +87,15 @@ class Converted(WithoutMessages):
         """How the layer reads a graph."""
         raise NotImplementedError
 
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """As PyG's layer, with γ in the place of what it propagates with."""
+        raise NotImplementedError
+
     def adopt(self, operators: list[PGSO]) -> None:
-        """Take the operators, one or one per hop."""
+        """Take the operators, one or one per hop; the hops may share one."""
         self.gso = operators[0]
+        if type(self).num_hops is not Converted.num_hops:
+            self.hops = nn.ModuleList(operators)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse an option that asks for another operator: S stays where it started."""
@@ -106,9 +103,13 @@ class Converted(WithoutMessages):
         if name in FREE or name.startswith("_") or "gso" not in modules:
             super().__setattr__(name, value)
             return
-        settled, before = self._settled(), getattr(self, name, None)
+
+        def settled() -> tuple[Any, ...]:  # what the options say
+            return self.start(self), self.num_hops(self), self.obstacle(self)
+
+        at_first, before = settled(), getattr(self, name, None)
         super().__setattr__(name, value)
-        if self._settled() == settled:
+        if settled() == at_first:
             return
         if name in METHODS:
             super().__delattr__(name)
@@ -118,10 +119,6 @@ class Converted(WithoutMessages):
             f"{name} cannot change on a converted layer, since it decides which operator γ "
             f"starts from: set {name} before convert"
         )
-
-    def _settled(self) -> tuple[Any, ...]:
-        """What the options said when the layer was converted."""
-        return self.start(self), self.num_hops(self), self.obstacle(self)
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
@@ -139,13 +136,12 @@ class Converted(WithoutMessages):
         x: Any,  # (..., n, F), or a pair of source and target features
         edge_index: Any,
         edge_weight: Tensor | None = None,  # (E,)
-        gso: nn.Module | None = None,
+        gso: PGSO | None = None,
         num_nodes: int | tuple[int, int] | None = None,
         part: Tensor | None = None,  # (E of the layer,) of booleans: which of its edges these are
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
-        if num_nodes is None:
-            num_nodes = x.size(-2)
+        num_nodes = x.size(-2) if num_nodes is None else num_nodes
         gso = self.gso if gso is None else gso
         out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso, part))
         if edge_weight is None:
@@ -157,26 +153,29 @@ class Converted(WithoutMessages):
         edge_index: Any,
         edge_weight: Tensor | None,
         num_nodes: int | tuple[int, int],
-        gso: Any = None,
+        gso: PGSO | None = None,
         part: Tensor | None = None,
     ) -> ShiftOperator:
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
+        if isinstance(edge_index, Handed):
+            handed, edge_index = edge_index, edge_index.given
+            same = edge_weight is handed.edge_weight and edge_index._version == handed.version
+            shared = handed.operators.get((gso, self.reading, self.flow)) if same else None
+            fits = shared is not None and shared.shape == (num_nodes, num_nodes)
+            if shared is not None and fits and not self.explain:
+                return shared
         edge_index, edge_weight = self.directed(edge_index, edge_weight)
-        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
-        if not self.explain and not traced:
-            graph = self.reading.graph(edge_index, edge_weight, num_nodes)
-            prepared: ShiftOperator = gso.on(graph, masked=False)
-            return prepared
+        if not self.explain and not is_traced():
+            return gso.on(self.reading.graph(edge_index, edge_weight, num_nodes), masked=False)
         edges = self.reading.edges(edge_index, edge_weight, num_nodes)
-        operator: OnPattern = gso.on(edges, masked=False)
+        operator: OnPattern = gso.on(edges, masked=False)  # type: ignore[assignment]
         if not self.explain:
             return operator
         mask = self.edge_mask() if part is None else self.edge_mask()[part]
         if not edges.is_bipartite:
             mask = torch.cat([mask, mask.new_ones(edges.num_nodes)])
-        entries = operator.entries(torch.promote_types(mask.dtype, torch.float32))
-        return operator.with_entries(entries * mask.to(entries.dtype))
+        return operator.but(values=edges.entries * mask)
 
     def directed(self, edge_index: Any, edge_weight: Tensor | None) -> tuple[Any, Tensor | None]:
         """The edges in the direction of the layer's flow, which may change after conversion."""
@@ -220,8 +219,7 @@ def one_set(x: Any, edge_index: Any = None) -> Tensor:
             )
         x = x[0]
     check_sparse_size(edge_index, x.size(-2), x.size(-2))
-    out: Tensor = x
-    return out
+    return x
 
 
 def two_sets(
@@ -237,14 +235,14 @@ def two_sets(
             "with the flow 'target_to_source' a converted layer takes one set of nodes"
         )
     count = source.size(-2) if target is None else target.size(-2)
-    declared = sparse_size(edge_index)[1]
-    if declared is not None:  # in PyG it comes before ``size``
+    declared = sparse_size(edge_index)[1]  # in PyG it comes before ``size``
+    if declared is not None:
         count = declared if target is None else count
-        check_sparse_size(edge_index, source.size(-2), count)
     elif size is not None and size[1] is not None:
         count = int(size[1])
     elif target is None and is_sparse(edge_index):  # its rows are the targets
         count = edge_index.size(0)
+    check_sparse_size(edge_index, source.size(-2), count)
     return source, target, (count, source.size(-2))
 
 

@@ -1,6 +1,6 @@
 """Messages that depend on the edge, weighed by γ's entries: GINEConv, PNAConv."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -48,64 +48,97 @@ def whole_degree(graph: Graph, loops: float) -> Tensor:  # (n,)
     return degree.to(graph.device)
 
 
+class Ends(NamedTuple):
+    """Both ends of the edges that messages are sent along."""
+
+    source: Tensor  # (..., sources, F)
+    target: Tensor | None  # (..., targets, F); the same tensor if these are the same nodes
+    pairs: Tensor  # (2, E) sources and targets, for both directions of flow
+    num_nodes: tuple[int, int]  # targets, sources
+    graph: Any  # what the pairs were read from
+
+    @property
+    def one_set(self) -> bool:
+        """Whether sources and targets are the same nodes."""
+        return self.target is self.source
+
+
 class Weighed(Converted):
     """Messages times γ's entries on edges, plus γ's diagonal times the node's own features."""
 
     takes_pairs = True
+    can_share = False
 
     @property
     def reading(self) -> Reading:
-        """As the graph is: ``coefficients`` says what its self-loops are."""
-        return Reading()
+        return Reading()  # ``weigh`` says what self-loops are
 
-    def pairs(self, edge_index: Any) -> Tensor:  # (2, E)
-        """Sources and targets in the order of the edge features, for both directions of flow."""
-        pairs, _, _ = as_edges(edge_index, None)
-        if self.flow == "source_to_target":
-            return pairs
-        self.directed(edge_index, None)  # refuses what has no other direction
-        return pairs.flip(0)
+    def ends(
+        self, x: Any, size: Any, edge_index: Any, edge_attr: Tensor | None
+    ) -> tuple[Ends, Tensor | None]:
+        """The ends of the edges, in the order of the edge features, and these.
 
-    def coefficients(
+        As in PyG, a sparse A whose entries are vectors holds the edge features.
+        """
+        source, target, nodes = two_sets(x, size, self.flow, edge_index)
+        pairs, values, _ = as_edges(edge_index, None)
+        if edge_attr is None and values is not None and values.dim() > 1:
+            edge_attr = values
+        if self.flow != "source_to_target":
+            self.directed(edge_index, None)  # refuses what has no other direction
+            pairs = pairs.flip(0)
+        both = nodes if isinstance(nodes, tuple) else (nodes, nodes)
+        return Ends(source, target, pairs, both, edge_index), edge_attr
+
+    def weigh(
         self,
-        num_nodes: tuple[int, int],  # targets, sources
-        one_set: bool,  # whether these are the same nodes
-        pairs: Tensor,  # (2, E)
-        attended: bool,  # whether the a on γ's diagonal goes to the messages of self-loops
-        loops: float,  # A's weight of a self-loop
-        graph: Any,  # what the pairs were read from
-        empty: float = 1.0,  # the degree of nodes without edges, as in ``Reading``
-    ) -> tuple[Tensor, Tensor]:  # (E, 1), (targets, 1)
-        r""":math:`m_2 D_a^{e_2} A_a D_a^{e_3}` edge by edge, and :math:`m_1 D_a^{e_1} + m_3`."""
-        source, target = pairs.unbind()
+        messages: Tensor,  # (..., E, F), or (E, H, C) along ``nodes_along``
+        own: Tensor | None,  # (..., targets, F): what γ's diagonal acts on
+        ends: Ends,
+        alpha: Tensor | None = None,  # (E, H) attention, which γ's entries multiply
+        loops: float = 1.0,  # A's weight of a self-loop
+    ) -> Tensor:  # (..., targets, F)
+        r""":math:`m_2 D_a^{e_2} (\alpha \circ A_a) D_a^{e_3}` on messages, plus the diagonal.
+
+        The a on γ's diagonal is attended to like the edges where attention reaches self-loops:
+        within one set of nodes, and between two sets where PyG adds some itself (``loops`` is 0).
+        """
+        (source, target), one_set, graph = ends.pairs, ends.one_set, ends.graph
+        attended = alpha is not None and (one_set or loops == 0.0)
+        empty = 1.0 if alpha is None else loops  # the degree of nodes without edges
         S = self.gso.S.double()
         is_loop = source == target
         weights = torch.ones_like(source, dtype=S.dtype)
         if one_set or attended:
             weights = weights.masked_fill(is_loop, loops)
-        rows = weights.new_zeros(num_nodes[0]).index_add(0, target, weights)
+        rows = weights.new_zeros(ends.num_nodes[0]).index_add(0, target, weights)
         columns = None
         if not one_set:
-            columns = weights.new_zeros(num_nodes[1]).index_add(0, source, weights)
+            columns = weights.new_zeros(ends.num_nodes[1]).index_add(0, source, weights)
             columns = torch.where(columns > 0, columns, empty)
         if is_sampled(graph):
             rows = whole_degree(graph, loops).to(S.dtype)
-            weights = weights * importance(graph, pairs).to(S.dtype)
+            weights = weights * importance(graph, ends.pairs).to(S.dtype)
         scales = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
-        diagonal = scales.alpha
         if attended:
             weights = torch.where(is_loop, weights + scales.a, weights)
-        elif one_set:
-            diagonal = scales.own
+        diagonal = scales.own if one_set and not attended else scales.alpha
         entries = (scales.outer[target] * weights * scales.right[source]).unsqueeze(1)
         if self.explain:
-            entries = self.explain_message(entries, num_nodes[0])  # type: ignore[attr-defined]
-        return entries, diagonal.unsqueeze(1)
-
-
-def both(num_nodes: int | tuple[int, int]) -> tuple[int, int]:
-    """(targets, sources) of n nodes, or of two sets of them."""
-    return num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
+            entries = self.explain_message(entries, ends.num_nodes[0])  # type: ignore[attr-defined]
+        if alpha is not None:
+            entries = alpha * entries
+        along = self.nodes_along
+        if along == 0:  # one more dimension, of channels or of a tower's features
+            entries, diagonal = entries.unsqueeze(-1), diagonal.unsqueeze(-1)
+        messages = entries.to(messages.dtype) * messages
+        if own is None:
+            size = list(messages.shape)
+            size[along] = ends.num_nodes[0]
+            out = messages.new_zeros(size)
+        else:
+            out = diagonal.unsqueeze(1).to(own.dtype) * own
+        return out.index_add(along, target, messages.to(out.dtype))
 
 
 @converts(pyg.GINEConv)
@@ -117,27 +150,15 @@ class GINEPGSO(Weighed, pyg.GINEConv):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """A + I; eps stays where it is."""
-        return WITH_SELF
+        return WITH_SELF  # eps stays where it is
 
     def forward(
         self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
     ) -> Tensor:
-        """As PyG's ``GINEConv``."""
-        source, target, nodes = two_sets(x, size, self.flow, edge_index)
-        pairs = self.pairs(edge_index)
-        num_nodes = both(nodes)
-        entries, diagonal = self.coefficients(
-            num_nodes, target is source, pairs, attended=False, loops=1.0, graph=edge_index
-        )
-        messages = self.message(source.index_select(-2, pairs[0]), edge_attr)
-        size = (*messages.shape[:-2], num_nodes[0], messages.size(-1))
-        out = messages.new_zeros(size)
-        if target is not None:
-            out = diagonal.to(target.dtype) * target
-        out = out.index_add(-2, pairs[1], entries.to(messages.dtype) * messages)
-        answer: Tensor = self.nn(out if target is None else out + self.eps * target)
-        return answer
+        ends, edge_attr = self.ends(x, size, edge_index, edge_attr)
+        messages = self.message(ends.source.index_select(-2, ends.pairs[0]), edge_attr)
+        out, target = self.weigh(messages, ends.target, ends), ends.target
+        return self.nn(out if target is None else out + self.eps * target)
 
 
 SCALERS = {  # of a node's aggregate, by its degree d and the averages that the layer was made with
@@ -157,60 +178,49 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     aggregators (min, max, std, ...) are no linear operators and stay, and so do the scalers.
     """
 
+    aggregations = None
     nodes_along = 0
     takes_pairs = False
 
     @staticmethod
-    def replaced_index(layer: Any) -> int | None:
-        """Which of the aggregators γ replaces."""
-        kinds = [type(one) for one in PNAPGSO.aggregators(layer)]
-        for kind in (aggr.MeanAggregation, aggr.SumAggregation):
+    def replaced(layer: Any) -> tuple[int, PGSOParameters] | None:
+        """Which of the aggregators γ replaces, and its S: D^-1 A, where D counts edges, or A."""
+        modules = getattr(layer.aggr_module.aggr, "aggrs", [layer.aggr_module.aggr])
+        kinds = [type(module) for module in modules]
+        for kind, S in ((aggr.MeanAggregation, MEAN), (aggr.SumAggregation, ADJACENCY)):
             if kind in kinds:
-                return kinds.index(kind)
+                return kinds.index(kind), S
         return None
-
-    @staticmethod
-    def aggregators(layer: Any) -> list[Any]:
-        """Mean, max, ... as modules."""
-        return list(getattr(layer.aggr_module.aggr, "aggrs", [layer.aggr_module.aggr]))
 
     @classmethod
-    def nonlinear(cls, layer: Any) -> str | None:
-        """Minima, maxima and spreads alone leave no place for an operator."""
-        if cls.replaced_index(layer) is None:
+    def obstacle(cls, layer: Any) -> str | None:
+        if cls.replaced(layer) is None:
             return "none of its aggregators is a mean or a sum, whose place γ could take"
-        return None
+        return super().obstacle(layer)
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """D^-1 A, where D counts edges, or A."""
-        replaced = PNAPGSO.aggregators(layer)[PNAPGSO.replaced_index(layer) or 0]
-        return MEAN if isinstance(replaced, aggr.MeanAggregation) else ADJACENCY
+        replaced = PNAPGSO.replaced(layer)
+        return ADJACENCY if replaced is None else replaced[1]
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
-        """As PyG's ``PNAConv``."""
-        x = one_set(x, edge_index)
-        n, pairs = x.size(0), self.pairs(edge_index)
+        ends, edge_attr = self.ends(one_set(x, edge_index), None, edge_index, edge_attr)
+        x, pairs, n = ends.source, ends.pairs, ends.num_nodes[0]
         x = x.view(n, self.towers if self.divide_input else 1, self.F_in)
         if not self.divide_input:
             x = x.repeat(1, self.towers, 1)
-        entries, diagonal = self.coefficients(
-            (n, n), True, pairs, attended=False, loops=1.0, graph=edge_index
-        )
         messages = self.message(x[pairs[1]], x[pairs[0]], edge_attr)
-        shifted = diagonal.unsqueeze(-1).to(x.dtype) * x
-        weighed = (entries.unsqueeze(-1).to(messages.dtype) * messages).to(shifted.dtype)
-        shifted = shifted.index_add(0, pairs[1], weighed)
+        shifted = self.weigh(messages, x, ends)
         if self.explain:
             messages = self.explain_message(messages, n)
-        aggregates = list(
-            self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0).split(self.F_in, dim=-1)
-        )
-        aggregates[self.replaced_index(self) or 0] = shifted
+        aggregated = self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0)
+        aggregates = list(aggregated.split(self.F_in, dim=-1))
+        replaced = self.replaced(self)
+        assert replaced is not None, "or it would not have been converted"
+        aggregates[replaced[0]] = shifted
         joined, scalers = torch.cat(aggregates, dim=-1), self.aggr_module
         d = degree(pairs[1], n, dtype=joined.dtype).view(-1, 1, 1)
         scaled = [joined * SCALERS[name](d, scalers) for name in scalers.scaler]
         out = torch.cat([x, *scaled], dim=-1)
         towers = [network(out[:, tower]) for tower, network in enumerate(self.post_nns)]
-        answer: Tensor = self.lin(torch.cat(towers, dim=1))
-        return answer
+        return self.lin(torch.cat(towers, dim=1))

@@ -1,10 +1,9 @@
 """Layers that add or average: SAGEConv, GraphConv, LEConv, GINConv, SimpleConv, RGCNConv."""
 
-from collections.abc import Collection
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.nn.dense.linear import Linear
@@ -21,19 +20,18 @@ from pgso.conversion.layer import (
     one_set,
     two_sets,
 )
-from pgso.conversion.reading import Reading, as_edges
+from pgso.conversion.reading import Reading, as_edges, is_traced
 from pgso.errors import InputError
 from pgso.graph.memo import Memo, for_any_mode
-from pgso.gso.module import PGSO
 from pgso.gso.parameters import PGSOParameters
 
-_parts: Memo[Memo[dict[int, Tensor]]] = Memo()  # by edge_index, edge_type (docs/remembered.md)
+_parts: Memo[Memo[dict[int, Tensor]]] = Memo()  # by edge_index, edge_type (docs/speed.md)
 
 
 class SumOrMean(Converted):
     """A, or D^-1 A where D counts edges."""
 
-    aggregations: Collection[str] = ("add", "sum", "mean", "MeanAggregation()", "SumAggregation()")
+    aggregations = ("add", "sum", "mean", "MeanAggregation()", "SumAggregation()")
     aggr: str
 
     @staticmethod
@@ -43,12 +41,11 @@ class SumOrMean(Converted):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """A or D^-1 A."""
         return MEAN if SumOrMean.averages(layer) else ADJACENCY
 
     @staticmethod
     def pair(source: Tensor, target: Tensor | None, nodes: int | tuple[int, int]) -> Any:
-        """What γ is applied to: targets of their own only where they are other nodes.
+        """γ's input: a pair (sources, targets) between two sets of nodes, otherwise the sources.
 
         Targets whose width differs from the sources' have no place in γ's own terms.
         """
@@ -71,8 +68,7 @@ class SumOrMean(Converted):
         """
         hooked = getattr(linear, "_forward_hooks", None) or linear._forward_pre_hooks
         if type(linear) is not Linear or hooked or linear.in_channels <= linear.out_channels:
-            answer: Tensor = linear(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
-            return answer
+            return linear(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
         parts = pair if isinstance(pair, tuple) else (pair,)
         mapped = [None if x is None else functional.linear(x, linear.weight) for x in parts]
         narrow: Any = tuple(mapped) if isinstance(pair, tuple) else mapped[0]
@@ -82,8 +78,7 @@ class SumOrMean(Converted):
 
     @property
     def reading(self) -> Reading:
-        """Weights do not count in a mean's degree, as in PyG."""
-        return MEANS if SumOrMean.averages(self) else SUMS
+        return MEANS if SumOrMean.averages(self) else SUMS  # a mean's degree counts edges
 
 
 @converts(pyg.SAGEConv)
@@ -93,7 +88,6 @@ class SAGEPGSO(SumOrMean, pyg.SAGEConv):
     takes_pairs = True
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
-        """As PyG's ``SAGEConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         sent = self.lin(source).relu() if self.project else source
         pair = self.pair(sent, target, nodes)
@@ -112,7 +106,6 @@ class GraphPGSO(SumOrMean, pyg.GraphConv):
     def forward(
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
-        """As PyG's ``GraphConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pair = self.pair(source, target, nodes)
         out = self.shift_and_map(self.lin_rel, pair, edge_index, edge_weight, nodes)
@@ -126,7 +119,6 @@ class LEPGSO(SumOrMean, pyg.LEConv):
     aggregations = Converted.aggregations
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``LEConv``."""
         x = one_set(x, edge_index)
         sent = self.shift(self.lin1(x), edge_index, edge_weight)
         pairs, weight, _ = as_edges(*self.directed(edge_index, edge_weight))
@@ -134,8 +126,7 @@ class LEPGSO(SumOrMean, pyg.LEConv):
         if self.explain:  # PyG masks the messages x_j W1 - x_i W2
             weights = weights * self.edge_mask().to(x.dtype)
         degree = x.new_zeros(x.size(-2)).index_add(0, pairs[1], weights).to(sent.dtype)
-        out: Tensor = sent - degree.unsqueeze(-1) * self.lin2(x) + self.lin3(x)
-        return out
+        return sent - degree.unsqueeze(-1) * self.lin2(x) + self.lin3(x)
 
 
 @converts(pyg.GINConv)
@@ -147,15 +138,12 @@ class GINPGSO(SumOrMean, pyg.GINConv):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """A + I; eps stays where it is, so that the layer's checkpoints fit."""
-        return WITH_SELF
+        return WITH_SELF  # eps stays where it is, so that the layer's checkpoints fit
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
-        """As PyG's ``GINConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         out = self.shift(self.pair(source, target, nodes), edge_index, num_nodes=nodes)
-        answer: Tensor = self.nn(out if target is None else out + self.eps * target)
-        return answer
+        return self.nn(out if target is None else out + self.eps * target)
 
 
 @converts(pyg.SimpleConv)
@@ -169,7 +157,6 @@ class SimplePGSO(SumOrMean, pyg.SimpleConv):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """A or D^-1 A, with I added before or after the mean where the layer does so."""
         S = SumOrMean.start(layer)
         if layer.combine_root == "self_loop":
             return ATTENDED if S == ADJACENCY else S._replace(a=1.0)
@@ -177,15 +164,13 @@ class SimplePGSO(SumOrMean, pyg.SimpleConv):
 
     @property
     def reading(self) -> Reading:
-        """With self-loops no degree is 0."""
         if self.combine_root == "self_loop" and self.averages(self):
-            return Reading(degree="count")
+            return Reading(degree="count")  # no degree is 0
         return MEANS if self.averages(self) else SUMS
 
     def forward(
         self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None
     ) -> Tensor:
-        """As PyG's ``SimpleConv``."""
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         if self.combine_root == "self_loop" and isinstance(nodes, tuple):
             raise InputError("self-loops join nodes of one set, and x is a pair; give one tensor")
@@ -202,28 +187,40 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
 
     nodes_along = 0
     takes_pairs = True
+    can_share = False  # each relation has edges of its own
 
     @staticmethod
     def num_hops(layer: Any) -> int:
         """With ``operator="mpgso"`` every relation has an S, and a readable m2, of its own."""
         return int(layer.num_relations)
 
-    def adopt(self, operators: list[PGSO]) -> None:
-        """One operator per relation, which may be the same."""
-        super().adopt(operators)
-        self.hops = nn.ModuleList(operators)
-
     def forward(self, x: Any, edge_index: Any, edge_type: Tensor | None = None) -> Tensor:
         """As PyG's ``RGCNConv``: x may be a pair, indices of embeddings, or None for all."""
         if edge_type is None:
             raise InputError("RGCNConv needs edge_type, the number of each edge's relation")
         source, target, nodes = self.inputs(x, edge_index)
+        embeds = not source.is_floating_point()
+        if embeds and self.num_blocks is not None:
+            raise InputError("RGCNConv with num_blocks takes features, not indices")
         pairs, _, _ = as_edges(edge_index, None)
         out = torch.zeros(target.size(0), self.out_channels, device=target.device)  # PyG's type
-        for kind, (gso, weight) in enumerate(zip(self.hops, self.weights(), strict=True)):
+        weights = self.weight  # (R, in, out), or (R, blocks, in / blocks, out / blocks)
+        if self.num_bases is not None:
+            mixed = self.comp @ weights.view(self.num_bases, -1)
+            weights = mixed.view(self.num_relations, self.in_channels_l, self.out_channels)
+        for kind, (gso, weight) in enumerate(zip(self.hops, weights, strict=True)):
             edges = self.part(pairs, edge_type, kind)
             mask = edge_type == kind if self.explain else None
-            out = out + self.term(source, target, nodes, edges, weight, gso, mask)
+            rows = self.pair(
+                weight[source] if embeds else source, None if embeds else target, nodes
+            )
+            term = self.shift(rows, edges, None, gso, nodes, mask)  # type: ignore[arg-type]
+            if self.num_blocks is not None:
+                blocks = term.view(-1, weight.size(0), weight.size(1))
+                term = torch.einsum("abc,bcd->abd", blocks, weight).flatten(1)
+            elif not embeds:
+                term = term @ weight
+            out = out + term
         if self.root is not None:
             out = out + (target @ self.root if target.is_floating_point() else self.root[target])
         return out if self.bias is None else out + self.bias
@@ -241,43 +238,12 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         _, _, nodes = two_sets(columns[0] if same else columns, None, self.flow, edge_index)
         return *parts, nodes
 
-    def weights(self) -> Tensor:  # (R, in, out), or (R, blocks, in / blocks, out / blocks)
-        """The weights of each relation."""
-        if self.num_bases is None:
-            every: Tensor = self.weight
-            return every
-        mixed: Tensor = self.comp @ self.weight.view(self.num_bases, -1)
-        return mixed.view(self.num_relations, self.in_channels_l, self.out_channels)
-
     def part(self, pairs: Tensor, edge_type: Tensor, kind: int) -> Tensor:  # (2, edges of it)
         """The edges of one relation, the same tensor for the same edges."""
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        if is_traced():
             return pairs[:, edge_type == kind]
         by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
         if kind not in by_kind:  # another layer may have fewer relations
             with for_any_mode(pairs, edge_type):
                 by_kind[kind] = pairs[:, edge_type == kind]
         return by_kind[kind]
-
-    def term(
-        self,
-        source: Tensor,
-        target: Tensor,
-        nodes: int | tuple[int, int],
-        edges: Tensor,
-        weight: Tensor,
-        gso: nn.Module,
-        part: Tensor | None,
-    ) -> Tensor:  # (targets, out_channels)
-        """What one relation adds."""
-        if not source.is_floating_point():
-            if self.num_blocks is not None:
-                raise InputError("RGCNConv with num_blocks takes features, not indices")
-            rows = self.pair(weight[source], None, nodes)
-            return self.shift(rows, edges, gso=gso, num_nodes=nodes, part=part)
-        rows = self.pair(source, target, nodes)
-        out = self.shift(rows, edges, gso=gso, num_nodes=nodes, part=part)
-        if self.num_blocks is None:
-            return out @ weight
-        blocks = out.view(-1, weight.size(0), weight.size(1))
-        return torch.einsum("abc,bcd->abd", blocks, weight).flatten(1)

@@ -4,20 +4,20 @@ GCNConv, LGConv, GCN2Conv and ClusterGCNConv apply it once; SGConv, TAGConv, Mix
 ARMAConv again and again; ChebConv takes polynomials of the rescaled Laplacian.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch_geometric import nn as pyg
 
 from pgso.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.conversion.messages import is_sampled
 from pgso.conversion.reading import Reading, as_edges, is_sparse
-from pgso.graph import EdgeList
-from pgso.gso.module import PGSO
-from pgso.gso.node_shift import EntryShift, OnPattern
+from pgso.graph import EdgeList, weighted_product
+from pgso.gso.node_shift import OnPattern
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 
@@ -40,12 +40,8 @@ READINGS = {
 class Normalised(Converted):
     """D_a^-1/2 A_a D_a^-1/2, where a is the weight of the self-loops that the layer adds."""
 
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        """Without a hop there is nothing to learn."""
-        if getattr(layer, "K", 1) == 0:
-            return "with K=0 it does not use the graph"
-        return super().obstacle(layer)
+    lins: Any  # of layers that take powers of it
+    normalize: bool = True  # whether degrees divide the edges
 
     @staticmethod
     def fill(layer: Any) -> float:
@@ -56,29 +52,32 @@ class Normalised(Converted):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """GCN's operator with its a, or A if the layer does not normalise."""
         if not getattr(layer, "normalize", True):
             return ADJACENCY
         return PGSOParameters(0.0, 1.0, 0.0, 0.0, -0.5, -0.5, Normalised.fill(layer))
 
     @property
     def reading(self) -> Reading:
-        """A self-loop in the graph takes the place of the one that the layer would add."""
-        if not self.normalizes:
+        if not self.normalize:
             return SUMS
-        fill = Normalised.fill(self)
+        fill = Normalised.fill(self)  # a self-loop of the graph takes the place of the added one
         return Reading("fill", fill=fill) if fill else Reading()
 
     def type_of(self, out: Tensor, x: Tensor, edge_weight: Tensor | None) -> torch.dtype:
         """The type of PyG's messages, whose weights are not narrowed by autocast."""
         if edge_weight is not None:
             return torch.promote_types(out.dtype, edge_weight.dtype)
-        return torch.promote_types(out.dtype, x.dtype) if self.normalizes else out.dtype
+        return torch.promote_types(out.dtype, x.dtype) if self.normalize else out.dtype
 
-    @property
-    def normalizes(self) -> bool:
-        """Whether degrees divide the edges."""
-        return bool(getattr(self, "normalize", True))
+    def powers_of(
+        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None
+    ) -> Iterator[Tensor]:  # (..., n, out_channels) each
+        """γ^k X W_k for each of the layer's linear maps, k from 0."""
+        yield self.lins[0](x)
+        operator = self.on(edge_index, edge_weight, x.size(-2))
+        for linear in self.lins[1:]:
+            x = self.gso(x, operator)
+            yield linear(x)
 
 
 @converts(pyg.GCNConv)
@@ -86,7 +85,6 @@ class GCNPGSO(Normalised, pyg.GCNConv):
     r""":math:`\gamma(A, \mathcal{S}) X W + b`."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``GCNConv``."""
         x = one_set(x, edge_index)
         out = self.shift(self.lin(x), edge_index, edge_weight)
         out = out.to(self.type_of(out, x, edge_weight))
@@ -98,18 +96,19 @@ class LGPGSO(Normalised, pyg.LGConv):
     r""":math:`\gamma(A, \mathcal{S}) X`."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``LGConv``."""
         return self.shift(one_set(x, edge_index), edge_index, edge_weight)
 
 
 @converts(pyg.GCN2Conv)
 class GCN2PGSO(Normalised, pyg.GCN2Conv):
-    r""":math:`((1 - \alpha) \gamma(A, \mathcal{S}) X + \alpha X_0) ((1 - \beta) I + \beta W)`."""
+    r""":math:`((1 - \alpha) \gamma(A, \mathcal{S}) X + \alpha X_0) ((1 - \beta) I + \beta W)`.
+
+    :math:`X_0` may have weights of its own.
+    """
 
     def forward(
         self, x: Tensor, x_0: Tensor, edge_index: Any, edge_weight: Tensor | None = None
     ) -> Tensor:
-        """As PyG's ``GCN2Conv``, where X_0 may have weights of its own."""
         x = (1 - self.alpha) * self.shift(one_set(x, edge_index), edge_index, edge_weight)
         x_0 = self.alpha * x_0[: x.size(0)]
         if self.weight2 is None:
@@ -130,25 +129,20 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
 
     @staticmethod
     def turns(layer: Any) -> bool:
-        """PyG's degrees do not turn with the flow."""
-        del layer
-        return False
+        return False  # PyG's degrees do not turn with the flow
 
     @property
     def reading(self) -> Reading:
-        """The layer replaces self-loops of the graph by its own."""
-        return Reading("drop")
+        return Reading("drop")  # the layer has self-loops of its own
 
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
-        """PyG's sum of the diagonal needs a self-loop at every node."""
         if not layer.add_self_loops:
             return "with add_self_loops=False it works only where every node has one self-loop"
         return super().obstacle(layer)
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """D_1^-1 A_1, and diag_lambda times its diagonal."""
         return PGSOParameters(float(layer.diag_lambda), 1.0, 0.0, -1.0, -1.0, 0.0, 1.0)
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
@@ -156,8 +150,7 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
         x = one_set(x, edge_index)
         if is_sparse(edge_index):
             edge_index = as_edges(edge_index, None)[0]
-        out: Tensor = self.lin_out(self.shift(x, edge_index)) + self.lin_root(x)
-        return out
+        return self.lin_out(self.shift(x, edge_index)) + self.lin_root(x)
 
 
 @converts(pyg.SGConv)
@@ -166,21 +159,17 @@ class SGPGSO(Normalised, pyg.SGConv):
 
     @staticmethod
     def num_hops(layer: Any) -> int:
-        """One operator per hop (docs/conventions.md)."""
         return int(layer.K)
-
-    def adopt(self, operators: list[PGSO]) -> None:
-        """One operator per hop, which may be the same."""
-        super().adopt(operators)
-        self.hops = nn.ModuleList(operators)
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``SGConv``; with ``cached`` the graph is remembered, not the features."""
         x = one_set(x, edge_index)
+        if edge_weight is not None:
+            x = x.to(torch.promote_types(x.dtype, edge_weight.dtype))  # as PyG's messages are
+        on = {gso: self.on(edge_index, edge_weight, x.size(-2), gso) for gso in {*self.hops}}
         for gso in self.hops:
-            x = self.shift(x, edge_index, edge_weight, gso)
-        out: Tensor = self.lin(x)
-        return out
+            x = gso(x, on[gso])
+        return self.lin(x)
 
 
 @converts(pyg.TAGConv)
@@ -188,13 +177,7 @@ class TAGPGSO(Normalised, pyg.TAGConv):
     r""":math:`\sum_k \gamma(A, \mathcal{S})^k X W_k + b`."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``TAGConv``."""
-        x = one_set(x, edge_index)
-        out: Tensor = self.lins[0](x)
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-        for linear in self.lins[1:]:
-            x = self.gso(x, operator)
-            out = out + linear(x)
+        out: Tensor = sum(self.powers_of(one_set(x, edge_index), edge_index, edge_weight))  # type: ignore[assignment]
         return out if self.bias is None else out + self.bias
 
 
@@ -204,19 +187,12 @@ class MixHopPGSO(Normalised, pyg.MixHopConv):
 
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
-        """The power 0 alone is no operator."""
         if max(layer.powers) == 0:
             return "with powers=[0] it does not use the graph"
         return super().obstacle(layer)
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``MixHopConv``."""
-        x = one_set(x, edge_index)
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-        mapped = [self.lins[0](x)]
-        for linear in self.lins[1:]:
-            x = self.gso(x, operator)
-            mapped.append(linear(x))
+        mapped = list(self.powers_of(one_set(x, edge_index), edge_index, edge_weight))
         out = torch.cat([mapped[power] for power in self.powers], dim=-1)
         return out if self.bias is None else out + self.bias
 
@@ -232,7 +208,7 @@ class APPNPPGSO(Normalised, pyg.APPNP):
         if not self.training or self.dropout == 0:
             operator = self.on(edge_index, edge_weight, x.size(-2))
             for _ in range(self.K):
-                x = self.mix(self.gso(x, operator), first)
+                x = self.gso(x, operator) * (1 - self.alpha) + self.alpha * first
             return x
         edges = self.reading.edges(*self.directed(edge_index, edge_weight), x.size(-2))
         on_edges: OnPattern = self.gso.on(edges, masked=False)  # type: ignore[assignment]
@@ -244,13 +220,9 @@ class APPNPPGSO(Normalised, pyg.APPNP):
         for _ in range(self.K):
             dropped = functional.dropout(entries[present], self.dropout)
             entries = entries.index_put((present,), dropped)
-            x = self.mix(EntryShift(edges, entries) @ x, first)
+            out = weighted_product(edges, entries.to(x.dtype), x)
+            x = out * (1 - self.alpha) + self.alpha * first
         return x
-
-    def mix(self, x: Tensor, first: Tensor) -> Tensor:
-        """Teleport."""
-        out: Tensor = x * (1 - self.alpha) + self.alpha * first
-        return out
 
     def present(self, edges: EdgeList) -> Tensor:  # (E + n,)
         """The entries of PyG's own operator, in its order: both draw the same random numbers."""
@@ -266,7 +238,6 @@ class ARMAPGSO(Normalised, pyg.ARMAConv):
     r""":math:`X_{t+1} = \sigma(\gamma(A, \mathcal{S}) X_t W_t + X_0 V_t + b_t)`, in stacks."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """As PyG's ``ARMAConv``."""
         x = one_set(x, edge_index)
         first = out = x.unsqueeze(-3)
         operator = self.on(edge_index, edge_weight, x.size(-2))
@@ -278,8 +249,7 @@ class ARMAPGSO(Normalised, pyg.ARMAConv):
             out = out.to(self.type_of(out, x, edge_weight)) + root @ self.root_weight[t_weight]
             out = out if self.bias is None else out + self.bias[t_weight]
             out = out if self.act is None else self.act(out)
-        mean: Tensor = out.mean(dim=-3)
-        return mean
+        return out.mean(dim=-3)
 
 
 @converts(pyg.ChebConv)
@@ -291,20 +261,17 @@ class ChebPGSO(Converted, pyg.ChebConv):
 
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
-        """One term alone is no polynomial in the Laplacian."""
         if len(layer.lins) == 1:
             return "with K=1 it does not use the graph"
         return super().obstacle(layer)
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        """The Laplacian of the layer's normalisation."""
         return LAPLACIANS[layer.normalization]
 
     @staticmethod
     def turns(layer: Any) -> bool:
-        """PyG's A D^-1 is D^-1 A in the reversed flow."""
-        return bool(layer.normalization != "rw")
+        return bool(layer.normalization != "rw")  # its A D^-1 is D^-1 A in the reversed flow
 
     @property
     def reading(self) -> Reading:
@@ -320,15 +287,12 @@ class ChebPGSO(Converted, pyg.ChebConv):
         batch: Tensor | None = None,
         lambda_max: Any = None,
     ) -> Tensor:
-        """As PyG's ``ChebConv``."""
         x = one_set(x, edge_index)
         scale = self.scale(x, edge_index, edge_weight, batch, lambda_max)
-
         operator = self.on(edge_index, edge_weight, x.size(-2))
 
         def hat(x: Tensor) -> Tensor:
-            out: Tensor = scale * self.gso(x, operator) - x
-            return out
+            return scale * self.gso(x, operator) - x
 
         before, now = x, x
         out: Tensor = self.lins[0](x)

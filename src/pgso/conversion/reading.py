@@ -9,6 +9,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, Sample
 from pgso.graph.inputs import check_edge_index, edges_of_data, edges_of_torch_sparse, weight_type
+from pgso.gso.operator import ShiftOperator
 
 
 @dataclass(frozen=True)
@@ -95,25 +96,18 @@ class Reading:
         else:
             edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
             plain = Graph.of(edge_index, edge_weight, num_nodes)  # with its checks
-        if self == Reading() and not plain.is_bipartite:
-            return plain
-        return plain.memo(self, lambda: self._prepare(plain, edge_index, edge_weight, num_nodes))
 
-    def _prepare(
-        self,
-        plain: Graph,
-        edge_index: Any,
-        edge_weight: Tensor | None,
-        num_nodes: int | tuple[int, int],
-    ) -> Graph:
-        if isinstance(edge_index, Graph) and edge_index.sample is not None:
-            return self._sampled(edge_index, edge_index.sample)
-        edges = self.edges(edge_index, edge_weight, num_nodes)
-        if self.loops != "keep":
-            pairs, _, _ = as_edges(edge_index, edge_weight)
-            pair_weight = None if edges.weight is None else edges.weight[: pairs.size(1)]
-            plain = Graph.from_edge_index(pairs, pair_weight, num_nodes)
-        return plain.reread(edges.row_sums, edges.loops, edges.columns)
+        def prepare() -> Graph:
+            if plain.sample is not None:
+                return self._sampled(plain, plain.sample)
+            edges, kept = self.edges(edge_index, edge_weight, num_nodes), plain
+            if self.loops != "keep":
+                pairs, _, _ = as_edges(edge_index, edge_weight)
+                weight = None if edges.weight is None else edges.weight[: pairs.size(1)]
+                kept = Graph.from_edge_index(pairs, weight, num_nodes)
+            return kept.reread(edges.row_sums, edges.loops, edges.columns)
+
+        return plain if self == Reading() and not plain.is_bipartite else plain.memo(self, prepare)
 
     def _sampled(self, graph: Graph, sample: Sample) -> Graph:
         """Degrees and self-loops are those that the layer reads in the whole graph."""
@@ -125,8 +119,24 @@ class Reading:
         return graph.reread(rows, None if loops is None else loops.to(graph.device))
 
 
+class Handed(Tensor):
+    """An edge_index on its way through a converted model, with operators that layers share.
+
+    The model made them before its first layer (:class:`pgso.conversion.convert.HandDown`).
+    Everything else sees an ordinary tensor, and what is computed of it is one.
+    """
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    given: Tensor  # (2, E) the user's own
+    version: int  # of it, when the operators were made: a change in place makes them void
+    edge_weight: Tensor | None
+    operators: dict[Any, ShiftOperator]
+
+
 def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
     """(edge_index, weights, whether it was a matrix) of anything that PyG takes as a graph."""
+    if isinstance(edge_index, Handed):
+        edge_index = edge_index.given  # what is remembered of it is found again
     if isinstance(edge_index, Graph) or hasattr(edge_index, "edge_index"):  # the latter: PyG's Data
         if edge_weight is not None:
             raise InputError(
@@ -151,3 +161,8 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
 def is_sparse(edge_index: Any) -> bool:
     """Whether it is a torch.sparse matrix."""
     return isinstance(edge_index, Tensor) and edge_index.layout != torch.strided
+
+
+def is_traced() -> bool:
+    """Whether torch writes a program of what is computed: then nothing may be remembered."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]

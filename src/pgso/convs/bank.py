@@ -1,7 +1,6 @@
 """Banks: several operators in one layer, each with weights of its own."""
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -166,36 +165,25 @@ class BankConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """The sum of all terms, each product on whichever side of its weights is narrower."""
-        if isinstance(x, tuple):
-            return self._between(as_pair(x), edge_index, edge_weight)
-        x = as_features(x)
-        shifts = iter(self.on(x, edge_index, edge_weight))
-        gsos = iter(self.operators)
+        pair = as_pair(x) if isinstance(x, tuple) else None
+        features: Any = as_features(x) if pair is None else pair  # type: ignore[arg-type]
+        own = features if pair is None else pair[1]
+        shifts, gsos = iter(self.on(features, edge_index, edge_weight)), iter(self.operators)
         out: Tensor | None = self.bias
         for term, lin in zip(self.terms, self.lins, strict=True):
             linear: Linear = lin  # type: ignore[assignment]
-            if term == SELF:
-                out = linear.added_to(out, x)
+            if term == SELF:  # of a pair, a target's own term is of its own features
+                out = out if own is None else linear.added_to(out, own)
                 continue
             gso, operator = next(gsos), next(shifts)
-            narrower = 0 < linear.in_channels <= linear.out_channels
-            if isinstance(x, Tensor) and narrower and gso.commutes:
-                out = linear.added_to(out, gso(x, operator))
+            narrower = 0 < linear.in_channels <= linear.out_channels and gso.commutes
+            if isinstance(features, Tensor) and narrower:
+                out = linear.added_to(out, gso(features, operator))
+                continue
+            if pair is None:
+                part: Tensor = gso(linear.times_weight(features), operator)
             else:
-                part: Tensor = gso(linear.times_weight(x), operator)
-                out = part if out is None else part + out
+                part = propagate_pair(pair, operator, gso, linear)
+            out = part if out is None else part + out
         assert out is not None
         return out
-
-    def _between(self, x: Pair, graph: OnGraph, edge_weight: Tensor | None) -> Tensor:
-        """As ``forward``, from sources to targets: a target's own term is of its own features."""
-        shifts = iter(self.on(x, graph, edge_weight))
-        gsos = iter(self.operators)
-        parts: list[Tensor] = [] if self.bias is None else [self.bias]
-        for term, lin in zip(self.terms, self.lins, strict=True):
-            linear: Linear = lin  # type: ignore[assignment]
-            if term != SELF:
-                parts.append(propagate_pair(x, next(shifts), next(gsos), linear))
-            elif x[1] is not None:
-                parts.append(linear.times_weight(x[1]))
-        return reduce(torch.add, parts)

@@ -1,12 +1,12 @@
 """GCN-PGSO: Section 3.3, example 1."""
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
-from pgso.convs.sparse_features import Linear
+from pgso.convs.sparse_features import Linear, as_features
 from pgso.gso.module import PGSO
 
 
@@ -23,7 +23,8 @@ class GCNConv(Conv):
         in_channels: Features per node, or -1 to find out on first use.
         out_channels: Features per node of the result.
         gso: The operator, which layers may share; by default a learned one of its own.
-        bias: Whether to add a bias.
+        bias: Whether to add a bias; ``"inside"`` has it in the linear map, which starts as torch's
+            own: γ (H W + b), so that S learns from the start at zeros, too.
     """
 
     preset = "gcn"
@@ -33,9 +34,12 @@ class GCNConv(Conv):
         in_channels: int,
         out_channels: int,
         gso: PGSO | str | None = None,
-        bias: bool = True,
+        bias: bool | Literal["inside"] = True,
     ) -> None:
         super().__init__(in_channels, out_channels, gso)
+        if bias == "inside":
+            self.lin, self.bias = Linear(in_channels, out_channels), None
+            return
         self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
         self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
 
@@ -46,6 +50,9 @@ class GCNConv(Conv):
         edge_weight: Tensor | None = None,  # (E,)
     ) -> Tensor:  # (n, out_channels)
         """Transform and propagate, on whichever side is narrower."""
+        if self.lin.bias is not None:
+            (operator,) = self.on(as_features(x), edge_index, edge_weight)
+            return self.gso(self.lin(as_features(x)), operator)  # type: ignore[no-any-return]
         out = transform_and_propagate(
             x, edge_index, edge_weight, self.operators, self.lin, self.takes_masks
         )

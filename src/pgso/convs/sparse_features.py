@@ -180,11 +180,11 @@ class SparseTimesDense(torch.autograd.Function):
     """X W for constant sparse X; the gradient of W is Xᵀ g, by the same product."""
 
     @staticmethod
-    def forward(weight: Tensor, x: SparseFeatures) -> Tensor:  # noqa: D102
+    def forward(weight: Tensor, x: SparseFeatures) -> Tensor:
         return product(x.rows, x.values, weight)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: D102
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         _, ctx.x = inputs
 
     @staticmethod

@@ -1,7 +1,5 @@
-"""What a source reads, as numpy arrays, and what is refused before it becomes a task."""
+"""Numpy arrays that tasks are made of, and what is refused of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,102 +11,93 @@ from pgso.objectives.objective import ANSWERS
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from pgso.data.tables.columns import Preparation
-
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
 READ_UP_TO = 2**26  # bytes of a features.npy that are read and checked; larger ones are mapped
 BLOCK = 2**16  # rows looked at together: features may be larger than memory
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Arrays:
-    """One dataset in memory. Several graphs are stored one after another, as a disjoint union."""
-
-    edge_index: Array  # (2, E) sources, targets; distinct unless a weight is to be summed
-    x: "Array | scipy.sparse.csr_array"  # (n, F) numbers, or (n, k) integers with ``categories``
-    y: Array  # (items,) classes, -1: unknown; or (items, columns) labels or numbers, NaN: unknown
-    split: Split  # node or graph indices
-    classes: tuple[str, ...] = ()  # the name of each class, or of each label
-    targets: tuple[str, ...] = ()  # the name of each number, where y holds numbers
-    metric: str = "accuracy"  # the name of the objective
-    edge_weight: Array | None = None  # (E,)
-    relations: Mapping[str, tuple[Array, Array | None]] | None = None  # edges, weights by name
-    nodes_per_graph: Array | None = None  # (num_graphs,); None: one graph, a node task
-    categories: tuple[int, ...] | None = None  # the number of values of each column of x
-    ids: tuple[str, ...] | None = None  # what the user calls each node or graph
-    columns: tuple[str, ...] | None = None  # and each column of x
-    preparation: "Preparation | None" = None  # how x was made of the user's table
-    gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
-    notes: tuple[str, ...] = ()  # what a user should know about how the files were read
-
-    def replace(self, **changes: Any) -> "Arrays":
-        """The same with some fields changed."""
-        return replace(self, **changes)
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes of all graphs together."""
-        return int(self.x.shape[0])
-
-    @property
-    def num_items(self) -> int:
-        """How many things are learned about: graphs, or nodes."""
-        return self.num_nodes if self.nodes_per_graph is None else len(self.nodes_per_graph)
-
-    @property
-    def answer(self) -> Answer:
-        """What y says about each of them."""
-        return "value" if self.targets else "labels" if self.y.ndim == 2 else "class"
+def check_graphs(
+    name: str,
+    x: "Array | scipy.sparse.csr_array",
+    edge_index: Array,
+    edge_weight: Array | None,
+    sizes: Array,
+) -> None:
+    """Refuse ids out of range, numbers that are not finite, and edges between two graphs."""
+    n = x.shape[0]
+    if edge_index.size and edge_index.dtype.kind not in "iu":
+        raise InputError(f"{name}: edge_index must hold integers, got {edge_index.dtype}")
+    check_range(edge_index, 0, n, f"{name}: a node id of the edges")
+    if not is_on_disk(x):
+        check_finite(x, f"{name}: features")
+    if edge_weight is not None:
+        check_finite(edge_weight, f"{name}: edge weights")
+    if sizes.sum() != n or sizes.min(initial=0) < 0:
+        raise InputError(
+            f"{name}: the graphs have {sizes.sum()} nodes together, but there are {n} rows of "
+            "features; check the file that says which node is whose"
+        )
+    if len(sizes) == 1:
+        return
+    source, target = np.repeat(np.arange(len(sizes)), sizes)[edge_index]
+    if (source != target).any():
+        edge = int((source != target).argmax())
+        j, i = edge_index[:, edge]
+        raise InputError(
+            f"{name}: the edge from node {j} to node {i} joins graph {source[edge]} with graph "
+            f"{target[edge]}; an edge must stay within its graph"
+        )
 
 
-def check_arrays(arrays: Arrays, where: str) -> None:
-    """Refuse what no task can be made of: ids out of range, NaN, labels or splits that do not fit.
+def check_answers(
+    name: str, y: Array, items: int, classes: tuple[str, ...], targets: tuple[str, ...]
+) -> None:
+    """Refuse answers that do not fit the items, or that are neither classes nor numbers."""
+    if not targets and y.ndim != 2:
+        if y.shape != (items,):
+            raise InputError(f"{name}: {items} labels are needed, got shape {y.shape}")
+        check_range(y, -1, len(classes), f"{name}: a label")
+        return
+    columns = len(targets or classes)
+    if y.shape != (items, columns):
+        raise InputError(
+            f"{name}: {columns} answers on each of {items} items are needed, got shape {y.shape}"
+        )
+    check_finite(np.where(np.isnan(y), 0, y), f"{name}: targets")
+    if not targets and not np.isin(y[~np.isnan(y)], (0, 1)).all():
+        raise InputError(f"{name}: labels must be 0, 1 or unknown")
 
-    Args:
-        arrays: What was read.
-        where: The file, folder or dataset to name in the error.
-    """
-    n, items = arrays.num_nodes, arrays.num_items
-    if arrays.edge_index.size and arrays.edge_index.dtype.kind not in "iu":
-        raise InputError(f"{where}: edge_index must hold integers, got {arrays.edge_index.dtype}")
-    check_range(arrays.edge_index, 0, n, f"{where}: a node id of the edges")
-    if not is_on_disk(arrays.x):
-        check_finite(arrays.x, f"{where}: features")
-    if arrays.edge_weight is not None:
-        check_finite(arrays.edge_weight, f"{where}: edge weights")
-    if arrays.nodes_per_graph is not None:
-        if arrays.nodes_per_graph.sum() != n or arrays.nodes_per_graph.min(initial=0) < 0:
-            raise InputError(
-                f"{where}: the graphs have {arrays.nodes_per_graph.sum()} nodes together, but "
-                f"there are {n} rows of features; check the file that says which node is whose"
-            )
-        _check_blocks(arrays, where)
-    _check_answers(arrays, where)
-    if arrays.ids is not None:
-        assert len(arrays.ids) == items
-    for part, name in zip(arrays.split, ("training", "validation", "test"), strict=True):
-        check_range(part, 0, items, f"{where}: an index of the {name} set")
-    chosen = np.concatenate(arrays.split)
-    repeated = np.bincount(chosen, minlength=items) > 1
+
+def check_split(
+    name: str, y: Array, split: Split, classes: tuple[str, ...], targets: tuple[str, ...]
+) -> None:
+    """Refuse parts that overlap or hold items without an answer, and nothing to learn from."""
+    for part, words in zip(split, ("training", "validation", "test"), strict=True):
+        check_range(part, 0, len(y), f"{name}: an index of the {words} set")
+    chosen = np.concatenate(split)
+    repeated = np.bincount(chosen, minlength=len(y)) > 1
     if repeated.any():
         raise InputError(
-            f"{where}: item {int(repeated.argmax())} is in more than one part of the split; "
+            f"{name}: item {int(repeated.argmax())} is in more than one part of the split; "
             "training, validation and test sets must not overlap"
         )
-    # Without classes and targets it is there to predict on.
-    if (arrays.classes or arrays.targets) and not len(arrays.split[0]):
-        raise InputError(f"{where}: the training set is empty; give some items a label and a part")
-    unlabelled = chosen[is_unknown(arrays.y[chosen])]
+    if (classes or targets) and not len(split[0]):
+        raise InputError(f"{name}: the training set is empty; give some items a label and a part")
+    unlabelled = chosen[is_unknown(y[chosen])]
     if len(unlabelled):
         raise InputError(
-            f"{where}: item {int(unlabelled[0])} is part of the split but has no label; "
+            f"{name}: item {int(unlabelled[0])} is part of the split but has no label; "
             "leave it out of the split or label it"
         )
-    if arrays.targets:
-        _check_learned(arrays, where)
-    if arrays.classes or arrays.targets:
-        check_objective(arrays.metric, arrays.answer, len(arrays.classes), where)
+    # The scale of a target that no training item has would not be known.
+    for k, target in enumerate(targets):
+        train, val, test = (bool(np.isfinite(y[part, k]).any()) for part in split)
+        if (val or test) and not train:
+            raise InputError(
+                f"{name}: no item of the training set has the target {target!r}, which others "
+                "have; leave that target out, or put some of them into the training set"
+            )
 
 
 def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> None:
@@ -159,35 +148,6 @@ def is_unknown(y: Array) -> Array:  # (items,) of booleans
     return np.asarray(np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0)
 
 
-def _check_answers(arrays: Arrays, where: str) -> None:
-    items = arrays.num_items
-    if arrays.answer == "class":
-        if arrays.y.shape != (items,):
-            raise InputError(f"{where}: {items} labels are needed, got shape {arrays.y.shape}")
-        check_range(arrays.y, -1, len(arrays.classes), f"{where}: a label")
-        return
-    columns = len(arrays.targets or arrays.classes)
-    if arrays.y.shape != (items, columns):
-        raise InputError(
-            f"{where}: {columns} answers on each of {items} items are needed, "
-            f"got shape {arrays.y.shape}"
-        )
-    check_finite(np.where(np.isnan(arrays.y), 0, arrays.y), f"{where}: targets")
-    if arrays.answer == "labels" and not np.isin(arrays.y[~np.isnan(arrays.y)], (0, 1)).all():
-        raise InputError(f"{where}: labels must be 0, 1 or unknown")
-
-
-def _check_learned(arrays: Arrays, where: str) -> None:
-    """Refuse a target that is scored and that no training item has: its scale is unknown."""
-    train, val, test = (np.isfinite(arrays.y[part]).any(axis=0) for part in arrays.split)
-    for name, is_missing in zip(arrays.targets, np.asarray((val | test) & ~train), strict=True):
-        if is_missing:
-            raise InputError(
-                f"{where}: no item of the training set has the target {name!r}, which others have; "
-                "leave that target out, or put some of them into the training set"
-            )
-
-
 def identity(n: int) -> "scipy.sparse.csr_array":  # (n, n)
     """Features of nodes that have none: each its own, stored as a sparse matrix."""
     import scipy.sparse
@@ -221,16 +181,3 @@ def check_finite(values: "Array | scipy.sparse.csr_array", what: str) -> None:
         first = np.argwhere(~np.isfinite(values))[0]
         row, value = int(first[0]), values[tuple(first)]
     raise InputError(f"{what} hold {value} in row {row} (counted from 0); they must be finite")
-
-
-def _check_blocks(arrays: Arrays, where: str) -> None:
-    assert arrays.nodes_per_graph is not None
-    graph = np.repeat(np.arange(arrays.num_items), arrays.nodes_per_graph)
-    source, target = graph[arrays.edge_index]
-    if (source != target).any():
-        edge = int((source != target).argmax())
-        j, i = arrays.edge_index[:, edge]
-        raise InputError(
-            f"{where}: the edge from node {j} to node {i} joins graph {source[edge]} with graph "
-            f"{target[edge]}; an edge must stay within its graph"
-        )

@@ -1,5 +1,6 @@
 """What is known about a dataset before it is loaded: published sizes, files, options."""
 
+import gzip
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from pgso.data.arrays import Arrays
-from pgso.errors import InputError
+from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunSpec
-from pgso.records.suggestions import MOST_COLUMNS, TABLE, suggest
+from pgso.records.fingerprint import file_kind
+from pgso.records.suggestions import MOST_COLUMNS, OWN_TABLE, PROPOSES
 from pgso.registry import Registry
 
 if TYPE_CHECKING:
     from pgso.data.task import Task
+
+OF_A_MODEL = ("preparation", "known")  # arguments of loaders that are no options of a user
 
 
 class Sizes(NamedTuple):
@@ -27,17 +30,16 @@ class Sizes(NamedTuple):
     features: int
     classes: int
 
-    def check(self, arrays: Arrays, name: str, where: Path) -> None:
-        """Refuse files that do not hold the published dataset: truncated, or somebody else's."""
-        graphs = 1 if arrays.nodes_per_graph is None else len(arrays.nodes_per_graph)
-        nodes, features = arrays.x.shape
-        sizes = Sizes(graphs, nodes, arrays.edge_index.shape[1], features, len(arrays.classes))
-        for what, got, published in zip(self._fields, sizes, self, strict=True):
+    def checked(self, task: "Task", where: Path) -> "Task":
+        """The task, unless files do not hold what was published: truncated, or somebody else's."""
+        for what, published in self._asdict().items():
+            got = getattr(task, f"num_{what}")
             if got != published:
                 raise InputError(
-                    f"the files in {where} hold {got} {what}, but {name} has {published}: one of "
-                    "them is damaged or belongs to another dataset; fetch them again"
+                    f"the files in {where} hold {got} {what}, but {task.name} has {published}: one "
+                    "of them is damaged or belongs to another dataset; fetch them again"
                 )
+        return task
 
 
 @dataclass(frozen=True)
@@ -45,20 +47,19 @@ class Dataset:
     """An entry of the registry: how a named dataset is loaded, and what to expect."""
 
     name: str  # as published
-    load: Callable[..., Arrays]  # (root, seed, *, options) -> Arrays
+    load: "Callable[..., Task]"  # (root, seed, *, options) -> Task
     kind: Literal["node", "graph"] = "node"
     metric: str = "accuracy"  # the name of its objective
     sizes: Sizes | None = None  # with default options; None: not published
     files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
     download: Callable[[Path], None] | None = None  # puts the files under a given root
     model: Mapping[str, Any] = field(default_factory=dict)  # choices of a RunSpec that suit it
+    takes: Mapping[str, Any] | None = None  # options and defaults; None: as the loader says
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The loader's options and their defaults."""
-        parameters = inspect.signature(self.load).parameters.values()
-        named = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
-        return {p.name: p.default for p in named if p.name != "preparation"}  # a model's, no option
+        return options_of(self.load) if self.takes is None else self.takes
 
     def missing(self, root: Path) -> list[Path]:
         """The files that are not there."""
@@ -73,12 +74,13 @@ class _Datasets(Registry[Dataset]):
     """
 
     def __getitem__(self, name: str) -> Dataset:
+        if isinstance(name, str) and ("/" in name or "\\" in name):  # a path, of no plug-in
+            raise UnknownNameError(self.kind, name, self._entries)
         return super().__getitem__(name.lower() if isinstance(name, str) else name)
 
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
         self.register(dataset.name.lower())(dataset)
-        suggest(dataset.name, dataset.model, directed="undirected" in dataset.options)
 
 
 DATASETS = _Datasets("dataset", plugins="pgso.datasets")
@@ -94,46 +96,70 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
         spec: As the user made it.
         task: Its data, where they are in memory; by default the first line of the files is read.
     """
-    if spec.dataset in DATASETS or spec.model_fields_set.issuperset(TABLE):
+    if spec.dataset in DATASETS:
         return spec
-    if task is not None:
-        columns = None if task.preparation is None else task.preparation.columns
-        is_table = task.kind != "graph" and 0 < len(columns or ()) <= MOST_COLUMNS
-    else:
-        is_table = _holds_table(Path(spec.dataset).expanduser())
-    return spec.suited(TABLE) if is_table else spec
+    path = Path(spec.dataset).expanduser()
+    of_table = _holds_table(path) if task is None else is_table(task)
+    suggestions = dict(OWN_TABLE) if of_table else {}
+    is_own = path.is_dir() if task is None else task.preparation is not None
+    if is_own and _leaves_operator_open(spec):
+        suggestions["operator"] = "found"
+    return spec.suited(suggestions) if suggestions else spec
+
+
+def is_table(task: "Task") -> bool:
+    """Whether the nodes of a task have a user's table of a few columns."""
+    columns = None if task.preparation is None else task.preparation.columns
+    return task.kind != "graph" and 0 < len(columns or ()) <= MOST_COLUMNS
+
+
+def _leaves_operator_open(spec: RunSpec) -> bool:
+    """Whether nothing was said about the operator, and ``find`` has one for such a network."""
+    fields = RunSpec.model_fields
+    said = [fields[name].json_schema_extra for name in spec.model_fields_set if name in fields]
+    about_operator = any(isinstance(extra, dict) and extra["panel"] == "S" for extra in said)
+    is_plain = spec.recipe == "paper" and spec.head == "trained" and spec.task != "link"
+    return not about_operator and is_plain and spec.conv in PROPOSES and not spec.sample
 
 
 def _holds_table(folder: Path) -> bool:
     """Whether a folder has features of nodes in a few columns, in any format that is read."""
-    files = [folder / f"features{suffix}" for suffix in (".csv", ".parquet", ".npy")]
-    edges = [folder / f"edges{suffix}" for suffix in (".csv", ".parquet")]
+    files = {file_kind(file.name): file for file in folder.iterdir()} if folder.is_dir() else {}
+    features, edges = files.get("features", files.get("array")), files.get("edges")
+    if features is None or edges is None:
+        return False
     try:
-        columns = [_first_line(file) for file in files if file.is_file()]
-        heads = [_first_line(file) for file in edges if file.is_file()]
+        columns, ends = _first_line(features), _first_line(edges)
     except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
         return False
-    several = any("graph" in (name.strip().lower() for name in head) for head in heads)
-    return bool(columns and heads) and not several and len(columns[0]) <= MOST_COLUMNS
+    several = "graph" in (name.strip().lower() for name in ends)
+    return not several and len(columns) <= MOST_COLUMNS
 
 
 def _first_line(file: Path) -> list[str]:
     """The cells of the first line of a table, or the numbers of the columns of an array."""
-    if file.suffix == ".parquet":
+    if file.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
         return list(parquet.read_schema(file).names)
-    if file.suffix == ".npy":
+    if file.suffix.lower() == ".npy":
         array = np.load(file, mmap_mode="r", allow_pickle=False)
         return [str(column) for column in range(array.shape[1] if array.ndim == 2 else 0)]
-    with file.open(encoding="utf-8-sig") as text:
+    opened = gzip.open if file.suffix.lower() == ".gz" else open
+    with opened(file, "rt", encoding="utf-8-sig") as text:
         line = text.readline(2**16).rstrip("\r\n")
     return max((line.split(mark) for mark in ",;\t"), key=len)
 
 
-def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name: str) -> None:
+def options_of(load: Callable[..., Any]) -> dict[str, Any]:
+    """The options of a function and their defaults."""
+    parameters = inspect.signature(load).parameters.values()
+    named = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
+    return {p.name: p.default for p in named if p.name not in OF_A_MODEL}
+
+
+def check_options(defaults: Mapping[str, Any], options: Mapping[str, Any], name: str) -> None:
     """Refuse options that a loader does not have, or of another type than their defaults."""
-    defaults = Dataset(name, load).options
     for option, value in options.items():
         if option not in defaults:
             listed = ", ".join(f"{key}={value!r}" for key, value in defaults.items())
@@ -141,12 +167,10 @@ def check_options(load: Callable[..., Arrays], options: Mapping[str, Any], name:
                 f"{name} has no option {option!r}; "
                 + (f"its options and defaults are {listed}" if defaults else "it has no options")
             )
-
         default = defaults[option]
         text = isinstance(default, str) or default is None  # None: a name, or nothing
         fits = isinstance(value, str) == text and not isinstance(value, dict)
-        if default is None and value is None:
-            fits = True
+        fits = fits or (default is None and value is None)
         if isinstance(default, bool):
             fits = value in (True, False)
         if not fits:

@@ -38,8 +38,9 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         state: The fingerprint of the user's own files.
     """
     graph = task.graph
-    degree = graph.degree.double().numpy(force=True)
+    degree = graph.degree.double().numpy(force=True) if len(graph.degree) else np.zeros(1)
     sizes = component_sizes(graph)
+    links = len(task.train) + len(task.val) + len(task.test) if task.kind == "link" else None
     return DataRecord(
         spec=data_spec(spec),
         data=state,
@@ -53,15 +54,15 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         is_directed=not graph.is_undirected,
         is_weighted=graph.edge_weight is not None,
         relations=_relations(task),
-        degree_min=float(degree.min(initial=np.inf)) if len(degree) else 0.0,
-        degree_median=float(np.median(degree)) if len(degree) else 0.0,
-        degree_mean=float(degree.mean()) if len(degree) else 0.0,
-        degree_max=float(degree.max()) if len(degree) else 0.0,
+        degree_min=float(degree.min()),
+        degree_median=float(np.median(degree)),
+        degree_mean=float(degree.mean()),
+        degree_max=float(degree.max()),
         isolated=int((received_weight(graph) == 0).sum()),
         components=len(sizes),
         largest_component=int(sizes.max(initial=0)),
-        num_items=_num_items(task),
-        num_labelled=_num_labelled(task),
+        num_items=len(task.y) if links is None else links,
+        num_labelled=int(task.has_answer.sum()) if links is None else links,
         num_train=len(task.train),
         num_val=len(task.val),
         num_test=len(task.test),
@@ -189,30 +190,16 @@ def _relations(task: Task) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def _num_items(task: Task) -> int:
-    if task.kind == "link":
-        return len(task.train) + len(task.val) + len(task.test)
-    return len(task.y)
-
-
-def _num_labelled(task: Task) -> int:
-    if task.kind == "link":
-        return _num_items(task)
-    if task.answer == "class":
-        return int((task.y >= 0).sum())
-    return int(task.y.isfinite().any(dim=1).sum())
-
-
 def _classes(task: Task) -> tuple[ClassCount, ...]:
+    """How often each class or label occurs in each part."""
     if task.answer not in ("class", "labels"):
         return ()
-    counts = {}
-    for name in ("train", "val", "test"):
-        y = task.y[getattr(task, name)]
-        if task.answer == "labels":
-            counts[name] = (y == 1).sum(dim=0).tolist()
-        else:
-            counts[name] = torch.bincount(y[y >= 0], minlength=task.num_classes).tolist()
+    parts = {name: task.y[getattr(task, name)] for name in ("train", "val", "test")}
+    if task.answer == "labels":
+        counts = {name: (y == 1).sum(dim=0).tolist() for name, y in parts.items()}
+    else:
+        k = task.num_classes
+        counts = {name: y[y >= 0].bincount(minlength=k).tolist() for name, y in parts.items()}
     return tuple(
         ClassCount(name=name, **{part: counts[part][k] for part in counts})
         for k, name in enumerate(task.classes)
@@ -220,16 +207,12 @@ def _classes(task: Task) -> tuple[ClassCount, ...]:
 
 
 def _targets(task: Task) -> tuple[TargetRange, ...]:
-    if task.answer != "value":
-        return ()
     ranges = []
-    for name, column in zip(task.targets, task.y.double().T, strict=True):
+    for k, name in enumerate(task.targets):
+        column = task.y[:, k].double()
         numbers = column[column.isfinite()]
-        low, mean, high = (
-            (float(numbers.min()), float(numbers.mean()), float(numbers.max()))
-            if len(numbers)
-            else (0.0, 0.0, 0.0)
-        )
+        known = numbers if len(numbers) else numbers.new_zeros(1)
+        low, mean, high = float(known.min()), float(known.mean()), float(known.max())
         ranges.append(TargetRange(name=name, known=len(numbers), low=low, mean=mean, high=high))
     return tuple(ranges)
 
@@ -249,10 +232,7 @@ def _features(task: Task) -> str:
 
 def _largest(x: Tensor) -> float:
     values = x if x.layout == torch.strided else x.values()
-    if not values.numel():
-        return 0.0
-    low, high = values.aminmax()
-    return float(torch.maximum(low.abs(), high.abs()))
+    return max(float(values.max()), -float(values.min())) if values.numel() else 0.0
 
 
 def _columns(task: Task) -> tuple[FeatureColumn, ...]:

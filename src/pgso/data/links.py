@@ -1,22 +1,21 @@
 """Links to predict: some of a graph's are taken out of it, each beside pairs that are none."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from pgso.data.arrays import Array, Arrays
-from pgso.data.dataset import check_choice
+from pgso.data.arrays import Array
+from pgso.data.dataset import check_choice, options_of
 from pgso.data.task import Task
 from pgso.errors import InputError
+from pgso.graph import Graph, Relations
 
 ROUNDS = 50  # of drawing again what turned out to be a link
 
 
 def link_task(
-    name: str,
-    arrays: Arrays,
+    task: Task,
     seed: int,
     *,
     val: float = 0.05,
@@ -31,8 +30,7 @@ def link_task(
     of the whole graph. Self-loops stay and are never asked for.
 
     Args:
-        name: Of the dataset.
-        arrays: A node task. Of what it says about nodes only the features are used.
+        task: About nodes. Of what it says about them only the features are used.
         seed: Of which links are taken out, and of the pairs beside them.
         val: The share of links that validate.
         test: The share of links that test.
@@ -41,25 +39,24 @@ def link_task(
         candidates: How many pairs are beside each link; AUC and average precision take the first.
     """
     check_choice("negatives", negatives, ("structured", "uniform"))
-    if arrays.nodes_per_graph is not None:
-        raise InputError(f"{name} holds many graphs; links are predicted within one")
+    if task.kind == "graph":
+        raise InputError(f"{task.name} holds many graphs; links are predicted within one")
     if not (val > 0 and test >= 0 and val + test < 1):
         raise InputError(
             f"val and test must be shares that leave links to train on, got {val} and {test}"
         )
     if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
         raise InputError(f"candidates must be a whole number from 1 on, got {candidates!r}")
-    edges, n = arrays.edge_index.astype(np.int64), arrays.num_nodes
+    edges, n = task.graph.edge_index.numpy(), task.num_nodes
     rng = np.random.default_rng(seed)
     undirected = _is_symmetric(edges, n)
     is_link = edges[0] < edges[1] if undirected else edges[0] != edges[1]
-    is_link &= _is_first(_keys(edges, n))  # an edge that is listed twice is one link
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
     if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
         raise InputError(
-            f"{name} has {len(links)} links, too few to take {val:.0%} and {test:.0%} of them out; "
-            "give more edges, or larger parts with --option val=0.2 --option test=0.2"
+            f"{task.name} has {len(links)} links, too few to take {val:.0%} and {test:.0%} of them "
+            "out; give more edges, or larger parts with --option val=0.2 --option test=0.2"
         )
     held_out = edges[:, links[: num_val + num_test]]
     if undirected:  # either end may be the one that is asked about
@@ -75,39 +72,37 @@ def link_task(
     gone = _keys(held_out, n)
     if undirected:
         gone = np.concatenate([gone, _keys(held_out[::-1], n)])
-    stays = ~np.isin(_keys(edges, n), gone)
-    nothing = np.zeros(0, dtype=np.int64)
-    weight, relations = arrays.edge_weight, arrays.relations
+
+    def without(graph: Graph) -> Graph:
+        stays = torch.from_numpy(~np.isin(_keys(graph.edge_index.numpy(), n), gone))
+        weight = None if graph.edge_weight is None else graph.edge_weight[stays]
+        return Graph.from_edge_index(graph.edge_index[:, stays], weight, n)
+
+    graph, relations = without(task.graph), task.relations
     if relations is not None:  # a held-out link is in none of them
-        relations = {kind: _without(gone, *part, n) for kind, part in relations.items()}
-    task = Task.from_arrays(
-        name,
-        arrays.replace(
-            edge_index=edges[:, stays],
-            edge_weight=None if weight is None else weight[stays],
-            relations=relations,
-            y=np.full(n, -1), classes=(), targets=(), metric="accuracy",
-            split=(nothing, nothing, nothing),
-        ),
-    )  # fmt: skip
-    source, target = task.graph.edge_index
+        parts = {kind: without(part) for kind, part in relations.graphs.items()}
+        relations = Relations(parts, n)
+    source, target = graph.edge_index
     train = source < target if undirected else source != target
     rows = torch.arange(num_val + num_test)
     return replace(
         task,
         kind="link",
         metric="link_auc",
+        graph=graph,
+        relations=relations,
         y=torch.zeros(len(rows), dtype=torch.long),
         train=train.nonzero().flatten(),
         val=rows[:num_val],
         test=rows[num_val:],
         pairs=torch.from_numpy(np.concatenate([held_out.T[:, None], none], axis=1)),
+        classes=(),
+        targets=(),
+        positive=None,
     )
 
 
-LINK_OPTIONS = tuple(
-    p.name for p in inspect.signature(link_task).parameters.values() if p.kind is p.KEYWORD_ONLY
-)
+LINK_OPTIONS = options_of(link_task)
 
 
 class NonLinks:
@@ -121,7 +116,7 @@ class NonLinks:
     def __init__(self, edges: Array, num_nodes: int) -> None:
         self.n = num_nodes
         both = np.concatenate([_keys(edges, num_nodes), _keys(edges[::-1], num_nodes)])
-        self.keys = np.unique(both)
+        self.keys = np.append(np.unique(both), num_nodes**2)  # which is no pair's, and the last
 
     def structured(
         self, links: Array, count: int, rng: np.random.Generator
@@ -168,28 +163,13 @@ class NonLinks:
 
     def _is_link(self, source: Array, target: Array) -> Array:
         key = target * self.n + source
-        position = np.searchsorted(self.keys, key)
-        is_listed = (
-            self.keys[np.minimum(position, len(self.keys) - 1)] == key if len(self.keys) else False
-        )
-        is_link: Array = is_listed | (source == target)
+        is_link: Array = (self.keys[np.searchsorted(self.keys, key)] == key) | (source == target)
         return is_link
-
-
-def _without(gone: Array, edges: Array, weight: Array | None, n: int) -> tuple[Array, Array | None]:
-    stays = ~np.isin(_keys(edges.astype(np.int64), n), gone)
-    return edges[:, stays], None if weight is None else weight[stays]
 
 
 def _keys(edges: Array, n: int) -> Array:
     keys: Array = edges[1] * n + edges[0]
     return keys
-
-
-def _is_first(keys: Array) -> Array:  # (E,) of booleans
-    is_first = np.zeros(len(keys), dtype=bool)
-    is_first[np.unique(keys, return_index=True)[1]] = True
-    return is_first
 
 
 def _is_symmetric(edges: Array, n: int) -> bool:

@@ -1,8 +1,8 @@
 """``load_task``: a dataset by name, or the user's own."""
 
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from numbers import Integral
@@ -10,15 +10,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from torch import Tensor
-
 from pgso.data import sources as sources
-from pgso.data.arrays import Arrays
 from pgso.data.dataset import DATASETS, Dataset, check_options
-from pgso.data.download import ensure_files
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.molecules import load_smiles
-from pgso.data.places import data_root
+from pgso.data.places import data_root, ensure_files
 from pgso.data.pyg_named import PREFIX, pyg_dataset
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.tables.archives import load_npz
@@ -49,33 +45,34 @@ class RecentTasks:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = most_bytes
-        self._tasks: OrderedDict[Hashable, Task] = OrderedDict()
+        self._tasks: dict[Hashable, Task] = {}  # the one that was asked for last stands last
         self._lock = Lock()
 
     def get(self, key: Hashable, load: Callable[[], Task]) -> Task:
         """The task of that key; it is loaded unless it is held."""
         with self._lock:
-            task = self._tasks.get(key)
-        if task is None:
-            task = load()
+            task = self._tasks.pop(key, None)
+        task = task or load()
         with self._lock:
             self._tasks[key] = task
-            self._tasks.move_to_end(key)
             while self._tasks and sum(map(_bytes, self._tasks.values())) > self.most_bytes:
-                self._tasks.popitem(last=False)
+                del self._tasks[next(iter(self._tasks))]
         return task
 
 
 def _bytes(task: Task) -> int:
     """About what a task takes; the graph's sorted copies are counted, too."""
     x = task.x
-    parts = [x] if not x.is_sparse_csr else [x.values(), x.col_indices(), x.crow_indices()]
-    edges = 4 * task.graph.edge_index.nbytes
-    return edges + sum(part.nbytes for part in parts if isinstance(part, Tensor))
+    parts = [x.values(), x.col_indices(), x.crow_indices()] if x.is_sparse_csr else [x]
+    return 4 * task.graph.edge_index.nbytes + sum(part.nbytes for part in parts)
 
 
 _RECENT = RecentTasks()
-OWN: dict[str, Callable[..., Arrays]] = {".npz": load_npz, ".csv": load_smiles}
+OF_STUDIES = (
+    *("blogcatalog", "wikipedia-traffic", "us-counties", "arxiv-2023", "planted"),
+    *("esol", "freesolv", "lipophilicity"),
+)
+OWN: dict[str, Callable[..., Task]] = {".npz": load_npz, ".csv": load_smiles}
 
 
 def load_task(
@@ -87,6 +84,7 @@ def load_task(
     objective: str | None = None,
     positive: object = None,
     preparation: Preparation | None = None,
+    known: Collection[str] = (),
     **options: Any,
 ) -> Task:
     """Load a node, graph or link task with its splits and objective.
@@ -106,6 +104,7 @@ def load_task(
         positive: Of two classes, the one that scores are about; by default the one with fewer
             training labels.
         preparation: How a saved model prepares the table of a user's folder; other data have none.
+        known: Nodes of a saved model, which edges of a user's folder may lead to.
         options: The dataset's own, see its loader; for links also the options of
             :func:`pgso.data.links.link_task`.
 
@@ -123,19 +122,18 @@ def load_task(
     links = {}
     if task == "link":
         links = {name: options.pop(name) for name in LINK_OPTIONS if name in options}
-        check_options(link_task, links, dataset.name)
+        check_options(LINK_OPTIONS, links, dataset.name)
         if "unlabelled" in dataset.options:
             options["unlabelled"] = True  # links need no labels
-    check_options(dataset.load, options, dataset.name)
+    check_options(dataset.options, options, dataset.name)
     ensure_files(dataset, folder)
-    if preparation is not None and "preparation" in signature(dataset.load).parameters:
-        options["preparation"] = preparation
-    arrays = dataset.load(folder, int(seed), **options)
+    of_a_model = {"preparation": preparation, "known": known}
+    parameters = signature(dataset.load).parameters
+    options |= {k: v for k, v in of_a_model.items() if v and k in parameters}
+    loaded = replace(dataset.load(folder, int(seed), **options), name=dataset.name)
     if task == "link":
-        linked = link_task(dataset.name, arrays, int(seed), **links)
-        return linked.scored_by(objective).with_positive(positive)
-    loaded = Task.from_arrays(dataset.name, arrays)
-    if task is not None and task != loaded.kind:
+        loaded = link_task(loaded, int(seed), **links)
+    elif task is not None and task != loaded.kind:
         raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
     return loaded.scored_by(objective).with_positive(positive)
 
@@ -153,11 +151,11 @@ def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
         **options,
     )
     folder = data_root(root)
-    named = _find(spec.dataset, folder)
     state: Any = fingerprint(spec.dataset)
     if spec.dataset in DATASETS:
-        files = [folder / file for file in named.files]
-        times = [(file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
+        named = DATASETS[spec.dataset]
+        files = [folder / file for file in named.files if (folder / file).is_file()]
+        times = ((file.stat().st_mtime_ns, file.stat().st_size) for file in files)
         state = (named.load, str(folder), *times)
     chosen = tuple(sorted(options.items()))
     return _RECENT.get((spec.dataset, state, spec.seed, spec.task, spec.objective, chosen), load)
@@ -178,5 +176,10 @@ def _find(name: str, root: Path) -> Dataset:
         raise InputError(
             f"there is nothing at {path} that could be loaded; give a folder with edges.csv and "
             "labels.csv, an .npz archive or a .csv table of SMILES"
+        )
+    if name.lower() in OF_STUDIES:
+        raise InputError(
+            f"{name} comes with the studies of the paper, a package of their own, pgso-studies, "
+            "which is not installed; it is in the folder studies/ of pgso's repository"
         )
     return tu_dataset(name, root) or DATASETS[name]

@@ -3,15 +3,17 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, is_unknown
+from pgso.data.arrays import Array, is_unknown
 from pgso.data.splits import split_at_random, split_each_class
-from pgso.data.tables.answers import LABEL, encode_labels, parts_of
-from pgso.data.tables.table import Table, read_table
+from pgso.data.task import Task
 from pgso.errors import InputError
+
+if TYPE_CHECKING:
+    from pgso.data.tables.table import Table
 
 # What an integer stands for, column by column. The last value of a list means "anything else".
 ATOM_FEATURES: tuple[tuple[str, list[Any]], ...] = (
@@ -65,20 +67,6 @@ def molecule_of(smiles: str) -> Molecule | None:
     return atoms, bonds
 
 
-def scaffold_of(smiles: str) -> str:
-    """The Bemis-Murcko scaffold: rings and what joins them, as SMILES; empty without rings.
-
-    Example:
-        >>> scaffold_of("Cc1ccccc1")  # toluene
-        'c1ccccc1'
-    """
-    _rdkit()
-    from rdkit.Chem.Scaffolds import MurckoScaffold
-
-    scaffold: str = MurckoScaffold.MurckoScaffoldSmiles(smiles, includeChirality=False)
-    return scaffold
-
-
 def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
     """Many molecules side by side: atoms of each, bonds in both directions (2, E), atoms' features.
 
@@ -118,7 +106,7 @@ MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for t
 
 def load_smiles(
     path: Path, root: Path, seed: int, *, metric: str = "auto", unlabelled: bool = False
-) -> Arrays:
+) -> Task:
     """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
@@ -133,13 +121,15 @@ def load_smiles(
             targets, which are numbers.
         unlabelled: To predict on: labels and targets are not read, and may be missing.
     """
+    from pgso.data.tables.answers import LABEL, encode_labels, parts_of
+    from pgso.data.tables.reader import read_table
+
     table = read_table(path).with_header(("smiles", "target", *LABEL), (), "smiles,label")
-    columns = {name.lower(): c for c, name in enumerate(table.header or ())}
+    columns = {name.lower(): name for name in table.names}
     if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
-        shown = ",".join(table.header or table.first)
         raise table.header_error(
             f"a table of molecules needs a header with the columns smiles and label (or target), "
-            f"got {shown}"
+            f"got {','.join(table.top)}"
         )
     table, molecules = _parse(table, columns["smiles"])
     regression = "label" not in columns and not unlabelled
@@ -163,7 +153,8 @@ def load_smiles(
         split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
     else:
         split = split_each_class(y, seed, train=0.8, val=0.1)
-    return Arrays(
+    return Task.from_arrays(
+        path.stem,
         edge_index=edge_index,
         x=x,
         y=y,
@@ -177,7 +168,7 @@ def load_smiles(
     )
 
 
-def _parse(table: Table, column: int) -> tuple[Table, list[Molecule]]:
+def _parse(table: "Table", column: str) -> "tuple[Table, list[Molecule]]":
     """The rows whose molecules RDKit can read, and those molecules."""
     cells = table.cells(column)
     for row, cell in enumerate(cells):

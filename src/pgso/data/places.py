@@ -1,17 +1,20 @@
-"""Where files are: the data root, and processed copies of slow raw files."""
+"""Where files are: the data root, and files that PyTorch Geometric's classes fetch into it."""
 
-import hashlib
 import os
+import shutil
 import stat
-import zlib
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
+from pgso.errors import InputError
 
-from pgso.data.arrays import Array
-from pgso.records.files import write_atomically
+if TYPE_CHECKING:
+    from pgso.data.dataset import Dataset
+
+Read = TypeVar("Read")
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
@@ -20,20 +23,9 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     return Path(given or "~/.cache/pgso").expanduser()
 
 
-def processed_root() -> Path:
-    """Where processed copies are kept: ``$PGSO_CACHE``, or ``~/.cache/pgso/processed``."""
-    return Path(os.environ.get("PGSO_CACHE") or "~/.cache/pgso/processed").expanduser()
-
-
 def is_offline() -> bool:
     """Whether ``$PGSO_OFFLINE`` forbids to download, and to write into the data folder."""
     return os.environ.get("PGSO_OFFLINE", "").lower() not in ("", "0", "false", "no")
-
-
-def may_keep_copies() -> bool:
-    """Whether processed copies may be written; offline, only outside of the data folder."""
-    copies = processed_root().absolute()
-    return not (is_offline() and copies.is_relative_to(data_root().absolute()))
 
 
 def is_writable(folder: Path) -> bool:
@@ -51,62 +43,86 @@ def is_writable(folder: Path) -> bool:
     )
 
 
-VERSION = 1  # of what is stored; another number makes every copy stale
+def held(read: Callable[..., Read]) -> Callable[..., Read]:
+    """A reader of slow files that remembers the last ones, as long as they stay as they are.
 
-Named = dict[str, Array]
-
-
-def cached(name: str, files: Sequence[Path], build: Callable[[], Named]) -> Named:
-    """The arrays that ``build`` makes of ``files``, from a copy if there is a sound one.
-
-    The copy's name holds the files' paths, sizes and times, so changed files get a new one. It is
-    written under a name of its own and renamed when complete: two processes may do so at once,
-    and one that is killed leaves no half-written copy. A damaged copy is built anew; where
-    nothing can be written, nothing is.
+    Every seed of a dataset is loaded by itself, and most differ in their split only.
     """
-    copy = processed_root() / f"{name}-{_fingerprint(files)}.safetensors"
-    arrays = _read(copy)
-    if arrays is None:
-        # safetensors stores what lies in memory, in that order.
-        arrays = {key: np.ascontiguousarray(array) for key, array in build().items()}
-        _write(copy, arrays)
-    return arrays
+
+    @lru_cache(maxsize=2)
+    def remembered(state: object, *given: Any) -> Read:
+        return read(*given)
+
+    def reader(*given: Any) -> Read:
+        paths = [path for path in given if isinstance(path, Path)]
+        files = [file for path in paths for file in (path, *sorted(path.rglob("*")))]
+        states = [file.stat() for file in files if file.is_file()]
+        times = tuple((s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for s in states)
+        return remembered(times, *given)
+
+    return reader
 
 
-def _fingerprint(files: Sequence[Path]) -> str:
-    facts = [str(VERSION)]
-    for file in files:
-        status = file.stat()
-        # A user can set the time of the last writing (mtime), but not of the last change (ctime).
-        times = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-        facts.append(f"{file.absolute()} {status.st_size} {times}")
-    return hashlib.sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()[:16]
+class _StopError(Exception):
+    """Raised in place of PyG's processing, which would unpickle what it has fetched."""
 
 
-def _checksum(arrays: Named) -> str:
-    total = 0
-    for key in sorted(arrays):
-        total = zlib.crc32(arrays[key].reshape(-1).data, zlib.crc32(key.encode(), total))
-    return str(total)
+def fetch_with_pyg(class_name: str, folder: str, args: tuple[str, ...], root: Path) -> None:
+    """Let one of PyG's dataset classes download its raw files below ``root / folder``."""
+    import torch_geometric.datasets
 
+    def stop(self: Any) -> None:
+        raise _StopError
 
-def _read(copy: Path) -> Named | None:
-    from safetensors import SafetensorError, safe_open
-
+    base = getattr(torch_geometric.datasets, class_name)
+    fetching = type(class_name, (base,), {"process": stop})
     try:
-        with safe_open(copy, framework="numpy") as content:
-            arrays = {key: content.get_tensor(key) for key in content.keys()}  # noqa: SIM118
-            metadata = content.metadata() or {}
-    except (OSError, SafetensorError):
-        return None
-    return arrays if metadata.get("checksum") == _checksum(arrays) else None
-
-
-def _write(copy: Path, arrays: Named) -> None:
-    from safetensors.numpy import save
-
-    if not may_keep_copies() or not is_writable(copy.parent):
+        fetching(str(root / folder), *args)
+    except _StopError:
         return
-    # A full disc costs the copy, not the run.
-    with suppress(OSError):
-        write_atomically(copy, save(arrays, metadata={"checksum": _checksum(arrays)}))
+
+
+def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
+    """Download an archive and put its folder ``inside`` at ``root / folder``."""
+    from torch_geometric.data import download_url, extract_zip
+
+    with tempfile.TemporaryDirectory(dir=root) as scratch:
+        extract_zip(download_url(url, scratch), scratch)
+        shutil.move(Path(scratch) / inside, root / folder)
+
+
+def ensure_files(dataset: "Dataset", root: Path) -> None:
+    """Download what a dataset needs and does not find, or say what is missing and where.
+
+    Files arrive in a scratch folder beside their destination and are moved one by one when all of
+    them are there, so that an interrupted download leaves nothing behind.
+    """
+    missing = dataset.missing(root)
+    if not missing:
+        return
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there"
+    advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
+    if dataset.download is None:
+        raise InputError(f"{lacking}, and cannot be downloaded; {advice}")
+    if is_offline():
+        raise InputError(f"{lacking}, and nothing is downloaded offline; {advice}")
+    if not is_writable(root):
+        raise InputError(f"{lacking}, and {root} is read-only, so nothing is downloaded; {advice}")
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
+        try:
+            dataset.download(Path(scratch))
+        except Exception as error:  # the network, the server or the archive may fail in any way
+            raise InputError(
+                f"{lacking}, and downloading failed ({type(error).__name__}: {error}): this "
+                f"machine seems to be offline; {advice}"
+            ) from error
+        left = dataset.missing(Path(scratch))
+        if left:
+            raise InputError(f"{lacking}, and the download did not bring {left[0].name}; {advice}")
+        # Also those that only some datasets of a family have, such as labels of nodes.
+        for file in [path for path in Path(scratch).rglob("*") if path.is_file()]:
+            destination = root / file.relative_to(scratch)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, destination)

@@ -11,11 +11,12 @@ import torch
 from torch_geometric.data import Dataset, HeteroData
 from torch_geometric.data.data import BaseData
 
-from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
+from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.columns import fit_preparation, gaps_of
-from pgso.data.tables.table import words_of
+from pgso.data.tables.reader import words_of
+from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph.inputs import edges_of_data
 
@@ -31,10 +32,14 @@ def is_collection(data: Any) -> bool:
     return isinstance(data, Dataset | HeteroData)
 
 
-def arrays_from_data(
-    data: Any, seed: int, target: str | None = None, numbers: bool = False
-) -> Arrays:
-    """What a task is made of.
+def task_from_data(
+    data: Any,
+    seed: int,
+    target: str | None = None,
+    numbers: bool = False,
+    name: str = IN_MEMORY,
+) -> Task:
+    """The task of PyG's data.
 
     Args:
         data: ``Data`` with an answer per node in ``y``; ``HeteroData`` with answers on one type of
@@ -43,31 +48,32 @@ def arrays_from_data(
             columns of masks, number ``seed`` modulo their number is taken.
         target: Of ``HeteroData``: the type of nodes to learn about, where several have answers.
         numbers: Whether whole numbers in ``y`` are no classes.
+        name: What the task is called.
     """
-    # A dataset in memory has an edge_index too, with the edges of all its graphs.
-    is_one = isinstance(data, HeteroData) or hasattr(data, "edge_index")
-    if is_one and not isinstance(data, Dataset):
-        return _one(data, seed, target, numbers)
-    if not is_collection(data):
+    if is_collection(data) and not isinstance(data, HeteroData):
+        if len(data) != 1:
+            return _graphs(list(data), seed, numbers, name)
+        data = data[0]
+    if isinstance(data, HeteroData):
+        return _typed(data, target_type(data, target), seed, numbers, name)
+    if not hasattr(data, "edge_index"):
         raise InputError(
             "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
             f"{type(data).__name__}"
         )
-    if len(data) == 1:
-        return _one(data[0], seed, target, numbers)
-    graphs = list(data)
-    if any(isinstance(graph, HeteroData) for graph in graphs):
-        raise InputError(
-            "many graphs with types of nodes are no task yet; make each homogeneous with "
-            "graph.to_homogeneous()"
-        )
-    return _graphs(graphs, seed, numbers)
+    if target is not None:
+        raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
+    if getattr(data, "y", None) is None:
+        raise InputError("the data need edge_index and y, one answer per node")
+    given = _unanswered(data)
+    answered = _answered(data.y, numbers, seed, data, f"{given['x'].shape[0]} nodes")
+    return Task.from_arrays(name, **given, **answered)
 
 
-def arrays_from_graph(
+def task_from_graph(
     graph: Any, x: Any, y: Any, parts: Mapping[str, Any], seed: int, numbers: bool
-) -> Arrays:
-    """What a task is made of, where a graph, features and answers come one by one.
+) -> Task:
+    """The task of a graph, features and answers that come one by one.
 
     Args:
         graph: What :func:`read_graph` takes.
@@ -79,24 +85,22 @@ def arrays_from_graph(
     """
     if y is None:
         raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
-    answers, classes, targets = _answers(y, numbers)
-    n = len(answers)
-    split = _split(answers, classes, seed)
+    answered = _answered(y, numbers, seed)
     if any(part is not None for part in parts.values()):
-        split = tuple(_indices(part, name, n) for name, part in parts.items())  # type: ignore[assignment]
-    answered = {"classes": classes, "targets": targets, "metric": _metric(answers, targets)}
-    return graph_arrays(graph, x, answers, split, **answered)
+        n = len(answered["y"])
+        answered["split"] = tuple(_indices(part, name, n) for name, part in parts.items())
+    return graph_task(graph, x, **answered)
 
 
-def graph_arrays(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Arrays:
+def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Task:
     """A graph, features and answers in memory; a frame of any cells is prepared on training rows.
 
     Args:
         graph: What :func:`read_graph` takes.
         X: Numbers, or a frame; None for the identity.
-        y: The answers, as :class:`Arrays` have them.
+        y: The answers, as :meth:`Task.from_arrays` takes them.
         split: Of the nodes.
-        answers: What y is: fields of :class:`Arrays`.
+        answers: What y is: classes, targets, metric.
     """
     n, table, preparation = len(y), words_of(X), None
     x = identity(n) if X is None else X if table is not None else read_features(X)
@@ -107,7 +111,8 @@ def graph_arrays(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> 
         x = preparation.apply(table)
     prepared = read_graph(graph, n)
     weight = prepared.edge_weight
-    return Arrays(
+    return Task.from_arrays(
+        IN_MEMORY,
         edge_index=as_array(prepared.edge_index),
         edge_weight=None if weight is None else as_array(weight),
         x=x,
@@ -129,7 +134,7 @@ def _indices(part: Any, name: str, n: int) -> Array:
     return given.astype(np.int64)
 
 
-def unanswered_arrays(data: Any) -> Arrays:
+def unanswered_task(data: Any) -> Task:
     """Edges and features alone, for links: nothing is said about nodes."""
     if isinstance(data, Dataset) and len(data) == 1:
         data = data[0]
@@ -137,72 +142,56 @@ def unanswered_arrays(data: Any) -> Arrays:
         raise InputError(
             f"links are predicted within one graph of PyG's Data, got {type(data).__name__}"
         )
-    n, nothing = int(data.num_nodes), np.zeros(0, dtype=np.int64)
-    return Arrays(
-        edge_index=as_array(data.edge_index),
-        edge_weight=_weight(data),
-        x=identity(n) if data.x is None else read_features(data.x),
-        y=np.full(n, -1),
-        split=(nothing, nothing, nothing),
-    )
+    nothing = np.zeros(0, dtype=np.int64)
+    given = _unanswered(data)
+    y = np.full(given["x"].shape[0], -1)
+    return Task.from_arrays(IN_MEMORY, **given, y=y, split=(nothing, nothing, nothing))
 
 
-def _one(data: Any, seed: int, target: str | None, numbers: bool) -> Arrays:
-    if isinstance(data, HeteroData):
-        return _typed(data, target_type(data, target), seed, numbers)
-    if target is not None:
-        raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
-    return _nodes(data, seed, numbers)
+def _unanswered(data: Any) -> dict[str, Any]:
+    """The graph and features of PyG's data, as :meth:`Task.from_arrays` takes them."""
+    edge_index, edge_weight, n = edges_of_data(data)
+    return {
+        "edge_index": as_array(edge_index),
+        "edge_weight": None if edge_weight is None else as_array(edge_weight).reshape(-1),
+        "x": identity(n) if data.x is None else read_features(data.x),
+    }
 
 
-def _typed(data: Any, target: str, seed: int, numbers: bool) -> Arrays:
+def _typed(data: Any, target: str, seed: int, numbers: bool, name: str) -> Task:
     """One graph of all types of nodes; only nodes of the target type have answers."""
     store = data[target]
     if getattr(store, "y", None) is None:
         raise InputError(f"nodes of type {target!r} need y, one answer each")
-    some, classes, targets = _answers(store.y, numbers)
-    if len(some) != store.num_nodes:
-        raise InputError(
-            f"y has {len(some)} answers, but there are {store.num_nodes} nodes of type {target!r}"
-        )
-    places = offsets(data, target)
-    x, relations = typed_features(data, places), typed_relations(data, places)
+    answered = _answered(
+        store.y, numbers, seed, store, f"{store.num_nodes} nodes of type {target!r}"
+    )
+    some = answered["y"]
+    places = _offsets(data, target)
+    x, relations = _typed_features(data, places), _typed_relations(data, places)
     y = np.full((x.shape[0], *some.shape[1:]), np.nan if some.ndim == 2 else -1, some.dtype)
     y[: len(some)] = some
-    edge_index, weight = union_of(relations)
-    return Arrays(
-        edge_index=edge_index,
-        edge_weight=weight,
+    weights = [
+        np.ones(pairs.shape[1], dtype=np.float32) if weight is None else weight
+        for pairs, weight in relations.values()
+    ]
+    is_weighted = any(weight is not None for _, weight in relations.values())
+    return Task.from_arrays(
+        name,
+        edge_index=np.concatenate([pairs for pairs, _ in relations.values()], axis=1),
+        edge_weight=np.concatenate(weights) if is_weighted else None,
         relations=relations,
         x=x,
-        y=y,
-        split=_masks(store, some, seed) or _split(some, classes, seed),
-        classes=classes,
-        targets=targets,
-        metric=_metric(some, targets),
+        **{**answered, "y": y},
     )
 
 
-def _nodes(data: Any, seed: int, numbers: bool) -> Arrays:
-    if getattr(data, "y", None) is None:
-        raise InputError("the data need edge_index and y, one answer per node")
-    edge_index, edge_weight, n = edges_of_data(data)
-    y, classes, targets = _answers(data.y, numbers)
-    if len(y) != n:
-        raise InputError(f"y has {len(y)} answers, but the graph has {n} nodes; give one per node")
-    return Arrays(
-        edge_index=as_array(edge_index),
-        edge_weight=None if edge_weight is None else as_array(edge_weight).reshape(-1),
-        x=identity(n) if data.x is None else read_features(data.x),
-        y=y,
-        split=_masks(data, y, seed) or _split(y, classes, seed),
-        classes=classes,
-        targets=targets,
-        metric=_metric(y, targets),
-    )
-
-
-def _graphs(graphs: Sequence[Any], seed: int, numbers: bool) -> Arrays:
+def _graphs(graphs: Sequence[Any], seed: int, numbers: bool, name: str) -> Task:
+    if any(isinstance(graph, HeteroData) for graph in graphs):
+        raise InputError(
+            "many graphs with types of nodes are no task yet; make each homogeneous with "
+            "graph.to_homogeneous()"
+        )
     for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or as_array(y).size == 0:
@@ -213,22 +202,18 @@ def _graphs(graphs: Sequence[Any], seed: int, numbers: bool) -> Arrays:
     starts = np.cumsum(sizes) - sizes
     edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
     rows = np.stack([as_array(graph.y).reshape(-1) for graph in graphs])
-    y, classes, targets = _answers(rows, numbers)
     if graphs[0].x is None:
         x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
     else:
         x = read_features(torch.cat([graph.x for graph in graphs]))
     weights = [_weight(graph) for graph in graphs]
-    return Arrays(
+    return Task.from_arrays(
+        name,
         edge_index=np.concatenate(edges, axis=1),
         edge_weight=None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
         x=x,
-        y=y,
-        split=_split(y, classes, seed),
-        classes=classes,
-        targets=targets,
-        metric=_metric(y, targets),
         nodes_per_graph=sizes,
+        **_answered(rows, numbers, seed),
     )
 
 
@@ -264,35 +249,46 @@ def _check_alike(graphs: Sequence[Any]) -> None:
                 )
 
 
-def _answers(given: Any, numbers: bool) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-    """Y as arrays have it, and the names of classes or of numbers."""
+def _answered(
+    given: Any, numbers: bool, seed: int, data: Any = None, items: str = ""
+) -> dict[str, Any]:
+    """Y, what it is, its split and its metric, as :meth:`Task.from_arrays` takes them.
+
+    Args:
+        given: Y as it came.
+        numbers: Whether whole numbers are no classes.
+        seed: Of the split.
+        data: Where there may be masks.
+        items: What y is about, ``"34 nodes"``, to be compared with its length.
+    """
     values, are_numbers = read_answers(given, numbers)
+    classes: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    metric = "rmse"
     if values.ndim == 2:
         y = values.astype(np.float64)
-        names = tuple(str(c) for c in range(y.shape[1]))
-        is_labels = bool(np.isin(y[np.isfinite(y)], (0, 1)).all())
-        return (y, names, ()) if is_labels else (y, (), names)
-    if are_numbers:
-        return values.astype(np.float64)[:, None], (), ("y",)
-    classes, codes = read_labels(values)
-    if len(classes) == 1 and (codes < 0).any() and values.dtype.kind in "iuf" and -1 in values:
-        raise InputError(
-            f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left; "
-            "number the classes from 0"
-        )
-    if values.dtype.kind == "f":
-        classes = classes.astype(np.int64)
-    return codes, tuple(str(name) for name in classes), ()
-
-
-def _metric(y: Array, targets: tuple[str, ...]) -> str:
-    return "rmse" if targets else "multilabel_roc_auc" if y.ndim == 2 else "accuracy"
-
-
-def _split(y: Array, classes: tuple[str, ...], seed: int) -> Split:
-    if classes and y.ndim == 1:
-        return split_each_class(y, seed)
-    return split_at_random(~is_unknown(y), seed)
+        targets = tuple(str(c) for c in range(y.shape[1]))
+        if np.isin(y[np.isfinite(y)], (0, 1)).all():
+            classes, targets, metric = targets, (), "multilabel_roc_auc"
+    elif are_numbers:
+        y, targets = values.astype(np.float64)[:, None], ("y",)
+    else:
+        names, y = read_labels(values)
+        if len(names) == 1 and (y < 0).any() and values.dtype.kind in "iuf" and -1 in values:
+            raise InputError(
+                f"y holds {names[0]:g} and -1, and -1 means unknown, so that one class is left; "
+                "number the classes from 0"
+            )
+        names = names.astype(np.int64) if values.dtype.kind == "f" else names
+        classes, metric = tuple(str(name) for name in names), "accuracy"
+    if items and len(y) != int(items.split()[0]):
+        raise InputError(f"y has {len(y)} answers, but there are {items}; give one for each")
+    split = None if data is None else _masks(data, y, seed)
+    if split is None and classes and y.ndim == 1:
+        split = split_each_class(y, seed)
+    elif split is None:
+        split = split_at_random(~is_unknown(y), seed)
+    return {"y": y, "classes": classes, "targets": targets, "metric": metric, "split": split}
 
 
 def _masks(data: Any, y: Array, seed: int) -> Split | None:
@@ -339,7 +335,7 @@ def target_type(data: Any, target: str | None) -> str:
     )
 
 
-def offsets(data: Any, target: str) -> dict[str, int]:
+def _offsets(data: Any, target: str) -> dict[str, int]:
     """Where the nodes of each type begin: targets first, so that target i is node i."""
     places, offset = {}, 0
     for name in (target, *(name for name in data.node_types if name != target)):
@@ -350,7 +346,7 @@ def offsets(data: Any, target: str) -> dict[str, int]:
     return places
 
 
-def typed_features(data: Any, places: dict[str, int]) -> "Array | scipy.sparse.csr_array":
+def _typed_features(data: Any, places: dict[str, int]) -> "Array | scipy.sparse.csr_array":
     """Features of all nodes: each type has columns of its own.
 
     In the columns of other types it has zeros. A linear map of these columns is
@@ -380,7 +376,7 @@ def relation_names(edge_types: list[tuple[str, str, str]]) -> list[str]:
     ]
 
 
-def typed_relations(data: Any, places: dict[str, int]) -> dict[str, tuple[Array, Array | None]]:
+def _typed_relations(data: Any, places: dict[str, int]) -> dict[str, tuple[Array, Array | None]]:
     """The edges of each relation between nodes of all types, and their weights."""
     parts: dict[str, tuple[Array, Array | None]] = {}
     types = list(data.edge_types)
@@ -393,25 +389,7 @@ def typed_relations(data: Any, places: dict[str, int]) -> dict[str, tuple[Array,
             what = f"the edges {(source, word, target)}: a node of type {kind!r}"
             check_range(end, 0, int(data[kind].num_nodes), what)
         shift = np.array([[places[source]], [places[target]]])
-        weight = getattr(store, "edge_weight", None)
-        parts[name] = (
-            edges + shift,
-            None if weight is None else as_array(weight).reshape(-1),
-        )
+        parts[name] = (edges + shift, _weight(store))
     if not parts:
         raise InputError("the graph has no edges; give it an edge_index for a type of edges")
     return parts
-
-
-def union_of(
-    parts: dict[str, tuple[Array, Array | None]],
-) -> tuple[Array, Array | None]:  # (2, E), (E,)
-    """All edges together; those without weights have weight 1 beside others that have some."""
-    edges = np.concatenate([pairs for pairs, _ in parts.values()], axis=1)
-    if all(weight is None for _, weight in parts.values()):
-        return edges, None
-    weights = [
-        np.ones(pairs.shape[1], dtype=np.float32) if weight is None else weight
-        for pairs, weight in parts.values()
-    ]
-    return edges, np.concatenate(weights)

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pgso.data.arrays import Arrays
 from pgso.data.dataset import Dataset
 from pgso.data.places import is_offline, is_writable
+from pgso.data.task import Task
 from pgso.errors import InputError, UnknownNameError
 
 PREFIX = "pyg:"
 UNSAFE = re.compile(r"pickle|torch_?load|torch\.load")
 READERS = re.compile(r"from torch_geometric\.io import \(?([\w\s,]+)")
-CHOSEN = {"GraphLandDataset": {"split": "RL"}}  # of arguments that PyG asks for
+CHOSEN = {("GraphLandDataset", "split"): "RL"}  # of arguments that PyG asks for
 PLAIN = (str, bool, int, float)  # types of arguments that may be given as options
 
 
@@ -34,27 +34,28 @@ def pyg_dataset(name: str) -> Dataset:
     if ("name" in parameters) != bool(variant):
         want = "/NAME behind it" if "name" in parameters else "no /NAME"
         raise InputError(f"{name} cannot be loaded: PyG's {kind.__name__} takes {want}")
-    options = _options(parameters, CHOSEN.get(kind.__name__, {}))
+    defaults = {
+        key: CHOSEN.get((kind.__name__, key), parameter.default)
+        for key, parameter in parameters.items()
+        if key not in ("self", "root", "name") and parameter.kind is not parameter.VAR_KEYWORD
+    }
+    needed = [key for key, value in defaults.items() if value is inspect.Parameter.empty]
+    plain = {key: value for key, value in defaults.items() if isinstance(value, PLAIN)}
 
-    def load(root: Path, seed: int, **chosen: Any) -> Arrays:
-        from pgso.data.pyg import arrays_from_data
+    def load(root: Path, seed: int, **chosen: Any) -> Task:
+        from pgso.data.pyg import task_from_data
 
-        given = {**{key: p.default for key, p in options.items()}, **chosen}
-        missing = [key for key, value in given.items() if value is Ellipsis]
+        given = {**plain, **chosen}
+        missing = [key for key in needed if given.get(key) is None]
         if missing:
             raise InputError(f"{name} needs the option {missing[0]}: --option {missing[0]}=...")
         if variant:
             given["name"] = variant
         if "root" in parameters:
             given["root"] = str(root / "pyg" / kind.__name__)
-        return arrays_from_data(_loaded(kind, given, name, root), seed)
+        return task_from_data(_loaded(kind, given, name, root), seed)
 
-    shown = [p.replace(default=None if p.default is ... else p.default) for p in options.values()]
-    positional = [
-        inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in ("root", "seed")
-    ]
-    load.__signature__ = inspect.Signature([*positional, *shown])  # type: ignore[attr-defined]
-    return Dataset(name, load)
+    return Dataset(name, load, takes={**plain, **dict.fromkeys(needed)})
 
 
 def _class(called: str) -> Any:
@@ -90,21 +91,6 @@ def _refuse_unsafe(kind: Any) -> None:
 def _own_bases(kind: Any) -> list[Any]:
     """The class and those it inherits from, as far as they are datasets of PyG."""
     return [base for base in kind.__mro__ if base.__module__.startswith("torch_geometric.datasets")]
-
-
-def _options(parameters: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a class that may be given as text, numbers, or yes and no."""
-    options = {}
-    for key, parameter in parameters.items():
-        default = chosen.get(key, parameter.default)
-        is_needed = default is inspect.Parameter.empty
-        if key in ("self", "root", "name") or parameter.kind is parameter.VAR_KEYWORD:
-            continue
-        if is_needed or isinstance(default, PLAIN):
-            options[key] = inspect.Parameter(
-                key, inspect.Parameter.KEYWORD_ONLY, default=... if is_needed else default
-            )
-    return options
 
 
 def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:

@@ -26,9 +26,16 @@ NODES = 3 * 10**5  # that an edge list may name, however short it is
 NODES_PER_EDGE = 10  # and that many for each edge, if that is more
 
 RELATIONS = 1_000  # kinds of edges: each is a graph of its own
-CLASSES = 10_000  # a network has an output for each
-TARGETS = 1_000  # numbers that are learned together
-COLUMNS = 20_000  # of a table: each has a kind, and may become 50
+MOST = {  # how many of these a file may have, and what to do
+    "relations": (
+        RELATIONS,
+        "a relation is a kind of edges: leave the column out if it names single edges",
+    ),
+    "columns": (20_000, "write a matrix of numbers to features.npy"),
+    "classes": (10_000, "is it the right column?"),  # a network has an output for each
+    "labels": (10_000, "is it the right column?"),
+    "targets": (1_000, "is it the right column?"),
+}
 TEXT = 2**30  # bytes of a table, which takes several times as much in memory
 CELLS = 10**8  # of a Parquet table, which may be packed well
 
@@ -67,13 +74,11 @@ def check_num_nodes(num_nodes: int, num_edges: int, where: Path) -> None:
         )
 
 
-def check_relations(count: int, where: Path) -> None:
-    """Refuse a column of relations that names nearly every edge."""
-    if count > RELATIONS:
-        raise InputError(
-            f"{where} has {count} relations, at most {RELATIONS} are allowed; a relation is a kind "
-            "of edges: leave the column out if it names single edges"
-        )
+def check_count(count: int, what: str, where: object) -> None:
+    """Refuse more relations, columns, classes, labels or targets than can be meant."""
+    limit, advice = MOST[what]
+    if count > limit:
+        raise InputError(f"{where} has {count:,} {what}, at most {limit:,} are allowed; {advice}")
 
 
 def check_text_size(path: Path, cells: int = 0) -> None:
@@ -84,24 +89,6 @@ def check_text_size(path: Path, cells: int = 0) -> None:
             f"{path} has {size:,} bytes{f' and {cells:,} cells' if cells else ''}; a table may "
             f"have {TEXT:,} bytes and {CELLS:,} cells: write features as a matrix to features.npy, "
             "which is not read into memory, or leave out rows"
-        )
-
-
-def check_columns(count: int, where: Path) -> None:
-    """Refuse a table of more columns than can be looked at one by one."""
-    if count > COLUMNS:
-        raise InputError(
-            f"{where} has {count:,} columns, at most {COLUMNS:,} are allowed; write a matrix of "
-            "numbers to features.npy"
-        )
-
-
-def check_outputs(count: int, what: str, where: object) -> None:
-    """Refuse more classes, labels or targets than a network can have outputs."""
-    limit = TARGETS if what == "targets" else CLASSES
-    if count > limit:
-        raise InputError(
-            f"{where} has {count:,} {what}, at most {limit:,} are allowed; is it the right column?"
         )
 
 

@@ -56,36 +56,6 @@ def split_at_random(
     return np.sort(order[:first]), np.sort(order[first:second]), np.sort(order[second:])
 
 
-def split_groups(group: Array, train: float = 0.8, val: float = 0.1) -> Split:
-    """Whole groups, largest first, go to training until it is full, then to validation, then test.
-
-    A scaffold split as in MoleculeNet (Wu et al. 2018): molecules with one scaffold stay together,
-    so that the test set holds others than the training set. It depends on no seed. Of groups of one
-    size, the one whose first item comes first is taken first; DeepChem takes it last, so that its
-    validation and test sets hold other molecules.
-
-    Args:
-        group: (items,) the number of each item's group.
-        train: The share of the items to train on.
-        val: The share to validate on.
-
-    Example:
-        >>> [part.tolist() for part in split_groups(np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 2]))]
-        [[0, 1, 2, 4, 5, 6, 7, 8], [3], [9]]
-    """
-    _, first, group_of, size = np.unique(
-        group, return_index=True, return_inverse=True, return_counts=True
-    )
-    parts: tuple[list[int], list[int], list[int]] = ([], [], [])
-    limits = (train * len(group), val * len(group))
-    for chosen in np.lexsort((first, -size)):
-        members = np.flatnonzero(group_of == chosen).tolist()
-        sizes = [len(part) + len(members) for part in parts]
-        parts[0 if sizes[0] <= limits[0] else 1 if sizes[1] <= limits[1] else 2].extend(members)
-    train_part, val_part, test_part = (np.sort(np.array(p, dtype=np.int64)) for p in parts)
-    return train_part, val_part, test_part
-
-
 def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
     """Stratified k-fold cross-validation: seed s is fold s mod k of the shuffling s // k.
 

@@ -1,4 +1,9 @@
-"""A task: graphs, features, answers, splits and objective; all that training needs to know."""
+"""A task: graphs, features, answers, splits and objective; all that training needs to know.
+
+Importing this needs no torch: the command line lists the datasets that make tasks.
+"""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,28 +12,33 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from pgso.data.arrays import (
     Array,
-    Arrays,
-    check_arrays,
+    Split,
+    check_answers,
+    check_graphs,
     check_objective,
+    check_split,
     is_on_disk,
     named_class,
     rarer_class,
 )
-from pgso.data.batch import Batch, Slices
-from pgso.data.tables.columns import Preparation
 from pgso.errors import InputError
-from pgso.graph import Graph, Relations
 from pgso.objectives import OBJECTIVES, Answer, Objective
 from pgso.objectives.values import Scale
 
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
+    import torch
+    from torch import Tensor
+
+    from pgso.data.batch import Batch, Slices
+    from pgso.data.tables.columns import Preparation
+    from pgso.graph import Graph, Relations
+
+    Edges = Mapping[str, tuple[Array, Array | None]]
 
 IN_MEMORY = "in memory"  # stands for the dataset in a spec of data that have no name
 SPARSE_BELOW = 0.1  # the share of non-zeros under which features are stored as a sparse matrix
@@ -78,6 +88,7 @@ class Task:
     gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells of that table's columns
     positive: str | None = None  # of two classes the rarer one, or the one that was named
     notes: tuple[str, ...] = ()  # what a user should know about how the files were read
+    of_a_model: int = 0  # how many of the last nodes are known to a saved model only
 
     @classmethod
     def of(
@@ -93,7 +104,7 @@ class Task:
         objective: str | None = None,
         positive: object = None,
         **options: Any,
-    ) -> "Task":
+    ) -> Task:
         """A task of anything that can be one.
 
         Args:
@@ -115,11 +126,11 @@ class Task:
         Example:
             >>> Task.of("karate")
             Task(karate: 1 graph, 34 nodes, 156 edges, 34 features, 2 classes, accuracy)
-            >>> Task.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), y=[0.5, 1.5, 2.5, 4.5])
+            >>> Task.of([[0, 1, 2], [1, 2, 3]], y=[0.5, 1.5, 2.5, 4.5])
             Task(in memory: 1 graph, 4 nodes, 3 edges, 4 features, 1 target, rmse)
         """
         from pgso.data.load import load_task
-        from pgso.data.pyg import arrays_from_graph, is_collection
+        from pgso.data.pyg import is_collection, task_from_graph
 
         chosen: dict[str, Any] = {"objective": objective, "positive": positive}
         parts = {"train": train, "val": val, "test": test}
@@ -144,15 +155,15 @@ class Task:
         if options:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
         numbers = objective is not None and OBJECTIVES[objective].answer == "value"
-        arrays = arrays_from_graph(data, x, y, parts, seed, numbers)
-        return cls.from_arrays(IN_MEMORY, arrays).scored_by(objective).with_positive(positive)
+        task = task_from_graph(data, x, y, parts, seed, numbers)
+        return task.scored_by(objective).with_positive(positive)
 
     @classmethod
     def from_frames(
         cls,
-        nodes: "pandas.DataFrame | None",
-        edges: "pandas.DataFrame",
-        target: "str | Sequence[str] | None" = None,
+        nodes: pandas.DataFrame | None,
+        edges: pandas.DataFrame,
+        target: str | Sequence[str] | None = None,
         key: str | None = None,
         *,
         split: str | None = None,
@@ -162,7 +173,7 @@ class Task:
         positive: object = None,
         kinds: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> "Task":
+    ) -> Task:
         """A task of pandas' frames, read and prepared as the files of a folder are.
 
         Args:
@@ -190,52 +201,85 @@ class Task:
             >>> task.ids, task.classes
             (('ann', 'bob', 'cid'), ('0', '1'))
         """
-        from pgso.data.tables.folder import frame_arrays
+        from pgso.data.tables.folder import frame_task
 
-        if isinstance(target, list | tuple):
-            target = tuple(target)
-        given: dict[str, Any] = {
-            "target": target,
-            "key": key,
-            "split_by": split,
-            "kinds": kinds or {},
-        }
-        arrays = frame_arrays(nodes, edges, seed, unlabelled=target is None, **given, **options)
-        return cls.from_arrays(name, arrays).scored_by(objective).with_positive(positive)
+        options |= {"key": key, "split_by": split, "kinds": kinds or {}}
+        options["target"] = tuple(target) if isinstance(target, list) else target
+        task = frame_task(nodes, edges, seed, unlabelled=target is None, **options)
+        return replace(task.scored_by(objective).with_positive(positive), name=name)
 
     @classmethod
-    def from_arrays(cls, name: str, arrays: Arrays) -> "Task":
-        """Check what a source has read, and prepare its graph."""
-        check_arrays(arrays, name)
-        train, val, test = (_tensor(part) for part in arrays.split)
-        sizes = arrays.nodes_per_graph
-        n = arrays.num_nodes
-        graph = _graph(arrays.edge_index, arrays.edge_weight, n)
-        relations = None
-        if arrays.relations is not None:
-            parts = {name: _graph(*edges, n) for name, edges in arrays.relations.items()}
-            relations = Relations(parts, n)
+    def from_arrays(
+        cls,
+        name: str,
+        *,
+        edge_index: Array,
+        x: Array | scipy.sparse.csr_array,
+        y: Array,
+        split: Split,
+        edge_weight: Array | None = None,
+        relations: Edges | None = None,
+        nodes_per_graph: Array | None = None,
+        classes: tuple[str, ...] = (),
+        targets: tuple[str, ...] = (),
+        metric: str = "accuracy",
+        **described: Any,
+    ) -> Task:
+        """A task of numpy's arrays, checked; this is what datasets are made by.
+
+        Args:
+            name: What the task is called.
+            edge_index: (2, E) sources and targets; edges that are listed twice are summed.
+            x: (n, F) numbers, dense or scipy's, or (n, k) integers with ``categories``.
+            y: (items,) classes, -1: unknown; or (items, columns) labels or numbers, NaN: unknown.
+            split: Indices of the training, validation and test set.
+            edge_weight: (E,).
+            relations: Edges and their weights by name, where edges have kinds.
+            nodes_per_graph: (num_graphs,), of graphs that are stored one after another; None: one
+                graph, a node task.
+            classes: The name of each class, or of each label; without classes and targets the task
+                is there to predict on.
+            targets: The name of each number, where y holds numbers.
+            metric: The name of the objective.
+            described: Other fields of a task: categories, ids, columns, preparation, gaps, notes.
+        """
+        import torch
+
+        from pgso.graph import Relations
+
+        n = int(x.shape[0])
+        sizes = np.array([n]) if nodes_per_graph is None else nodes_per_graph
+        items = n if nodes_per_graph is None else len(sizes)
+        answer: Answer = "value" if targets else "labels" if y.ndim == 2 else "class"
+        check_graphs(name, x, edge_index, edge_weight, sizes)
+        check_answers(name, y, items, classes, targets)
+        check_split(name, y, split, classes, targets)
+        if classes or targets:
+            check_objective(metric, answer, len(classes), name)
+        train, val, test = (_tensor(part) for part in split)
+        kinds = {kind: _graph_of(*edges, n) for kind, edges in (relations or {}).items()}
+        if described.get("categories") is not None:
+            features = _tensor(x)
+        elif is_on_disk(x):
+            features = torch.from_numpy(x)
+        else:
+            features = stored(x, may_be_sparse=nodes_per_graph is None)  # batches take rows
         return cls(
             name=name,
-            kind="node" if sizes is None else "graph",
-            metric=OBJECTIVES[arrays.metric].name,
-            graph=graph,
-            x=_features(arrays),
-            y=_tensor(arrays.y) if arrays.answer == "class" else _numbers(arrays.y, train),
+            kind="node" if nodes_per_graph is None else "graph",
+            metric=OBJECTIVES[metric].name,
+            graph=_graph_of(edge_index, edge_weight, n),
+            x=features,
+            y=_tensor(y) if answer == "class" else _numbers(y, train),
             train=train,
             val=val,
             test=test,
-            classes=arrays.classes,
-            nodes_per_graph=_tensor(np.array([arrays.num_nodes]) if sizes is None else sizes),
-            categories=arrays.categories,
-            ids=arrays.ids,
-            columns=arrays.columns,
-            targets=arrays.targets,
-            preparation=arrays.preparation,
-            gaps=arrays.gaps,
-            notes=arrays.notes,
-            relations=relations,
-            positive=rarer_class(arrays.y[arrays.split[0]], arrays.classes),
+            classes=classes,
+            targets=targets,
+            nodes_per_graph=_tensor(sizes),
+            relations=None if relations is None else Relations(kinds, n),
+            positive=rarer_class(y[split[0]], classes),
+            **described,
         )
 
     @classmethod
@@ -247,7 +291,7 @@ class Task:
         target: str | None = None,
         objective: str | None = None,
         positive: object = None,
-    ) -> "Task":
+    ) -> Task:
         """A task of PyG's data.
 
         Args:
@@ -264,16 +308,17 @@ class Task:
             positive: Of two classes, the one that scores are about; by default the rarer one.
 
         Example:
+            >>> import torch
             >>> from torch_geometric.data import Data
             >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
             >>> Task.from_data(Data(edge_index=edges, y=torch.tensor([0, 1, 0, 1]), num_nodes=4))
             Task(in memory: 1 graph, 4 nodes, 4 edges, 4 features, 2 classes, accuracy)
         """
-        from pgso.data.pyg import arrays_from_data
+        from pgso.data.pyg import task_from_data
 
         numbers = objective is not None and OBJECTIVES[objective].answer == "value"
-        arrays = arrays_from_data(data, seed, target, numbers)
-        return cls.from_arrays(name, arrays).scored_by(objective).with_positive(positive)
+        task = task_from_data(data, seed, target, numbers, name)
+        return task.scored_by(objective).with_positive(positive)
 
     @property
     def objective(self) -> Objective:
@@ -290,14 +335,19 @@ class Task:
             return "link"
         return "value" if self.targets else "labels" if self.y.dim() == 2 else "class"
 
-    def scored_by(self, objective: str | None) -> "Task":
+    @property
+    def has_answer(self) -> Tensor:  # (items,) of booleans
+        """Of which nodes or graphs something is known."""
+        return self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0
+
+    def scored_by(self, objective: str | None) -> Task:
         """The same task with another objective; None: with its own."""
         if objective is None:
             return self
         check_objective(objective, self.answer, self.num_classes, self.name)
         return replace(self, metric=OBJECTIVES[objective].name)
 
-    def with_positive(self, name: object) -> "Task":
+    def with_positive(self, name: object) -> Task:
         """The same task, whose scores are about this one of its two classes; None: the rarer."""
         if name is None:
             return self
@@ -338,6 +388,10 @@ class Task:
         """How many numbers a network has to say about a node or a graph."""
         return len(self.targets) or len(self.classes)
 
+    def with_edges(self, edge_index: Array, edge_weight: Array | None = None) -> Task:
+        """The same nodes with other edges, of numpy's arrays."""
+        return replace(self, graph=_graph_of(edge_index, edge_weight, self.num_nodes))
+
     def batch(self, indices: Tensor) -> Batch:
         """Some graphs as one: pure index arithmetic on the tensors that hold them all.
 
@@ -348,17 +402,16 @@ class Task:
             raise InputError(f"{self.name} is one graph: train on task.graph instead of batches")
         return self._slices.batch(indices)
 
-    def to(self, device: torch.device | str | None) -> "Task":
+    def to(self, device: torch.device | str | None) -> Task:
         """The same task on another device."""
-        moved: dict[str, Any] = {}
-        for part in fields(self):
-            value = getattr(self, part.name)
-            if isinstance(value, Tensor | Graph | Relations):
-                moved[part.name] = value.to(device)
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        moved = {name: value.to(device) for name, value in values.items() if hasattr(value, "to")}
         return replace(self, **moved)
 
     @cached_property
     def _slices(self) -> Slices:
+        from pgso.data.batch import Slices
+
         return Slices(self.graph, self.x, self.y, self.nodes_per_graph)
 
     def __repr__(self) -> str:
@@ -375,44 +428,40 @@ class Task:
         )
 
 
-def _graph(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
+def _graph_of(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
+    """The graph of numpy's arrays."""
+    import torch
+
+    from pgso.graph import Graph
+
     given = None if weight is None else torch.from_numpy(weight.astype(np.float32))
     return Graph.from_edge_index(_tensor(edge_index), given, num_nodes)
 
 
-def _tensor(values: Array) -> Tensor:
+def _tensor(values: Array | scipy.sparse.csr_array) -> Tensor:
+    import torch
+
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
 
 
 def _numbers(values: Array, train: Tensor) -> Tensor:  # (items, columns)
-    """Answers in 32 bits, or in 64 where these would cost digits of how training ones differ."""
+    """Targets as float32, or float64 if rounding would blur how training targets differ."""
+    import torch
+
     y = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
     return y if Scale.of(y[train]).needs_64_bits else y.float()
 
 
-def _features(arrays: Arrays) -> Tensor:
-    x = arrays.x
-    if arrays.categories is not None:
-        assert isinstance(x, np.ndarray)
-        return _tensor(x)
-    if is_on_disk(x):
-        return torch.from_numpy(x)
-    return stored(x, may_be_sparse=arrays.nodes_per_graph is None)  # batches take rows
-
-
-def stored(x: "Array | scipy.sparse.csr_array", may_be_sparse: bool = True) -> Tensor:
+def stored(x: Array | scipy.sparse.csr_array, may_be_sparse: bool = True) -> Tensor:
     """Features as a task has them, however they came: CSR if they are wide and mostly zeros."""
+    import scipy.sparse
+    import torch
+
     n, columns = x.shape
     entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
-    if may_be_sparse and columns > NARROW and entries < SPARSE_BELOW * n * columns:
-        return _csr(x)
-    dense = x if isinstance(x, np.ndarray) else x.toarray()
-    return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32))
-
-
-def _csr(x: "Array | scipy.sparse.csr_array") -> Tensor:
-    import scipy.sparse
-
+    if not may_be_sparse or columns <= NARROW or entries >= SPARSE_BELOW * n * columns:
+        dense = x if isinstance(x, np.ndarray) else x.toarray()
+        return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32))
     matrix = scipy.sparse.csr_array(x, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

@@ -79,7 +79,7 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
 
     def predict(self, graph: Any = None, X: Any = None) -> Array:  # (n,)
         """The most probable label of every node; of the fitted graph if none is given."""
-        codes = self.predict_proba(graph, X).argmax(axis=1)
+        codes = self.predict_proba(graph, X).argmax(axis=1)  # refused before it is fitted
         out: Array = self.classes_[codes]
         return out
 
@@ -91,20 +91,15 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """The share of labelled nodes that are predicted right; of the fitted ones by default."""
         predicted = self.predict_proba(graph, X).argmax(axis=1)
-        if y is None:
-            if len(predicted) != len(self.labels_):
+        names, codes = (self.classes_, self.labels_) if y is None else read_labels(y)
+        if len(codes) != len(predicted):
+            if y is None:
                 raise InputError("another graph needs its own y to be scored")
-            right, has_label = predicted == self.labels_, self.labels_ >= 0
-        else:
-            names, codes = read_labels(y)
-            if len(codes) != len(predicted):
-                raise InputError(f"y has {len(codes)} labels, the graph {len(predicted)} nodes")
-            has_label = codes >= 0
-            right = np.zeros(len(codes), dtype=bool)
-            right[has_label] = self.classes_[predicted[has_label]] == names[codes[has_label]]
-        if not has_label.any():
+            raise InputError(f"y has {len(codes)} labels, the graph {len(predicted)} nodes")
+        known = codes >= 0
+        if not known.any():
             raise InputError("y has no known label to compare with")
-        return float(right[has_label].mean())
+        return float((self.classes_[predicted[known]] == names[codes[known]]).mean())
 
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
         """Some of each class validate, at least one where there are two; all others train."""

@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: options, fitting either head, other graphs."""
 
 import warnings
+from abc import abstractmethod
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ from pgso.bases import BASES
 from pgso.data import Task
 from pgso.data.arrays import Array, Split
 from pgso.data.inputs import as_tensor, read_features, read_graph
-from pgso.data.pyg import graph_arrays
-from pgso.data.tables.table import frame_table
+from pgso.data.pyg import graph_task
+from pgso.data.tables.reader import frame_table
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find
@@ -80,18 +81,19 @@ class NodeEstimator(BaseEstimator):
         self.class_weights = class_weights
         self.positive = positive
 
+    @abstractmethod
     def _split(self, y: Array, random: np.random.RandomState) -> Split:
-        raise NotImplementedError
+        """Which of the nodes with a known answer train, and which validate."""
 
     def _fit(self, graph: Any, X: Any, y: Array, **answers: Any) -> None:
-        """Fit the head that was asked for; ``answers`` say what y is, as in ``Arrays``."""
+        """Fit the head that was asked for; ``answers`` say what y is (:func:`graph_task`)."""
         if self.head not in HEADS:
             raise UnknownNameError("head", self.head, HEADS)
         random = check_random_state(self.random_state)
         if self.head == "closed_form":
             labelled = np.flatnonzero(np.isfinite(y).all(axis=1) if y.ndim == 2 else y >= 0)
             nobody = np.zeros(0, dtype=np.int64)
-            task = self._scored(_task(graph, X, y, (labelled, nobody, nobody), answers))
+            task = self._task(graph, X, y, (labelled, nobody, nobody), answers)
             finding = find(task)
             self.record_: Any = finding.record
             S = finding.best.S
@@ -99,8 +101,10 @@ class NodeEstimator(BaseEstimator):
             self.model_: Any = finding.head()
             self.scale_, base = None, None  # the head gives numbers in their unit
         else:
-            spec = self._spec(int(random.randint(2**31)))
-            task = self._scored(_task(graph, X, y, self._split(y, random), answers))
+            seed = int(random.randint(2**31))
+            choices = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
+            spec = RunSpec(dataset=IN_MEMORY, seed=seed, **choices)
+            task = self._task(graph, X, y, self._split(y, random), answers)
             session, record = fit_task(spec, task)
             if record.epoch is None:
                 raise InputError(f"training failed: {record.error}; try a smaller lr")
@@ -113,7 +117,7 @@ class NodeEstimator(BaseEstimator):
             self.scale_ = Criterion.of(spec, task).scale
         self.preparation_ = task.preparation  # of a frame with words, dates or gaps
         self.n_features_in_ = task.num_features if self.preparation_ is None else X.shape[1]
-        remember_columns(self, X)
+        check_columns(self, X, fitting=True)
         self.graph_, self.x_, self.base_ = task.graph, task.x, base
         self.labels_, self.has_features_ = y, X is not None
 
@@ -143,12 +147,9 @@ class NodeEstimator(BaseEstimator):
             raise InputError("the model was fitted with a frame; give a frame of the same columns")
         return self.preparation_.apply(frame_table(X.reset_index(drop=True), Path("X")))
 
-    def _scored(self, task: Task) -> Task:
+    def _task(self, graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
+        task = graph_task(graph, X, y, split, **answers)
         return task.scored_by(self.objective).with_positive(self.positive)
-
-    def _spec(self, seed: int) -> RunSpec:
-        choices = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
-        return RunSpec(dataset=IN_MEMORY, seed=seed, **choices)
 
     def _fraction(self) -> float:
         fraction = self.validation_fraction
@@ -157,31 +158,18 @@ class NodeEstimator(BaseEstimator):
         return float(fraction)
 
 
-def _task(graph: Any, X: Any, y: Array, split: Split, answers: dict[str, Any]) -> Task:
-    return Task.from_arrays(IN_MEMORY, graph_arrays(graph, X, y, split, **answers))
-
-
-def remember_columns(estimator: Any, X: Any) -> None:
-    """Keep the names of a table's columns, as scikit-learn's estimators do."""
-    names = _column_names(X)
-    if names is not None:
-        estimator.feature_names_in_ = names
-    elif hasattr(estimator, "feature_names_in_"):
+def check_columns(estimator: Any, X: Any, fitting: bool = False) -> None:
+    """Remember the names and the number of a table's columns, or refuse others than ``fit`` saw."""
+    if fitting and hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-
-
-def check_columns(estimator: Any, X: Any) -> None:
-    """Refuse a table whose columns are others, or in another order, than ``fit`` saw."""
-    fitted_names, names = getattr(estimator, "feature_names_in_", None), _column_names(X)
-    if fitted_names is not None and names is not None and list(fitted_names) != list(names):
+    if X is None or not hasattr(X, "columns"):
+        return
+    names = list(X.columns)
+    if fitting and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    seen = list(getattr(estimator, "feature_names_in_", names))
+    if seen != names:
         raise InputError(
             f"the columns of X must be those that fit saw, in their order: "
-            f"{', '.join(fitted_names)}; got {', '.join(names)}"
+            f"{', '.join(seen)}; got {', '.join(map(str, names))}"
         )
-
-
-def _column_names(X: Any) -> Array | None:
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)

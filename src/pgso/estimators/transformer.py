@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgso.data.arrays import Array
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.errors import InputError
-from pgso.estimators.estimator import check_columns, remember_columns
+from pgso.estimators.estimator import check_columns
 from pgso.graph import Graph
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import resolve
@@ -52,7 +52,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         self._by_hop()
         self.graph_, self.x_ = _pair(graph, X)
         self.n_features_in_, self.has_features_ = self.x_.size(1), X is not None
-        remember_columns(self, X)
+        check_columns(self, X, fitting=True)
         return self
 
     def transform(self, graph: Any = None, X: Any = None) -> Array:  # (n, (hops + 1) F)
@@ -61,10 +61,9 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         check_columns(self, X)
         if X is None and graph is not None and self.has_features_:
             raise InputError("another graph needs its own X; fit was given features")
-        if graph is None:
-            prepared, x = (self.graph_, self.x_) if X is None else _pair(self.graph_, X)
-        else:
-            prepared, x = _pair(graph, X)
+        prepared, x = self.graph_, self.x_
+        if graph is not None or X is not None:
+            prepared, x = _pair(self.graph_ if graph is None else graph, X)
         if x.size(1) != self.n_features_in_:
             raise InputError(f"X has {x.size(1)} columns, fit saw {self.n_features_in_}")
         columns = [x]

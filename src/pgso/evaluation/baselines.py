@@ -1,7 +1,8 @@
 """What a network must beat: a guess, the features without the graph, the graph without features."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.data.inputs import as_scipy
-from pgso.records.data import FEATURES, GRAPH, GUESS, BaselineRecord
+from pgso.records.data import BOOSTED, BOOSTED_GRAPH, FEATURES, GRAPH, GUESS, BaselineRecord
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
+FEWEST_BOOSTED = 50  # training labels, below which trees learn nothing
+MOST_BOOSTED = 2e7  # labels x columns x outputs, above which no trees are grown
 LARGE = 1e30  # targets from here on are divided by the largest
 MOST_PAIRS = 2_000_000  # of links, above which nothing is scored
+TREES = 300  # of all classes together, if there are more than two
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
 
 
@@ -26,19 +30,23 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
 
     ``guess``: the most frequent class, or the mean. ``features``: logistic or ridge regression on
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
-    the training labels; of a graph task, regression on the numbers of nodes and edges. Links have
-    others: :func:`link_baselines`.
+    the training labels; of a graph task, regression on the numbers of nodes and edges.
+    ``boosted``: gradient boosting on the columns, from fifty training labels on;
+    ``boosted_graph``: on the columns and their means over a node's neighbours. Links have others:
+    :func:`link_baselines`.
     """
     if task.answer == "link":
         return tuple(link_baselines(task))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)  # strange targets have strange baselines
+        warnings.simplefilter("ignore", RuntimeWarning)  # extreme targets overflow
         return tuple(_baselines(task))
 
 
 def _baselines(task: Task) -> Iterator[BaselineRecord]:
     guess = {"class": "most frequent class", "labels": "how frequent each label is"}
-    yield scored(task, GUESS, guess.get(task.answer, "mean"), _guess(task))
+    labels = _one_hot(task)[task.train.numpy()]
+    frequent = np.tile(np.nanmean(labels, axis=0), (len(task.y), 1))
+    yield scored(task, GUESS, guess.get(task.answer, "mean"), frequent)
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
     if x is not None and work <= MOST_WORK:
@@ -52,6 +60,12 @@ def _baselines(task: Task) -> Iterator[BaselineRecord]:
         yield scored(task, GRAPH, "graph sizes, no features", _regression(task, sizes))
     else:
         yield scored(task, GRAPH, "neighbours' labels, no features", _spread(task))
+    if isinstance(x, np.ndarray) and len(task.train) >= FEWEST_BOOSTED and work <= MOST_BOOSTED:
+        yield scored(task, BOOSTED, "gradient boosting, no graph", _boosted(task, x))
+        if task.kind == "node":
+            wide = np.concatenate([x, _walk(task) @ x], axis=1)
+            label = "gradient boosting with means of neighbours"
+            yield scored(task, BOOSTED_GRAPH, label, _boosted(task, wide))
 
 
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
@@ -60,11 +74,6 @@ def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; othe
     one_hot = np.zeros((len(task.y), task.num_classes))
     one_hot[task.train.numpy(), task.y[task.train].numpy()] = 1
     return one_hot
-
-
-def _guess(task: Task) -> Array:  # (items, outputs)
-    labels = _one_hot(task)[task.train.numpy()]
-    return np.tile(np.nanmean(labels, axis=0), (len(task.y), 1))
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
@@ -83,84 +92,111 @@ def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
 
 
 def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
-    """The regression whose penalty is best on validation."""
+    """Logistic or ridge regression with the penalty that is best on validation."""
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.preprocessing import StandardScaler
 
-    train, y = task.train.numpy(), task.y.numpy()
-    scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[train])
-    scaled = scaler.transform(x)
-    fit = {"class": _logistic, "labels": _logistic_by_label, "value": _ridge}[task.answer]
-    tried = [fit(scaled, y, train, penalty, task.num_outputs) for penalty in PENALTIES]
-    val = task.val.numpy()
+    scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[task.train.numpy()])
+    scaled, val, y = scaler.transform(x), task.val.numpy(), task.y.numpy()
+
+    def model(penalty: float, rows: int) -> Any:
+        if task.answer == "value":
+            return Ridge(alpha=penalty * rows / 10)
+        return LogisticRegression(C=1 / penalty, max_iter=200)
 
     def merit(out: Array) -> float:
         score = task.objective.score(out[val], y[val]) if len(val) else None
         return task.objective.merit(score)
 
+    tried = [_predictions(task, scaled, partial(model, penalty)) for penalty in PENALTIES]
     return max(tried, key=merit)
 
 
-def _logistic(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    out = np.full((x.shape[0], outputs), -1e3)
+    classes = task.num_classes if task.answer == "class" else 0
+    options = {
+        "max_iter": 100 if classes <= 2 else max(TREES // classes, 20),
+        "learning_rate": 0.1 if classes <= 2 else 0.25,
+        "max_leaf_nodes": 15,
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    is_number = task.answer == "value"
+    kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
+    return _predictions(task, x, lambda _: kind(**options))
+
+
+def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (items, outputs)
+    """What a model says that is fitted to the training rows: log-probabilities, or numbers.
+
+    Args:
+        task: The data.
+        x: (items, columns).
+        model: The estimator for so many rows.
+    """
+    train, y = task.train.numpy(), task.y.numpy()
+    if task.answer == "class":
+        return _log_probabilities(model, x, y, train, task.num_outputs)
+    out = np.zeros((x.shape[0], task.num_outputs))
+    for column in range(task.num_outputs):
+        rows = train[np.isfinite(y[train, column])]
+        if not len(rows):
+            continue
+        if task.answer == "labels":
+            has_it = np.nan_to_num(y[:, column]).astype(np.int64)
+            classes = _log_probabilities(model, x, has_it, rows, 2)
+            out[:, column] = classes[:, 1] - classes[:, 0]
+        else:
+            given = y[rows, column].astype(np.float64)
+            mean = given.mean()  # in 32 bits, as x is, it would cost digits of what differs
+            large = max(float(np.abs(given - mean).max()), 1.0)
+            unit = 1.0 if large < LARGE else large  # sums of larger ones leave 32 bits
+            fitted = model(len(rows)).fit(x[rows], (given - mean) / unit)
+            out[:, column] = mean + unit * fitted.predict(x).astype(np.float64)
+    return out
+
+
+def _log_probabilities(
+    model: Callable[[int], Any], x: Any, y: Array, train: Array, classes: int
+) -> Array:  # (items, classes)
+    from sklearn.exceptions import ConvergenceWarning
+
+    out = np.full((x.shape[0], classes), -1e3)
     present = np.unique(y[train])
     if len(present) == 1:
         out[:, present] = 0
         return out
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to be compared with
-        model = LogisticRegression(C=1 / penalty, max_iter=200).fit(x[train], y[train])
+        fitted = model(len(train)).fit(x[train], y[train])
     with np.errstate(divide="ignore"):  # a probability of 0
-        out[:, model.classes_] = model.predict_log_proba(x).clip(min=-1e3)
+        out[:, fitted.classes_] = np.log(fitted.predict_proba(x)).clip(min=-1e3)
     return out
 
 
-def _logistic_by_label(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
-    out = np.zeros((x.shape[0], outputs))
-    for column in range(outputs):
-        rows = train[np.isfinite(y[train, column])]
-        if len(rows):
-            has_it = np.nan_to_num(y[:, column]).astype(np.int64)
-            classes = _logistic(x, has_it, rows, penalty, 2)
-            out[:, column] = classes[:, 1] - classes[:, 0]
-    return out
-
-
-def _ridge(x: Any, y: Array, train: Array, penalty: float, outputs: int) -> Array:
-    from sklearn.linear_model import Ridge
-
-    out = np.zeros((x.shape[0], outputs))
-    for column in range(outputs):
-        rows = train[np.isfinite(y[train, column])]
-        if len(rows):
-            given = y[rows, column].astype(np.float64)
-            mean = given.mean()  # in 32 bits, as x is, it would cost digits of what differs
-            large = max(float(np.abs(given - mean).max()), 1.0)
-            unit = 1.0 if large < LARGE else large  # sums of larger ones leave 32 bits
-            model = Ridge(alpha=penalty * len(rows) / 10).fit(x[rows], (given - mean) / unit)
-            out[:, column] = mean + unit * model.predict(x).astype(np.float64)
-    return out
-
-
-def _spread(task: Task) -> Array:  # (n, outputs)
-    """Training labels, spread along edges: what a node's neighbourhood says."""
-    n, train = task.num_nodes, task.train.numpy()
-    weight = task.graph.edge_weight
+def _walk(task: Task) -> "scipy.sparse.csr_array":  # (n, n)
+    """The mean over neighbours, edges taken in both directions."""
+    n, weight = task.num_nodes, task.graph.edge_weight
     values = np.ones(task.num_edges) if weight is None else weight.abs().double().numpy()
     source, target = task.graph.edge_index.numpy()
     A = scipy.sparse.csr_array((values, (target, source)), shape=(n, n))
     A = A + A.T
     degree = np.asarray(A.sum(axis=1)).ravel()
-    P = scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
+    return scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
+
+
+def _spread(task: Task) -> Array:  # (n, outputs)
+    """Training labels, spread along edges: what a node's neighbourhood says."""
+    train, P = task.train.numpy(), _walk(task)
     targets = _one_hot(task)
     given = np.zeros_like(targets)
     is_known = np.zeros_like(targets)
     given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])
     said, heard = given, is_known
-    for _ in range(STEPS):  # what is heard from afar counts less
+    for _ in range(STEPS):  # labels of distant nodes count less, by KEPT a hop
         said, heard = given + KEPT * (P @ said), is_known + KEPT * (P @ heard)
     mean = given.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))
@@ -179,7 +215,9 @@ def link_baselines(task: Task) -> Iterator[BaselineRecord]:
         return
     yield scored(task, GUESS, "chance", np.zeros(pairs.shape[:2]))
     if not is_identity(task):
-        X = _rows(task.x)
+        dense = task.x.layout == torch.strided
+        X = scipy.sparse.csr_array(task.x.double().numpy() if dense else as_scipy(task.x))
+        X = X.astype(np.float64)
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         unit = scipy.sparse.diags_array(1 / np.maximum(norms, 1e-30)) @ X
         yield scored(task, FEATURES, "similar features, no graph", _products(unit, unit, pairs))
@@ -202,12 +240,6 @@ def scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
         return task.objective.score(out[rows], y[rows]) if len(rows) else None
 
     return BaselineRecord(name=name, label=label, val=score(task.val), test=score(task.test))
-
-
-def _rows(x: torch.Tensor) -> "scipy.sparse.csr_array":
-    if x.layout == torch.strided:
-        return scipy.sparse.csr_array(x.double().numpy())
-    return as_scipy(x).astype(np.float64)
 
 
 def _products(

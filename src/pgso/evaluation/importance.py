@@ -1,8 +1,8 @@
 """What matters to a model: columns and kinds of edges by shuffling them, edges by gradients."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from pgso.data import Task
 from pgso.data.arrays import Array
+from pgso.data.description import is_identity
 from pgso.errors import InputError
 from pgso.evaluation.statistics import (
     LEVEL,
@@ -24,7 +25,8 @@ from pgso.graph import Graph, Relations
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
-from pgso.records.record import EdgeImportance, FeatureImportance
+from pgso.objectives.values import Scale
+from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 
 Predict = Callable[[Task], Tensor]  # outputs of the validation set, in the unit of the targets
 
@@ -38,6 +40,83 @@ STEPS = 16  # of the path from no edges to all, on which gradients are averaged
 MOST_EDGES = 1_000_000
 MOST_ITEMS = 500  # predictions that are explained together
 SHOWN = 50  # edges
+
+
+def explain(
+    model: Model,
+    task: Task,
+    header: Mapping[str, Any],
+    items: Sequence[str] = (),
+    repeats: int = REPEATS,
+) -> Explanation:
+    """Importance of columns and of relations on validation, and of edges for some predictions.
+
+    Args:
+        model: A trained network.
+        task: Its data.
+        header: Of the saved model.
+        items: Nodes or graphs whose predictions the edges are for; by default all of validation.
+        repeats: Shuffles of every column, 2 or more.
+    """
+    scale = None if header.get("scale") is None else Scale(**header["scale"])
+
+    def predict(data: Task) -> Tensor:
+        with torch.no_grad():
+            out = _validation_outputs(model, data)
+        return out if scale is None else scale.decode(out)
+
+    notes: list[str] = []
+    found: dict[str, Any] = {"score": None}
+    if not len(task.val):
+        notes.append("features are judged on validation labels, and there are none")
+    elif tuple(header.get("classes", task.classes)) != task.classes:
+        classes = ", ".join(header["classes"][:5]) or "numbers"
+        notes.append(
+            f"features are judged on labels that the model knows ({classes}), and "
+            f"{task.name} has other labels"
+        )
+    else:
+        found["score"] = task.objective.score(predict(task).numpy(), task.y[task.val].numpy())
+        if found["score"] is None:
+            notes.append(
+                f"features are judged on validation, where {task.objective.label} has no value: "
+                "such as where all are of one class"
+            )
+    if is_identity(task):
+        notes.append("there are no features to shuffle: every node has a column of its own")
+    elif found["score"] is not None:
+        dense = _with_dense_features(task)
+        groups = column_groups(task)
+        chosen = _screened(model, dense, groups)
+        found["features"] = feature_importance(predict, dense, chosen, repeats)
+        found["left_out"] = len(groups) - len(chosen)
+    has_kinds = task.kind == "link" or (task.kind == "node" and task.relations)
+    if found["score"] is not None and has_kinds:
+        found["relations"] = relation_importance(predict, task, repeats)
+    problem = _why_no_edges(model, task)
+    if problem is not None:
+        notes.append(problem)
+    else:
+        explained = _chosen(task, items)
+        noun = {"node": "nodes", "graph": "graphs"}[task.kind]
+        what = ", ".join(items[:10]) if items else f"{len(explained)} {noun}"
+        found["items"] = what + ("" if items or not len(task.val) else " of the validation set")
+        names = task.ids if task.kind == "node" else None
+        found["edges"] = edge_importance(model, task, explained, names)
+    return Explanation(repeats=repeats, notes=tuple(notes), **found)
+
+
+def _chosen(task: Task, items: Sequence[str]) -> Tensor:
+    """Indices of the named items. If none is named: some of the validation set, or of all."""
+    if not items:
+        part = task.val if len(task.val) else torch.arange(len(task.y))
+        return part[:: max(1, -(-len(part) // MOST_ITEMS))]
+    index_of = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
+    for name in items:
+        if name not in index_of:
+            some = ", ".join(list(index_of)[:5])
+            raise InputError(f"{task.name} has no item called {name!r}; it has {some}, ...")
+    return torch.tensor([index_of[name] for name in items])
 
 
 class Shuffled(NamedTuple):
@@ -95,7 +174,7 @@ def _importances(
     merit = task.objective.merit
 
     def judged(out: Tensor) -> tuple[float, Array]:
-        return merit(task.objective.score(out.numpy(), y.numpy())), item_losses(task, out, y)
+        return merit(task.objective.score(out.numpy(), y.numpy())), _item_losses(task, out, y)
 
     score, losses = judged(predict(task))
     shuffled = []
@@ -108,7 +187,7 @@ def _importances(
     return tuple(sorted(importances, key=lambda entry: (-entry.loss, entry.name)))
 
 
-def item_losses(task: Task, out: Tensor, y: Tensor) -> Array:  # (n,)
+def _item_losses(task: Task, out: Tensor, y: Tensor) -> Array:  # (n,)
     """The loss of every item: log loss of classes, labels and links, errors of numbers."""
     if task.answer == "class":
         losses = cross_entropy(out, y, reduction="none")
@@ -147,7 +226,11 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
         >>> [(entry.name, entry.matters) for entry in importances_of([noise, signal])]
         [('noise', False), ('age', True)]
     """
-    chances = [_chance(entry.changes) for entry in shuffled]
+    chances = []
+    for entry in shuffled:
+        over_items = 1 - t_confidence(entry.changes.mean(axis=0))
+        over_shuffles = 1 - outlier_confidence(entry.changes.mean(axis=1))
+        chances.append(min(1.0, 2 * max(over_items, over_shuffles)))
     corrected, levels = holm(chances), holm_levels(chances)
     importances = []
     for entry, p, level in zip(shuffled, corrected, levels, strict=True):
@@ -162,13 +245,6 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
             )
         )
     return importances
-
-
-def _chance(changes: Array) -> float:  # (R, n)
-    """The probability that a column without a say gets this much: the larger of two values of p."""
-    over_items = 1 - t_confidence(changes.mean(axis=0))
-    over_shuffles = 1 - outlier_confidence(changes.mean(axis=1))
-    return min(1.0, 2 * max(over_items, over_shuffles))
 
 
 def column_groups(task: Task) -> dict[str, list[int]]:
@@ -189,7 +265,7 @@ def column_groups(task: Task) -> dict[str, list[int]]:
     return groups
 
 
-def dense_features(task: Task) -> Task:
+def _with_dense_features(task: Task) -> Task:
     """The task with features that can be shuffled column by column."""
     if task.x.layout == torch.strided:
         return task
@@ -201,22 +277,21 @@ def dense_features(task: Task) -> Task:
     return replace(task, x=task.x.to_dense())
 
 
-def screened_columns(model: Model, task: Task) -> list[str]:
+def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[str]:
     """The columns to shuffle: all, or the ones that validation outputs depend on most."""
-    groups = column_groups(task)
     if len(groups) <= MOST_GROUPS:
         return list(groups)
     if not task.x.is_floating_point():
         return list(groups)[:MOST_GROUPS]
     x = task.x.clone().requires_grad_()
-    out = validation_outputs(model, replace(task, x=x))
+    out = _validation_outputs(model, replace(task, x=x))
     (slope,) = torch.autograd.grad(out.logsumexp(dim=1).sum() + out.max(dim=1).values.sum(), x)
     effect = (slope * task.x).abs().sum(dim=0)
     size = {name: float(effect[columns].sum()) for name, columns in groups.items()}
     return sorted(groups, key=lambda name: -size[name])[:MOST_GROUPS]
 
 
-def validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
+def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
     """What a network says about the validation set, as it was trained."""
     model.eval()
     if task.kind == "graph":
@@ -240,25 +315,27 @@ def _shuffles(
 
 
 def _moved(task: Task, name: str, order: Tensor) -> Task:
+    """The task with the nodes of a relation's edges renamed in this order."""
+
+    def renamed(graph: Graph) -> Graph:
+        return Graph.from_edge_index(order[graph.edge_index], graph.edge_weight, graph.num_nodes)
+
     if task.relations is None:
-        return replace(task, graph=_renamed(task.graph, order))
+        return replace(task, graph=renamed(task.graph))
     graphs = dict(task.relations.graphs)
-    graphs[name] = _renamed(graphs[name], order)
-    relations = Relations(graphs, task.num_nodes)
+    relations = Relations(graphs | {name: renamed(graphs[name])}, task.num_nodes)
     return replace(task, graph=relations.union, relations=relations)
 
 
-def _renamed(graph: Graph, order: Tensor) -> Graph:
-    return Graph.from_edge_index(order[graph.edge_index], graph.edge_weight, graph.num_nodes)
-
-
-def why_no_edges(model: Model, task: Task) -> str | None:
+def _why_no_edges(model: Model, task: Task) -> str | None:
     """Why edges cannot be explained here; None if they can."""
     if isinstance(model, LinkModel) or task.kind == "link":
         return (
             "single edges of link models are not explained, since edges are what they predict: "
             "pgso predict ranks new ones"
         )
+    if not isinstance(model, GNN):
+        return "single edges are explained of networks only: train one with pgso train --save"
     if task.relations is not None:
         return (
             "single edges are not explained where there are several relations: for that, train on "
@@ -270,7 +347,7 @@ def why_no_edges(model: Model, task: Task) -> str | None:
 
 
 def edge_importance(
-    model: GNN,
+    model: Model,
     task: Task,
     items: Tensor,  # (k,) of nodes or graphs
     names: tuple[str, ...] | None = None,

@@ -1,7 +1,11 @@
 """How predictions are right and wrong: confusion, curves, and whether probabilities hold."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 
 from pgso.objectives.objective import Array, average_precision, roc_auc
 from pgso.records.record import (
@@ -12,11 +16,13 @@ from pgso.records.record import (
     Evaluation,
     LabelScore,
     Scatter,
+    Threshold,
 )
 
 MOST_CLASSES = 50  # of a confusion matrix
 MOST_POINTS = 300  # of a scatter plot
-GRID = np.linspace(0, 1, 51)  # of ROC and precision-recall curves
+GRID = np.linspace(0, 1, 51)  # of ROC, precision-recall and lift curves
+COSTS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  # of a miss, in false alarms
 COLDEST, HOTTEST = 0.05, 20.0  # temperatures
 BINS = 10
 
@@ -32,37 +38,64 @@ def evaluation_of(
 
     Args:
         answer: What the data say about an example: ``class``, ``labels``, ``value`` or ``link``.
-        outputs: Of a network, by part: ``val`` and ``test``.
+        outputs: Of a network, by part: ``val`` and ``test``. The temperature comes from ``val`` in
+            any case.
         answers: The truth beside them.
         names: Of classes, labels or targets.
         positive: The number of the positive one of two classes; by default the second.
     """
     part = "test" if len(answers["test"]) else "val"
-    if answer == "class":
-        return evaluation_of_classes(outputs, answers, part, names, positive)
-    if answer == "labels":
-        return evaluation_of_labels(outputs, answers, part, names)
     out, y = outputs[part], answers[part]
-    if answer == "value":
-        return Evaluation(part=part, examples=len(y), scatter=_scatter(out, y, names))
-    is_link = np.zeros(out.shape, dtype=bool)
-    is_link[:, 0] = True
-    curves = detection(out.ravel(), is_link.ravel(), "link")
-    return Evaluation(part=part, examples=len(out), detection=curves)
+    found: dict[str, Any]
+    if answer == "class":
+        temperature = fit_temperature(outputs["val"], answers["val"])
+        found = _of_classes(out, y, names, temperature, 1 if positive is None else positive)
+    elif answer == "labels":
+        temperature = fit_temperature(*_as_two_classes(outputs["val"], answers["val"]))
+        found = _of_labels(out, y, names, temperature)
+    elif answer == "value":
+        found = {"scatter": tuple(_scatter(out[:, c], y[:, c], n) for c, n in enumerate(names))}
+    else:
+        is_link = np.zeros(out.shape, dtype=bool)
+        is_link[:, 0] = True
+        found = {"detection": detection(out.ravel(), is_link.ravel(), "link")}
+    return Evaluation(part=part, examples=len(y), **found)
 
 
-def evaluation_of_labels(
-    outputs: dict[str, Array], answers: dict[str, Array], part: str, labels: tuple[str, ...]
-) -> Evaluation:
-    """Scores of each label, curves averaged over labels, and calibration of all cells together.
+def _of_classes(
+    logits: Array,  # (n, classes)
+    y: Array,  # (n,)
+    classes: tuple[str, ...],
+    temperature: float,
+    positive: int,
+) -> dict[str, Any]:
+    """Confusion, calibration, and detection: of two classes the positive, of more their mean."""
+    p, calibrated = probabilities(logits), probabilities(logits, temperature)
+    before, after = (binned(q.max(axis=1), q.argmax(axis=1) == y) for q in (p, calibrated))
+    found: dict[str, Any] = {"calibration": _calibration(temperature, before, after)}
+    if len(classes) > MOST_CLASSES:
+        return found
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(counts, (y, logits.argmax(axis=1)), 1)
+    found["confusion"] = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
+    if len(classes) != 2:
+        curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
+        return found | {"detection": _averaged(curves, "class", "classes")}
+    margin = logits[:, positive] - logits[:, 1 - positive]
+    curve = detection(margin, y == positive, classes[positive])
+    if curve is not None:
+        costs = thresholds(calibrated[:, positive], y == positive)
+        curve = curve.model_copy(update={"costs": costs})
+    return found | {"detection": curve}
 
-    Args:
-        outputs: Logits (n, labels) of ``val`` and of the part.
-        answers: 0, 1 or NaN (n, labels) likewise.
-        part: Which part is counted; the temperature comes from ``val`` in any case.
-        labels: Their names.
-    """
-    logits, y = outputs[part], answers[part]
+
+def _of_labels(
+    logits: Array,  # (n, labels)
+    y: Array,  # (n, labels) of 0, 1 or NaN
+    labels: tuple[str, ...],
+    temperature: float,
+) -> dict[str, Any]:
+    """Scores of each label, curves averaged over labels, and calibration of all cells together."""
     curves, scores = [], []
     for c, name in enumerate(labels):
         is_known = np.isfinite(y[:, c])
@@ -77,91 +110,24 @@ def evaluation_of_labels(
             )
         )
         curves.append(detection(z, has_it, name))
-    temperature = fit_temperature(*as_two_classes(outputs["val"], answers["val"]))
-    cells, has = as_two_classes(logits, y)
-    before, after = (bins_of_labels(probabilities(cells, T)[:, 1], has) for T in (1.0, temperature))
-    return Evaluation(
-        part=part,
-        examples=len(y),
-        calibration=_calibration(temperature, before, after),
-        detection=_averaged([curve for curve in curves if curve is not None], "label"),
-        labels=tuple(scores[:MOST_CLASSES]),
-    )
-
-
-def _calibration(
-    temperature: float, before: tuple[Bin, ...], after: tuple[Bin, ...]
-) -> Calibration:
-    return Calibration(
-        temperature=temperature,
-        error_before=calibration_error(before),
-        error_after=calibration_error(after),
-        before=before,
-        after=after,
-    )
-
-
-def _averaged(curves: list[Detection], noun: str) -> Detection | None:
-    if not curves:
-        return None
-    means = {
-        name: tuple(np.mean([getattr(curve, name) for curve in curves], axis=0).round(5).tolist())
-        for name in ("recall", "precision")
+    cells, has = _as_two_classes(logits, y)
+    before, after = (binned(probabilities(cells, T)[:, 1], has == 1) for T in (1.0, temperature))
+    return {
+        "calibration": _calibration(temperature, before, after),
+        "detection": _averaged(curves, "label", "labels"),
+        "labels": tuple(scores[:MOST_CLASSES]),
     }
-    share = float(np.mean([curve.share for curve in curves]))
-    count = f"{len(curves)} {noun}{'es' if noun == 'class' else 's'}"
-    return Detection(positive=f"a {noun}, mean of {count}", share=share, **means)
 
 
-def evaluation_of_classes(
-    outputs: dict[str, Array],
-    answers: dict[str, Array],
-    part: str,
-    classes: tuple[str, ...],
-    positive: int | None = None,
-) -> Evaluation:
-    """Confusion, calibration, and detection: of two classes the positive, of more their mean.
-
-    Args:
-        outputs: Logits (n, classes) of ``val`` and of the part.
-        answers: Classes (n,) likewise.
-        part: Which part is counted; the temperature comes from ``val`` in any case.
-        classes: Their names.
-        positive: The number of the positive one of two; by default the second.
-    """
-    logits, y = outputs[part], answers[part]
-    confusion = None
-    if len(classes) <= MOST_CLASSES:
-        counts = np.zeros((len(classes), len(classes)), dtype=int)
-        np.add.at(counts, (y, logits.argmax(axis=1)), 1)
-        confusion = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
-    temperature = fit_temperature(outputs["val"], answers["val"])
-    before, after = (bins_of(probabilities(logits, T), y) for T in (1.0, temperature))
-    return Evaluation(
-        part=part,
-        examples=len(y),
-        confusion=confusion,
-        calibration=_calibration(temperature, before, after),
-        detection=_detection_of_classes(logits, y, classes, 1 if positive is None else positive),
-    )
-
-
-def _detection_of_classes(
-    logits: Array, y: Array, classes: tuple[str, ...], positive: int
-) -> Detection | None:
-    """Of two classes the positive one; of more the mean over each against all others."""
-    if len(classes) == 2:
-        margin = logits[:, positive] - logits[:, 1 - positive]
-        return detection(margin, y == positive, classes[positive])
-    if len(classes) > MOST_CLASSES:
-        return None
-    p = probabilities(logits)
-    curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
-    return _averaged([curve for curve in curves if curve is not None], "class")
+def _as_two_classes(logits: Array, y: Array) -> tuple[Array, Array]:  # (k, 2), (k,)
+    """The known cells of several labels as examples of two classes: without the label, with it."""
+    is_known = np.isfinite(y)
+    z = logits[is_known]
+    return np.stack([np.zeros_like(z), z], axis=1), y[is_known].astype(np.int64)
 
 
 def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
-    """ROC and precision-recall curves; None where there is one class only.
+    """ROC, precision-recall and lift curves; None where there is one class only.
 
     Precision at a recall is the best that any threshold with at least this recall has.
     """
@@ -171,32 +137,73 @@ def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
     order = np.argsort(-scores, kind="stable")
     ranked = is_positive[order]
     last_of_ties = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
-    hits = np.cumsum(ranked)[last_of_ties]
-    false = np.cumsum(~ranked)[last_of_ties]
-    recall, false_rate = hits / positives, false / negatives
-    precision = hits / (hits + false)
+    hits = np.append(0, np.cumsum(ranked)[last_of_ties])
+    false = np.append(0, np.cumsum(~ranked)[last_of_ties])
+    recall = hits / positives
+    roc = np.interp(GRID, false / negatives, recall)
+    precision = hits[1:] / (hits + false)[1:]
     best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
-    at = np.minimum(np.searchsorted(recall, GRID - 1e-12), len(recall) - 1)
-    roc = np.interp(GRID, np.append(0.0, false_rate), np.append(0.0, recall))
+    at = np.minimum(np.searchsorted(recall[1:], GRID - 1e-12), len(precision) - 1)
+    share = GRID[1:]  # of the examples: those with the highest scores; ties are taken in part
+    lift = np.interp(share, (hits + false) / len(scores), recall) / share
     return Detection(
         positive=name,
         share=positives / len(scores),
         recall=tuple(np.round(roc, 5).tolist()),
         precision=tuple(np.round(best_from_here[at], 5).tolist()),
+        lift=tuple(np.round(lift, 5).tolist()),
     )
 
 
-def _scatter(out: Array, y: Array, targets: tuple[str, ...]) -> tuple[Scatter, ...]:
-    panels = []
-    for c, name in enumerate(targets):
-        finite = np.flatnonzero(np.isfinite(y[:, c]) & np.isfinite(out[:, c]))
-        shown = finite[:: max(1, -(-len(finite) // MOST_POINTS))]
-        truth, predicted = (
-            tuple(float(f"{value:.5g}") for value in column[shown, c].tolist())
-            for column in (y, out)
+def _averaged(curves: Sequence[Detection | None], noun: str, nouns: str) -> Detection | None:
+    """The mean curves over classes or labels, each against the rest."""
+    known = [curve for curve in curves if curve is not None]
+    if not known:
+        return None
+    means = {
+        name: tuple(np.mean([getattr(curve, name) for curve in known], axis=0).round(5).tolist())
+        for name in ("recall", "precision")
+    }
+    count = f"{len(known)} {noun if len(known) == 1 and noun == 'label' else nouns}"
+    share = float(np.mean([curve.share for curve in known]))
+    return Detection(positive=f"a {noun}, mean of {count}", share=share, **means)
+
+
+def thresholds(p: Array, is_positive: Array) -> tuple[Threshold, ...]:
+    """Whom to flag if a miss costs so many false alarms: those with p > 1 / (1 + cost).
+
+    Args:
+        p: Calibrated probabilities of the positive class.
+        is_positive: Who is of it.
+
+    Example:
+        >>> found = thresholds(np.array([0.9, 0.4, 0.1]), np.array([True, True, False]))
+        >>> [(t.cost, round(t.threshold, 2), t.recall, t.precision) for t in found[:2]]
+        [(1.0, 0.5, 0.5, 1.0), (2.0, 0.33, 1.0, 1.0)]
+    """
+    found = []
+    for cost in COSTS:
+        flagged = p > 1 / (1 + cost)
+        hits = int((flagged & is_positive).sum())
+        found.append(
+            Threshold(
+                cost=cost,
+                threshold=1 / (1 + cost),
+                flagged=float(flagged.mean()),
+                recall=hits / max(int(is_positive.sum()), 1),
+                precision=hits / int(flagged.sum()) if flagged.any() else None,
+            )
         )
-        panels.append(Scatter(target=name, truth=truth, predicted=predicted))
-    return tuple(panels)
+    return tuple(found)
+
+
+def _scatter(out: Array, y: Array, target: str) -> Scatter:
+    finite = np.flatnonzero(np.isfinite(y) & np.isfinite(out))
+    shown = finite[:: max(1, -(-len(finite) // MOST_POINTS))]
+    truth, predicted = (
+        tuple(float(f"{value:.5g}") for value in column[shown].tolist()) for column in (y, out)
+    )
+    return Scatter(target=target, truth=truth, predicted=predicted)
 
 
 def fit_temperature(
@@ -225,7 +232,7 @@ def fit_temperature(
     rows = np.arange(len(y))
 
     def loss(log_temperature: float) -> float:
-        fit = _log_softmax(z / np.exp(log_temperature))[rows, y].sum()
+        fit = log_softmax(z / np.exp(log_temperature), axis=1)[rows, y].sum()
         return float(log_temperature**2 / 2 - fit)
 
     best = minimize_scalar(loss, bounds=(np.log(COLDEST), np.log(HOTTEST)), method="bounded")
@@ -234,43 +241,22 @@ def fit_temperature(
 
 def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, classes)
     """Softmax of logits / T."""
-    values: Array = np.exp(_log_softmax(logits.astype(np.float64) / temperature))
+    values: Array = softmax(logits.astype(np.float64) / temperature, axis=1)
     return values
 
 
-def bins_of(p: Array, y: Array) -> tuple[Bin, ...]:
-    """Ten bins of equal width by the confidence in the most probable class."""
-    return _binned(p.max(axis=1), p.argmax(axis=1) == y)
-
-
-def _binned(confidence: Array, right: Array) -> tuple[Bin, ...]:
-    bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    return tuple(
-        Bin(int(inside.sum()), float(confidence[inside].sum()), int(right[inside].sum()))
-        for inside in (bin_of == k for k in range(BINS))
-    )
-
-
-def bins_of_labels(p: Array, y: Array) -> tuple[Bin, ...]:
-    """Ten bins of equal width by the probability of a label; right are those that have it.
+def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:
+    """Ten bins of equal width by a probability: of the chosen class, or of a label.
 
     Example:
-        >>> bins_of_labels(np.array([0.15, 0.12]), np.array([0, 1]))[1]
+        >>> binned(np.array([0.15, 0.12]), np.array([False, True]))[1]
         Bin(size=2, confidence=0.27, right=1)
     """
-    return _binned(p, y == 1)
-
-
-def as_two_classes(logits: Array, y: Array) -> tuple[Array, Array]:  # (k, 2), (k,)
-    """The known cells of several labels as examples of two classes: without the label, with it.
-
-    Args:
-        logits: (n, labels), of the label.
-        y: (n, labels) 0, 1 or NaN where it is unknown.
-    """
-    is_known = np.isfinite(y)
-    z = logits[is_known]
-    return np.stack([np.zeros_like(z), z], axis=1), y[is_known].astype(np.int64)
+    bin_of = np.minimum((p * BINS).astype(int), BINS - 1)
+    return tuple(
+        Bin(int(inside.sum()), float(p[inside].sum()), int(is_right[inside].sum()))
+        for inside in (bin_of == k for k in range(BINS))
+    )
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:
@@ -284,7 +270,13 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
     return round(sum(abs(b.confidence - b.right) for b in bins) / max(total, 1), 12)
 
 
-def _log_softmax(z: Array) -> Array:
-    z = z - z.max(axis=1, keepdims=True)
-    values: Array = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
-    return values
+def _calibration(
+    temperature: float, before: tuple[Bin, ...], after: tuple[Bin, ...]
+) -> Calibration:
+    return Calibration(
+        temperature=temperature,
+        error_before=calibration_error(before),
+        error_after=calibration_error(after),
+        before=before,
+        after=after,
+    )

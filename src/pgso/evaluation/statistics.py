@@ -1,22 +1,31 @@
-"""Paired statistics: t intervals, the t, sign and Wilcoxon tests, clusters, Holm, a bootstrap."""
+"""Is one model really better than another? Paired tests and intervals, Holm, bootstraps.
+
+Of one run: :func:`confidence_in_gain`. Of the runs of many seeds: :func:`t_interval`,
+:func:`t_test`, and where labels judge all of them together :func:`decide`. Of many candidates on
+the same labels: :func:`challenge`. What pages use needs no torch.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import bdtrc, stdtr, stdtrit  # scipy.stats takes a second to be imported
 
+from pgso.objectives import Objective
+from pgso.objectives.objective import Array
+from pgso.records.record import Judged
+
 if TYPE_CHECKING:
     from torch import Tensor
 
-Array = np.ndarray[Any, Any]
 LEVEL = 0.95
+ROUNDS = 1000  # of the bootstrap of a score
+LEFT_OUT = 100  # groups of labels that are left out together where a score is no mean over labels
 DRAWS = 4000  # of the multiplier bootstrap
 GROUPS = 2048  # of labels that share a draw
 FEWEST = 10  # labels; with fewer nothing is claimed
-FEWEST_FOR_WILCOXON = 6  # with fewer, even its smallest p, 2 / 2^n, is above 0.05
 
 
 class Interval(NamedTuple):
@@ -99,19 +108,134 @@ def outlier_confidence(values: Array) -> float:  # (n,)
     return float(stdtr(n - 1, mean / (sd * math.sqrt(1 + 1 / n))))
 
 
-def wilcoxon_test(differences: Sequence[float]) -> float | None:
-    """The two-sided p of Wilcoxon's signed-rank test, zeros left out.
+def confidence_in_gain(
+    objective: Objective,
+    fixed: "Tensor",  # (n, outputs), in the unit of the targets
+    learned: "Tensor",  # (n, outputs) of the same examples
+    y: "Tensor",  # (n,) or (n, outputs)
+) -> float:
+    """How sure validation examples are that the learned operator is better.
 
-    Returns:
-        None with fewer than six differences that are not zero, where no outcome could reach 0.05.
+    Both are scored on the same examples, by the test that the objective names: accuracies by an
+    exact test, which a lucky handful does not mislead; errors of numbers by a paired t-test; any
+    other score by a bootstrap.
+
+    Example:
+        >>> import torch
+        >>> from pgso.objectives import OBJECTIVES
+        >>> y = torch.tensor([0, 1] * 20)
+        >>> right, wrong = torch.eye(2)[y], torch.eye(2)[1 - y]
+        >>> accuracy, roc_auc = OBJECTIVES["accuracy"], OBJECTIVES["roc_auc"]
+        >>> confidence_in_gain(accuracy, wrong[:4], right[:4], y[:4])  # 1 - 1 / 2 ** 4
+        0.9375
+        >>> confidence_in_gain(roc_auc, wrong, right, y)
+        1.0
     """
-    # Scores are fractions of the same test set: equal differences must rank as equal.
-    nonzero = [round(value, 9) for value in differences if round(value, 9) != 0]
-    if len(nonzero) < FEWEST_FOR_WILCOXON:
-        return None
-    from scipy.stats import wilcoxon
+    before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
+    if objective.evidence == "sign":
+        return sign_confidence(*(objective.is_right(values, answers) for values in (before, after)))
+    if objective.evidence == "errors":
+        return t_confidence(objective.errors(before, answers) - objective.errors(after, answers))
+    return _bootstrap(objective, before, after, answers)
 
-    return float(wilcoxon(nonzero).pvalue)
+
+def _bootstrap(objective: Objective, fixed: Array, learned: Array, y: Array) -> float:
+    """The share of resampled validation sets on which the learned operator scores better.
+
+    Equal scores count half; samples without a score (one class only) do not count.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(0)  # the same evidence, the same decision
+    wins, rounds = 0.0, 0
+    for _ in range(ROUNDS):
+        drawn = torch.randint(len(y), (len(y),), generator=generator).numpy()
+        before, after = (objective.score(outputs[drawn], y[drawn]) for outputs in (fixed, learned))
+        if before is not None and after is not None:
+            gain = objective.merit(after) - objective.merit(before)
+            wins += 0.5 if gain == 0 else float(gain > 0)
+            rounds += 1
+    return wins / rounds if rounds else 0.0
+
+
+def decide(
+    objective: Objective, judged: Mapping[str, Mapping[int, Judged]], needed: float
+) -> tuple[str, dict[str, float]]:
+    """The operator to keep, once for all seeds, and how sure the labels are of each challenger.
+
+    The first of ``judged`` is the simple one. It stays unless the labels are as sure as needed of
+    another one; of several such, the one they are most sure of is kept.
+    """
+    names: Sequence[str] = list(judged)
+    sure = {name: confidence(objective, judged[names[0]], judged[name]) for name in names[1:]}
+    better = [name for name in names[1:] if sure[name] > needed]
+    return (max(better, key=lambda name: sure[name]) if better else names[0]), sure
+
+
+def confidence(
+    objective: Objective, before: Mapping[int, Judged], after: Mapping[int, Judged]
+) -> float:
+    """How sure the labels of all seeds together are that the second is better.
+
+    Args:
+        objective: What is scored.
+        before: What the first one's labels say, by seed.
+        after: The second one's; labels and seeds that only one of them has do not count.
+
+    Example:
+        >>> from pgso.objectives import OBJECTIVES
+        >>> fixed = {s: Judged(items=range(20), outcomes=[0.0, 1.0] * 10) for s in range(5)}
+        >>> better = {s: Judged(items=range(20), outcomes=[1.0] * 15 + [0.0] * 5) for s in range(5)}
+        >>> 0.9 < confidence(OBJECTIVES["accuracy"], fixed, better) < 0.95  # twenty labels, not 100
+        True
+    """
+    parts = [
+        (seed, *_differences(objective, before[seed], after[seed]))
+        for seed in sorted(before.keys() & after.keys())
+    ]
+    if not parts:
+        return 0.0
+    d = np.concatenate([gains for _, _, gains in parts])
+    items = np.concatenate([names for _, names, _ in parts])
+    seeds = np.concatenate([np.full(len(names), seed) for seed, names, _ in parts])
+    if len(np.unique(items)) < FEWEST or not d.any():
+        return 0.0
+    return clustered_confidence(d, items, seeds)
+
+
+def _differences(objective: Objective, before: Judged, after: Judged) -> tuple[Array, Array]:
+    """The labels that both have, and how much better the second does on each."""
+    items, one, other = np.intersect1d(before.items, after.items, return_indices=True)
+    if len(items) == 0:
+        return items, np.zeros(0)
+    if before.outcomes:
+        return items, np.asarray(after.outcomes)[other] - np.asarray(before.outcomes)[one]
+    y = np.asarray(before.answers)[one]
+    first, second = (
+        _contributions(objective, np.asarray(judged.outputs)[rows], y)
+        for judged, rows in ((before, one), (after, other))
+    )
+    return items, second - first
+
+
+def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
+    """What each label adds to a score: the jackknife's pseudo-values, whose mean is the score.
+
+    Many labels are left out in groups, whose labels then share a value.
+    """
+    n = len(y)
+    group = np.random.default_rng(0).permutation(n) % min(n, LEFT_OUT)
+    whole = objective.score(out, y)
+    if whole is None:
+        return np.zeros(n)
+    contributions, groups = np.zeros(n), int(group.max()) + 1
+    for number in range(groups):
+        rest = group != number
+        left = objective.score(out[rest], y[rest])
+        value = whole if left is None else left
+        sign = 1.0 if objective.larger_is_better else -1.0
+        contributions[~rest] = sign * (groups * whole - (groups - 1) * value)
+    return contributions
 
 
 def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,), (N,), (N,)
@@ -145,9 +269,7 @@ def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,)
         (v / variance) ** 2 / freedom for v, freedom in zip(variances, freedoms, strict=True)
     )
     freedom = min(max(1 / shares, 1.0), float(len(d))) if shares > 0 else float(len(d))
-    from scipy.stats import t as student  # slow to import
-
-    return float(student.cdf(mean / variance**0.5, freedom))
+    return float(stdtr(freedom, mean / variance**0.5))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -159,7 +281,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for (p, position), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
+    for position, p, divisor in _stepping_down(p_values):
         largest = max(largest, min(1.0, divisor * p))
         corrected[position] = largest
     return corrected
@@ -180,7 +302,7 @@ def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[
     """
     levels = [level] * len(p_values)
     alpha, failed_at = 1 - level, 0
-    for (p, position), divisor in zip(_ascending(p_values), _divisors(p_values), strict=True):
+    for position, p, divisor in _stepping_down(p_values):
         divisor = failed_at or divisor
         levels[position] = 1 - alpha / divisor
         if p * divisor > alpha:
@@ -188,12 +310,10 @@ def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[
     return levels
 
 
-def _ascending(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
-    return sorted((p, position) for position, p in enumerate(p_values) if p is not None)
-
-
-def _divisors(p_values: Sequence[float | None]) -> range:
-    return range(len(_ascending(p_values)), 0, -1)
+def _stepping_down(p_values: Sequence[float | None]) -> list[tuple[int, float, int]]:
+    """Position, p and how many tests are left, the smallest p first."""
+    known = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
+    return [(position, p, len(known) - rank) for rank, (p, position) in enumerate(known)]
 
 
 @dataclass(frozen=True)
@@ -242,9 +362,7 @@ def challenge(incumbent: "Tensor", challengers: "Tensor") -> list[Evidence]:  # 
     if n < FEWEST:
         p = np.ones(len(t))
     elif len(t) == 1:  # nothing to draw: this is Student's test
-        from scipy.stats import t as student
-
-        p = student.sf(t, n - 1)
+        p = stdtr(n - 1, -t)
     else:
         z = np.divide(centred, error[:, None] * n, out=np.zeros_like(d), where=different[:, None])
         largest = _largest_by_chance(z)
@@ -268,9 +386,5 @@ def _largest_by_chance(z: Array) -> Array:  # (M, n) -> (DRAWS,)
     draws = (generator.standard_normal((z.shape[1], 500), np.float32) for _ in range(DRAWS // 500))
     largest = np.concatenate([(z.astype(np.float32) @ draw).max(axis=0) for draw in draws])
     # Student's tails instead of Gaussian ones: with few labels s_j is itself uncertain.
-    return largest * np.sqrt(_inflation(generator, n, len(largest)))
-
-
-def _inflation(generator: np.random.Generator, n: int, draws: int) -> Array:
     freedom = max(n - 1, 1)
-    return freedom / generator.chisquare(freedom, draws)
+    return np.asarray(largest * np.sqrt(freedom / generator.chisquare(freedom, len(largest))))

@@ -5,17 +5,24 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from pgso.data.task import IN_MEMORY
+from pgso.data.dataset import is_table, suited
+from pgso.data.task import IN_MEMORY, Task
 from pgso.finding.problem import Problem
 from pgso.records import RunSpec
 from pgso.records.finding import RungRecord
 from pgso.records.spec import SevenNumbers
 
+SLOWER = 0.03  # the learning rate of several layers on a table, where one layer has 0.1
+NORMALISED = -0.95  # e2 + e3 of operators whose rows or spectrum stay near 1: GCN's has -1
+LESS_DECAY = 1e-3  # where several hops make features small, weights have to be large
 IDENTITY: SevenNumbers = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # γ = I: a network without a graph
 
 
-def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
+def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> dict[str, Any]:
     """The choices of a run whose network has this rung's operators, a layer per hop.
+
+    Columns of a table are best served by a network that is as linear as the closed form: powers of
+    one operator are hops without layers between them (SGC), and deeper banks learn slower.
 
     One operator is a GCN with that operator. Several terms are a bank, and so is a term that names
     a direction or a relation. On a directed graph, other terms see every edge with its reverse, as
@@ -24,20 +31,29 @@ def network_of(rung: RungRecord, is_directed: bool) -> dict[str, Any]:
     Args:
         rung: The rung that is kept.
         is_directed: Whether the graph is.
+        is_table: Whether features are a user's table of a few columns.
     """
-    layers = {"num_layers": max(rung.hops, 2)}
-    if rung.S is None:
-        return {"conv": "gcn", "operator": "fixed", "preset": IDENTITY, **layers}
+    layers: dict[str, Any] = {"num_layers": max(rung.hops, 1 if is_table else 2)}
+    if rung.S is None:  # no operator on features; one whose neighbours' labels tell needs a graph
+        has_labels = any(block.endswith("labels") for block in rung.blocks)
+        preset: str | SevenNumbers = "gcn" if has_labels else IDENTITY
+        return {"conv": "gcn", "operator": "fixed", "preset": preset, **layers}
+    if not is_table and rung.S[4] + rung.S[5] > NORMALISED:
+        layers["norm"] = "batch"  # sums over many neighbours are large
     operator = "fixed"
     if rung.family == "learned":
         operator = "mpgso" if rung.S_per_hop else "pgso"
     names_edges = any("@" in term for term in rung.terms)
     base = {"base": "undirected"} if is_directed and not names_edges else {}
     terms = network_terms(rung)
+    deep = is_table and rung.hops > 1
     if len(terms) > 1 or names_edges:
+        layers |= {"lr": SLOWER} if deep else {}
         return {"conv": "bank", "operator": operator, "terms": terms, **layers, **base}
     preset = rung.S if rung.family == "learned" else rung.terms[0]
-    return {"conv": "gcn", "operator": operator, "preset": preset, **layers, **base}
+    layers |= {"weight_decay": LESS_DECAY} if deep else {}
+    conv = "sgc" if deep else "gcn"
+    return {"conv": conv, "operator": operator, "preset": preset, **layers, **base}
 
 
 def network_terms(rung: RungRecord) -> tuple[str, ...]:
@@ -55,52 +71,98 @@ def network_terms(rung: RungRecord) -> tuple[str, ...]:
     )
 
 
-def spec_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> RunSpec:
+def spec_of(
+    rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any], task: Task | None = None
+) -> RunSpec:
     """The run that trains a network with this rung's operator.
 
     Args:
         rung: The rung that is kept.
         is_directed: Whether the graph is.
         wanted: The dataset, its options, the seed and the objective.
+        task: The data; None: they came as arrays.
     """
-    return RunSpec(**{**wanted, **network_of(rung, is_directed)})
+    of_table = task is not None and is_table(task)
+    spec = RunSpec(**{**wanted, **network_of(rung, is_directed, of_table)})
+    spec = spec if task is None else suited(spec, task)
+    if spec.residual and spec.terms and len(spec.terms) > 1:  # the residual map is the term
+        spec = spec.but(terms=tuple(term for term in spec.terms if term != "self"))
+    return spec
 
 
-def code_of(rung: RungRecord, problem: Problem) -> str:
-    """A few lines of Python with a model that has this rung's operator."""
-    inputs, outputs = problem.num_features, problem.num_outputs
-    if rung.S is None and problem.kind == "node" and problem.categories is None:
-        return (
-            "from torch_geometric.nn import MLP\n\n"
-            f"model = MLP([{inputs}, 64, {outputs}], dropout=0.5)  # no graph\n"
-            "out = model(data.x)\n"
-        )
-    choices = network_of(rung, not problem.graph.is_undirected)
-    weighted = problem.graph.edge_weight is not None
-    edges = "data.edge_index, data.edge_weight" if weighted else "data.edge_index"
-    lines = ["import pgso"]
-    before: list[str] = []
-    if choices.pop("base", None):
-        before = ["graph = pgso.bases.undirected(pgso.Graph.from_data(data))"]
-        edges = "graph"
-    conv = choices.pop("conv")
-    words = [f"{name}={value!r}" for name, value in choices.items()]
+TRAINING = """
+objective, train, val, test = task.objective, task.train, task.val, task.test
+scale = objective.scale(task.y[train], log=False)  # of numbers
+y = task.y if scale is None else scale.encode(task.y)
+best, scores = -float("inf"), None
+for epoch in range({epochs}):
+    model.train()
+    loss = objective.loss({call}[train], y[train])
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    scheduler.step()
+    model.eval()
+    with torch.no_grad():
+        out = {call}
+    out = out if scale is None else scale.decode(out)
+    now = [objective.score(out[part].numpy(), task.y[part].numpy()) for part in (val, test)]
+    if objective.merit(now[0]) > best:  # the epoch that validation likes best
+        best, scores = objective.merit(now[0]), now
+print(objective.label, "on validation and test:", scores)
+"""
+
+
+def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
+    """A script that trains the network of a spec.
+
+    Args:
+        spec: Of :func:`spec_of`.
+        problem: What was searched.
+        is_known: Whether the dataset of the spec can be loaded; otherwise the script calls the
+            user's data ``data``.
+    """
+    given = {"seed": spec.seed, "objective": spec.objective, **spec.data_options}
+    words = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+    data = f"pgso.load_task({', '.join([repr(spec.dataset), *words])})"
+    if not is_known:
+        data = "pgso.Task.of(data)  # PyG's data; or Task.of(graph, x, y), or found.task"
+    shape = ("num_layers", "operator", "preset", "terms", "residual", "norm", "dropout")
+    defaults = RunSpec.model_fields
+    chosen = {name: getattr(spec, name) for name in shape}
+    options = [
+        f"{n}={v!r}" for n, v in chosen.items() if n in shape[:2] or v != defaults[n].default
+    ]
     if problem.categories is not None:
-        words.append(f"categories={problem.categories!r}")
+        options.append("categories=task.categories")
+    edges, call = "task.edges", "model(task.x, edges)"
     if problem.kind == "graph":
-        words.append("task='graph'")
-        edges += ", batch=data.batch"
-    made = "a stack of pgso.BankConv" if conv == "bank" else "a stack of pgso.GCNConv"
-    lines += ["", f"model = pgso.GNN(  # {made}"]
-    lines += [f'    "{conv}", {inputs}, 64, {outputs},']
-    call = f"out = model(data.x, {edges})"
-    edges_of_terms = {term.partition("@")[2] for term in choices.get("terms", ())}
-    if edges_of_terms - {"", "in", "out"}:
-        call = "out = model(x, relations)  # pgso.Relations; of a task: task.x, task.relations"
-    elif problem.relations is not None:
-        call, before = "out = model(x, graph)  # of a task: task.x, task.graph", []
-    lines += [f"    {', '.join(words)},", ")", *before, call]
-    return "\n".join(lines) + "\n"
+        options.append('task="graph"')
+        edges = "task.batch(torch.arange(task.num_graphs))"
+        call = "model(edges.x, edges.graph, batch=edges.batch)"
+    elif spec.base is not None:
+        edges = f"pgso.bases.{spec.base}(task.graph)"
+    rates = f"lr={spec.lr}, exponent_lr={spec.exponent_lr}, weight_decay={spec.weight_decay}"
+    lines = [
+        "import torch",
+        "",
+        "import pgso",
+        "",
+        f"task = {data}",
+        "model = pgso.GNN(",
+        f"    {spec.conv!r}, task.num_features, {spec.hidden_channels}, task.num_outputs,",
+        f"    {', '.join(options)},",
+        ")",
+        f"edges = {edges}",
+        f"groups = pgso.param_groups(model, {rates})",
+    ]
+    if spec.operator != "fixed" and spec.s_rate != 1:
+        lines += ["for group in groups[1:]:  # S", f"    group['lr'] *= {spec.s_rate}"]
+    lines += [
+        "optimiser = torch.optim.Adam(groups)",
+        f"scheduler = torch.optim.lr_scheduler.StepLR(optimiser, {spec.lr_step}, {spec.lr_decay})",
+    ]
+    return "\n".join(lines) + TRAINING.format(epochs=spec.epochs, call=call)
 
 
 def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
@@ -132,6 +194,8 @@ def _call_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> 
     """The same in Python, for data that have no name."""
     choices = {} if rung.S is None else network_of(rung, is_directed)
     choices.pop("operator", None)  # all are compared
+    if choices.get("num_layers", 0) < 2:
+        choices.pop("num_layers", None)
     if wanted.get("objective"):
         choices["objective"] = wanted["objective"]
     defaults = {"conv": "gcn", "preset": "gcn", "num_layers": 2}

@@ -12,7 +12,7 @@ from pgso.finding.columns import neighbour_labels, structural_columns
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
-from pgso.finding.scaling import standardised
+from pgso.finding.scaling import Preparation
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Word:
     Instead of x it may be ``of`` the labels of other nodes (:func:`neighbour_labels`), or of the
     structure of the graph (:func:`structural_columns`), which no operator is applied to.
 
-    Graph tasks pool it: sums and means over a graph's nodes, side by side, of γ_1 γ_2 x, or with
-    ``squared`` of its product with x, column by column (second moments).
+    Graph tasks pool it: sums and means over a graph's nodes, side by side, of γ_1 γ_2 x, or of its
+    product with x or with itself, column by column (second moments).
     """
 
     letters: tuple[Letter, ...] = ()
-    squared: bool = False
+    squared: Literal["", "x", "itself"] = ""
     of: Literal["x", "labels", "structure"] = "x"
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Word:
                 powers.append([letter.term, 1])
         text = " ".join(f"{name}{_superscript(int(k))}" for name, k in powers)
         text = f"{text} {self.of}" if text else self.of
-        return f"x ∘ {text}" if self.squared else text
+        return {"": text, "x": f"x ∘ {text}", "itself": f"({text})²"}[self.squared]
 
 
 class Blocks(ABC):
@@ -78,6 +78,9 @@ class NodeBlocks(Blocks):
     With fewer labels than columns, the rows of γ_1 γ_2 that belong to labels are computed and then
     multiplied by x, which may be sparse: (γ_2ᵀ γ_1ᵀ E)ᵀ x, where E's columns pick the labels.
     Otherwise γ_1 γ_2 x is. Predictions γ_1 γ_2 (x W) need C columns only.
+
+    Where x stands for the identity, a node's own column says nothing about other nodes: x itself is
+    zeros, and γx is not.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -93,6 +96,8 @@ class NodeBlocks(Blocks):
         if word not in self._blocks:
             if word.of != "x":
                 features = self._beside(word)[self.problem.train]
+            elif not word.letters and self.problem.has_coordinates:
+                features = torch.zeros(len(self.problem.train), self.problem.x.size(1))
             elif self.by_rows:
                 features = (self.problem.x.t() @ self._rows(word.letters)).t().contiguous()
             else:
@@ -170,7 +175,7 @@ class GraphBlocks(Blocks):
         self.problem = problem
         self.propagation = Propagation(problem.graph, problem.relations)
         self.sizes = problem.nodes_per_graph
-        self.owner = torch.repeat_interleave(self.sizes)
+        self.scaling: dict[Word, Preparation] = {}  # of pooled columns
         x = problem.x
         self._known: dict[tuple[Letter, ...], Tensor] = {
             (): x if x.layout == torch.strided else x.to_dense()
@@ -208,11 +213,10 @@ class GraphBlocks(Blocks):
             else:
                 values = self._values(word.letters)
             if word.squared:
-                values = values * self._known[()]
-            sums = values.new_zeros(len(self.sizes), values.size(1))
-            sums.index_add_(0, self.owner, values)
-            means = sums / self.sizes.clamp(min=1).unsqueeze(1)
-            self._pooled[word] = standardised(torch.cat([sums, means], dim=1))
+                values = values * (self._known[()] if word.squared == "x" else values)
+            columns = pooled(values, self.sizes)
+            self.scaling[word] = Preparation.of(columns)
+            self._pooled[word] = self.scaling[word](columns)[:, :-1]
         return self._pooled[word]
 
     def _values(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, F)
@@ -220,6 +224,13 @@ class GraphBlocks(Blocks):
             after = self._values(letters[1:])
             self._known[letters] = self.propagation.times(after, letters[0])
         return self._known[letters]
+
+
+def pooled(values: Tensor, sizes: Tensor) -> Tensor:  # (n, p) -> (graphs, 2 p)
+    """Sums over the nodes of each graph, then means."""
+    sums = values.new_zeros(len(sizes), values.size(1))
+    sums.index_add_(0, torch.repeat_interleave(sizes), values)
+    return torch.cat([sums, sums / sizes.clamp(min=1).unsqueeze(1)], dim=1)
 
 
 def weighted_sum(

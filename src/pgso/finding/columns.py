@@ -3,6 +3,8 @@
 Both are blocks of a rung like γx. Neither needs features.
 """
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -19,6 +21,19 @@ LABEL_PATHS = {  # operators whose product says how much a label counts: A, and 
     1: ("adjacency",),
     2: ("adjacency", "mean"),
 }
+
+
+def coordinates(graph: Graph, number: int) -> Tensor:  # (n, number)
+    """The leading directions of GCN's γ, both signs, which stand for the identity where n is large.
+
+    With γ ≈ U Σ Vᵀ, what γ and its powers make of the identity lies in few directions, and γV = UΣ.
+    """
+    from sklearn.utils.extmath import randomized_svd  # slow to import, and rarely needed
+
+    gamma = Propagation(graph).operator(Letter.of("gcn")).to_scipy().tocsr()
+    _, _, Vt = randomized_svd(gamma, number, n_iter=4, random_state=0)
+    directions = torch.from_numpy(np.ascontiguousarray(Vt.T)).float()
+    return directions * math.sqrt(graph.num_nodes)
 
 
 def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
@@ -53,16 +68,15 @@ def structural_names(graph: Graph) -> tuple[str, ...]:
 
 def _core_numbers(A: sp.csr_array, degree: Array) -> Array:
     """The log of the largest k with the node in a subgraph of degrees k or more, by peeling."""
-    left, alive = degree.copy(), np.ones(len(degree), dtype=bool)
-    core, k = np.zeros(len(degree)), 0.0
+    left, alive, core = degree.copy(), np.ones(len(degree), dtype=bool), np.zeros(len(degree))
     while alive.any():
-        peeled = alive & (left <= k)
-        if not peeled.any():
-            k = left[alive].min()
-            continue
-        core[peeled] = k
-        alive &= ~peeled
-        left = left - A @ peeled
+        k = left[alive].min()
+        peeled = np.flatnonzero(alive & (left <= k))
+        while len(peeled):
+            core[peeled], alive[peeled] = k, False
+            neighbours = A[peeled].indices
+            np.subtract.at(left, neighbours, 1)
+            peeled = np.unique(neighbours[alive[neighbours] & (left[neighbours] <= k)])
     return np.log1p(core)
 
 
@@ -96,17 +110,22 @@ def neighbour_labels(
     .. math::
         \sum_{j \neq i} W_{ij} Y_j \, / \, (1 + \sum_{j \neq i} W_{ij} M_j):
 
-    the diagonal of W is removed exactly, so that no node sees its own label. The one in the
-    denominator is a label of an average node: a mean over few labels is not trusted.
+    the diagonal of W is removed exactly, so that no node sees its own label, and Y is centred by
+    the mean of the other labels: where a hub is near all of them, what differs from the mean of
+    all would be minus its own. The one in the denominator is a label of an average node: a mean
+    over few labels is not trusted.
     """
     n = propagation.graph.num_nodes
     Y = torch.zeros(n, targets.size(1) + 1)
-    Y[train] = torch.cat([targets - targets.mean(dim=0), torch.ones(len(train), 1)], dim=1).float()
+    centred = (targets - targets.mean(dim=0)).float()
+    Y[train] = torch.cat([centred, torch.ones(len(train), 1)], dim=1)
     paths = Y
     for letter in reversed(letters):
         paths = propagation.times(paths, letter)
     paths = paths - _diagonal(propagation, letters).unsqueeze(1) * Y
-    return paths[:, :-1] / (CALM + paths[:, -1:].clamp(min=0))
+    sums, counts = paths[:, :-1], paths[:, -1:].clamp(min=0)
+    sums[train] += counts[train] * centred / max(len(train) - 1, 1)
+    return sums / (CALM + counts)
 
 
 def _diagonal(propagation: Propagation, letters: tuple[Letter, ...]) -> Tensor:  # (n,)

@@ -11,18 +11,18 @@ import torch
 from torch import Tensor
 
 import pgso
-from pgso.data import Task, load_task
+from pgso.data import DATASETS, Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
-from pgso.data.pyg import is_collection
 from pgso.data.task import IN_MEMORY
 from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.predictor import Predictor
+from pgso.finding.predictor import ClosedForm, calibration, save_finding
 from pgso.finding.problem import Problem, problem_from
 from pgso.finding.rungs import GCN, NO_GRAPH
+from pgso.finding.scores import probabilities
 from pgso.finding.summary import (
     graph_statistics,
     sketch_with_predictions,
@@ -34,6 +34,7 @@ from pgso.finding.verdict import (
     score_of_guessing,
     signal_of,
     verdict_of,
+    with_families,
     with_head,
     with_leaks,
     with_signal,
@@ -94,16 +95,28 @@ class Finding:
             else:
                 if graph is None or x is None:
                     raise InputError("another graph comes with its own x; give both or neither")
+                if self._ladder.problem.kind == "graph":
+                    raise InputError("predict other graphs with pgso.load after found.save")
                 features = as_tensor(read_features(x))
                 out = self.head()(features, read_graph(graph, features.size(0)))
             scale = self._ladder.problem.scale
             if scale is not None:
                 return out if scale.needs_64_bits else out.float()
-            return out.softmax(dim=1).float()
+            return probabilities(self._ladder.problem, out).float()
 
-    def head(self) -> Predictor:
-        """What predicts as a module: ``head(x, graph)``; node tasks only."""
-        return Predictor.of(self._ladder, self._best, self._head)
+    def head(self) -> ClosedForm:
+        """What predicts as a module: ``head(x, graph)``, of several graphs with their sizes."""
+        return ClosedForm.of(self._ladder, self._head)
+
+    def save(self, path: str | os.PathLike[str], remember: bool = True) -> Path:
+        """Write what predicts to a folder of safetensors and JSON; :func:`pgso.load` reads it.
+
+        Args:
+            path: The folder. A model that is there already is kept under another name.
+            remember: Whether to write the graph, so that new nodes may have edges to old ones.
+        """
+        save_finding(self, path, remember)
+        return Path(path)
 
     def refit(self) -> "Finding":
         """The same rung and head, fitted to training and validation labels together.
@@ -224,10 +237,13 @@ def find(
         ('gcn, 2 hops', 'gcn')
     """
     start = perf_counter()
-    if is_collection(data):
-        data = Task.from_data(data, seed)
     task = None
     is_path = isinstance(data, str | os.PathLike)
+    if not is_path and not isinstance(data, Task):
+        from pgso.data.pyg import is_collection  # imports PyG, which saved models do not need
+
+        if is_collection(data):
+            data = Task.from_data(data, seed)
     if isinstance(data, Task) or is_path:
         _check_alone({"x": x, "y": y, "train": train, "val": val, "test": test})
     if options and not is_path:
@@ -252,7 +268,8 @@ def find(
         "objective": None if objective is None else problem.metric,
         "data_options": options if positive is None else {**options, "positive": positive},
     }
-    record = _record(ladder, best, kept, heads, wanted, start)
+    is_known = is_path or name in DATASETS
+    record = _record(ladder, best, kept, heads, wanted, task, is_known, start)
     return Finding(record, task, ladder, best, kept)
 
 
@@ -274,14 +291,15 @@ def check_problem(problem: Problem) -> None:
             f"find needs three training labels or more, got {len(labels)}; label more, or put more "
             "of the labels into train"
         )
-    if problem.classes and len(labels.unique()) < 2:
+    if problem.answer == "class" and len(labels.unique()) < 2:
         raise InputError(
             f"all {len(labels)} training labels of {problem.name} are of one class; "
             "find needs two classes or more"
         )
-    if not problem.classes and bool((labels == labels[0]).all()):
+    if problem.answer != "class" and bool((labels == labels[0]).all()):
+        what = "numbers" if problem.answer == "value" else "labels"
         raise InputError(
-            f"all {len(labels)} training targets of {problem.name} are equal; find needs numbers "
+            f"all {len(labels)} training targets of {problem.name} are equal; find needs {what} "
             "that differ"
         )
 
@@ -292,6 +310,8 @@ def _record(
     head: Head,
     heads: Sequence[Head],
     wanted: dict[str, Any],
+    task: Task | None,
+    is_known: bool,
     start: float,
 ) -> FindingRecord:
     problem, out = ladder.problem, head.out
@@ -308,15 +328,18 @@ def _record(
         rungs,
         problem.objective,
         statistics,
-        over=ladder.steps[-2] if len(ladder.steps) > 1 else "",
+        over=ladder.over,
         direction=ladder.direction_matters(best),
     )
+    families = ladder.family_shares()
+    verdict = with_families(verdict, families, best_rung)
     verdict = with_signal(verdict, signal, problem, best_rung.name, head.name)
     head_records = {one.name: one.record(problem) for one in heads}
     if signal != "neither" or head.name == "boosted":
-        verdict = with_head(verdict, head_records[head.name], best_rung, problem.objective)
+        verdict = with_head(verdict, head_records[head.name], best_rung, problem)
     is_directed = not problem.graph.is_undirected
     has_parts = bool(problem.val.numel() and problem.test.numel())
+    spec = spec_of(best_rung, is_directed, wanted, task)
     can_be_compared = has_parts or wanted["dataset"] == IN_MEMORY  # which compare splits
     return FindingRecord(
         dataset=wanted["dataset"],
@@ -333,15 +356,17 @@ def _record(
         head=head.name,
         reference=reference.name,
         signal=signal,
+        families=families,
         verdict=with_leaks(verdict, leaks),
         leaks=leaks,
         guess=guess,
         headroom=max(gains, default=None),
         judges=len(best.losses),
-        spec=spec_of(best_rung, is_directed, wanted).model_dump(mode="json"),
-        code=code_of(best_rung, problem),
+        spec=spec.model_dump(mode="json"),
+        code=code_of(spec, problem, is_known),
         command=command_of(best_rung, is_directed, wanted) if can_be_compared else "",
         predictions=some_predictions(problem, out),
+        coverage=calibration(problem, head)[1],
         sketch=sketch_with_predictions(problem, out),
         targets=problem.columns,
         spectrum=spectrum_of(problem, best_rung.S),

@@ -26,20 +26,20 @@ from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Word
 from pgso.finding.columns import LABEL_PATHS
-from pgso.finding.ladder import Fitted, Ladder
+from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import sample
-from pgso.finding.scores import losses, score
+from pgso.finding.scores import FOLDS, folds_of, losses, score
 from pgso.records.finding import HeadRecord
 
 HeadName = Literal["ridge", "blend", "boosted"]
 HEADS = ("auto", "ridge", "blend", "boosted")
-FOLDS = 5
 FEWEST_FOR_TREES = 400  # labels that judge
 FEWEST_FOR_A_BLEND = 50  # likewise: weights of rungs that a dozen labels choose are luck
 RISK = 0.02  # of taking trees that are no better
-PULL = 0.01  # of the labels: this share says that the kept rung alone is right
+PULLS = (0.0, 0.003, 0.01, 0.03, 0.1)  # of a blend to the kept rung
+STEPS = 200  # of fitting the weights of a mixture, at most
 MOST_ROWS = 8192  # that fit the weights of a mixture: they are few numbers
 LEAST_WEIGHT = 0.02  # of a rung in a blend
 COLUMNS = 128  # of all blocks together that trees see
@@ -111,10 +111,14 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
 
 
 def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
-    """Trees need evidence; a blend must not be worse. Neither is kept for its loss alone."""
+    """Trees need evidence; a blend must not be worse. Neither is kept for its loss alone.
+
+    The errors of numbers may have heavy tails, so that a blend of them needs some evidence too.
+    """
     if head.evidence is None:
         return False
-    if head.name == "boosted" and head.evidence.p > RISK:
+    most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
+    if head.evidence.p > most:
         return False
     if head.evidence.gain <= 0 or len(head.weights) == 1:
         return False
@@ -131,107 +135,113 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
     return Head("ridge", out, honest, best.losses, {best.rung.name: 1.0})
 
 
-# A blend of rungs.
+# Mixtures.
 
 
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     """Non-negative weights over the predictions of all rungs (a super learner).
 
-    The fit is pulled to the kept rung, as if some more labels said that it alone is right. Rungs
-    with the labels of neighbours take no part unless one is kept: another graph has no labels.
+    Rungs with the labels of neighbours take no part unless one is kept: another graph has no
+    labels. Training labels that an S was learned on do not judge where it takes part.
     """
     start, problem = perf_counter(), ladder.problem
-    others = [f for f in ladder.fitted.values() if f is not best and not _needs_labels(f)]
-    rungs = [best, *others]
-    fits = _Mixing.of(problem, rungs, ladder)
-    weights = fits.weights(np.arange(len(best.losses)))
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    weights /= weights.sum()
-    used = np.flatnonzero(weights)
-    parts = [ridge if rungs[k] is best else closed_form(ladder, rungs[k]) for k in used]
-    out = mixture(bool(problem.classes), [part.out for part in parts], weights[used])
-    honest = torch.empty_like(ridge.honest)
-    for rows in _folds(torch.cat([problem.train, problem.val])):
-        rest = np.setdiff1d(np.arange(len(best.losses)), rows)
-        of_fold = fits.weights(rest)[used]
-        of_fold = of_fold / of_fold.sum() if of_fold.sum() > 0 else weights[used]
-        honest[rows] = mixture(
-            bool(problem.classes), [part.honest[rows] for part in parts], of_fold
-        )
-    named = {rungs[k].rung.name: float(weights[k]) for k in used}
-    return _judged("blend", problem, out, honest, named, ridge, perf_counter() - start)
+    needs_labels = [any(word.of == "labels" for word in f.words) for f in ladder.fitted.values()]
+    others = [f for f, needs in zip(ladder.fitted.values(), needs_labels, strict=True) if not needs]
+    parts = [ridge, *(closed_form(ladder, other) for other in others if other is not best)]
+    judges = np.ones(len(ridge.honest), dtype=bool)
+    if any(other.rung.family == "learned" for other in others):
+        judges[ladder.learning_rows.numpy()] = False
+    weights, honest = mixed(problem, [part.honest for part in parts], PULLS, judges)
+    named = {next(iter(part.weights)): float(w) for part, w in zip(parts, weights, strict=True)}
+    out = mixture(problem.answer == "class", [part.out for part in parts], weights)
+    named = {name: weight for name, weight in named.items() if weight > 0}
+    seconds = perf_counter() - start
+    return _judged("blend", problem, out, honest, named, ridge, seconds, judges=judges)
 
 
-def _needs_labels(fitted: Fitted) -> bool:
-    return any(word.of == "labels" for word in fitted.words)
+def mixed(
+    problem: Problem,
+    honest: Sequence[Tensor],  # (train + val, C) of each part, the kept rung first
+    pulls: Sequence[float],
+    judges: Array,  # (train + val,) of booleans
+) -> tuple[Array, Tensor]:  # (K,), (train + val, C)
+    """The weights of a mixture, and what it says of every label by weights that did not see it.
+
+    Args:
+        problem: Whose labels they are.
+        honest: What each part says of the labels that judge, by fits that did not see them.
+        pulls: As if this share of the labels said that the first part alone is right. The pull
+            whose mixture has the smallest loss is taken.
+        judges: The labels that weights are fitted to and judged by.
+    """
+    items = torch.cat([problem.train, problem.val])
+    y, folds = problem.y[items], folds_of(items)
+    masks = np.repeat(judges[:, None].astype(np.float64), FOLDS + 1, axis=1)
+    for k, rows in enumerate(folds):
+        masks[rows, k] = 0
+    is_class = problem.answer == "class"
+    if problem.class_weight is not None:
+        masks *= problem.class_weight[y].unsqueeze(1).numpy()
+    if is_class:
+        said = [part.softmax(dim=1).gather(1, y.unsqueeze(1))[:, 0] for part in honest]
+    else:
+        values = honest if not problem.classes else [part.sigmoid() for part in honest]
+        said = [(part - y.double()).nan_to_num() for part in values]
+    parts = torch.stack(said, dim=-1).numpy()  # (n, K) probabilities, or (n, T, K) errors
+    tried = []
+    for pull in pulls:
+        weights = (_likeliest if is_class else _least_squares)(parts, masks, pull)
+        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+        weights /= weights.sum(axis=0)
+        out = torch.empty_like(honest[0])
+        for k, rows in enumerate(folds):
+            out[rows] = mixture(is_class, [part[rows] for part in honest], weights[:, k])
+        loss = losses(problem, [(out[judges], y[judges])])
+        tried.append((float(loss.mean()), weights[:, -1], out))
+    _, best, out = min(tried, key=lambda one: one[0])
+    return best, out
 
 
-@dataclass(frozen=True, eq=False)
-class _Mixing:
-    """What the weights of a mixture are fitted to."""
+def _likeliest(P: Array, masks: Array, pull: float) -> Array:  # (n, K), (n, J) -> (K, J)
+    """The weights of mixtures with the largest likelihood, by expectation and maximisation.
 
-    values: Array  # (n, K) the probability of the truth, or (n T, K) the error of numbers
-    columns: int  # T; 0: classes
-
-    @classmethod
-    def of(cls, problem: Problem, rungs: Sequence[Fitted], ladder: Ladder) -> "_Mixing":
-        if problem.classes:
-            loss = torch.stack([rung.losses for rung in rungs], dim=1)
-            if problem.class_weight is not None:
-                y = problem.y[torch.cat([problem.train, problem.val])]
-                loss = loss / problem.class_weight[y].unsqueeze(1)
-            return cls(loss.neg().exp().numpy(), 0)
-        y = problem.y[torch.cat([problem.train, problem.val])].double()
-        errors = [(closed_form(ladder, rung).honest - y).nan_to_num().flatten() for rung in rungs]
-        return cls(torch.stack(errors, dim=1).numpy(), y.size(1))
-
-    def weights(self, rows: Array) -> Array:  # (K,), which sum to 1
-        """Of the first rung, which is kept, and of the others."""
-        if not self.columns:
-            return _likeliest(self.values[rows], PULL * len(rows))
-        T = self.columns
-        errors = self.values.reshape(-1, T, self.values.shape[1])[rows].reshape(len(rows) * T, -1)
-        return _least_squares(errors, PULL)
-
-
-def _likeliest(P: Array, pull: float, steps: int = 200) -> Array:  # (n, K) -> (K,)
-    """The weights of a mixture with the largest likelihood, by expectation and maximisation."""
+    Column j has the weights for the rows that column j of the masks picks.
+    """
     rows = sample(len(P), MOST_ROWS)
     if rows is not None:
-        P, pull = P[rows.numpy()], pull * MOST_ROWS / len(P)
-    weights = np.full(P.shape[1], 1 / P.shape[1])
-    first = np.zeros(P.shape[1])
-    first[0] = pull
-    for _ in range(steps):
-        share = P * weights
-        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-30)
-        weights = (share.sum(axis=0) + first) / (len(P) + pull)
+        P, masks = P[rows.numpy()], masks[rows.numpy()]
+    count = masks.sum(axis=0)
+    weights = np.full((P.shape[1], masks.shape[1]), 1 / P.shape[1])
+    for _ in range(STEPS):
+        share = weights * (P.T @ (masks / np.maximum(P @ weights, 1e-30))) / count
+        share[0] += pull
+        before, weights = weights, share / (1 + pull)
+        if np.abs(weights - before).max() < 1e-5:
+            break
     return weights
 
 
-def _least_squares(errors: Array, pull: float) -> Array:  # (n, K) -> (K,)
-    """Weights >= 0 of sum 1 whose mixture has the smallest squared error, pulled to the first."""
-    n, K = errors.shape
-    scale = np.sqrt(np.mean(errors[:, 0] ** 2)) or 1.0
-    pulled = np.sqrt(pull) * np.eye(K)[1:]
-    rows = np.concatenate([errors / (scale * np.sqrt(n)), pulled, np.full((1, K), 100.0)])
-    weights, _ = nnls(rows, np.append(np.zeros(len(rows) - 1), 100.0))
-    return np.asarray(weights / weights.sum())
+def _least_squares(errors: Array, masks: Array, pull: float) -> Array:  # (n, T, K) -> (K, J)
+    """Weights >= 0 of sum 1 whose mixtures have the smallest squared error, pulled to the first."""
+    K, weights = errors.shape[-1], []
+    for mask in masks.T:
+        rows = errors[mask > 0].reshape(-1, K)
+        gram = rows.T @ rows
+        gram /= gram[0, 0] or 1.0
+        gram += np.diag([1e-9] + [pull + 1e-9] * (K - 1))
+        system = np.concatenate([np.linalg.cholesky(gram).T, np.full((1, K), 100.0)])
+        solution, _ = nnls(system, np.append(np.zeros(K), 100.0))
+        weights.append(solution / solution.sum())
+    return np.stack(weights, axis=1)
 
 
 def mixture(is_classes: bool, outs: Sequence[Tensor], weights: Array) -> Tensor:
-    """Outputs mixed: probabilities of classes, as their logarithms, or numbers."""
+    """Outputs mixed: probabilities of classes, as their logarithms, or numbers, or logits."""
     mixed = torch.zeros_like(outs[0], dtype=torch.float64)
     for out, weight in zip(outs, weights, strict=True):
-        mixed += float(weight) * (out.double().softmax(dim=1) if is_classes else out.double())
+        if weight > 0:
+            mixed += float(weight) * (out.double().softmax(dim=1) if is_classes else out.double())
     return mixed.clamp(min=1e-12).log() if is_classes else mixed
-
-
-def _folds(items: Tensor) -> list[Array]:
-    """Five parts of the places of items, the same ones in whatever order the items are."""
-    ranks = items.argsort().argsort().numpy()
-    fold = np.random.default_rng(0).permutation(len(ranks))[ranks] % FOLDS
-    return [np.flatnonzero(fold == k) for k in range(FOLDS)]
 
 
 def _judged(
@@ -244,10 +254,12 @@ def _judged(
     seconds: float,
     trees: "Trees | None" = None,
     table: "Table | None" = None,
+    judges: Array | None = None,
 ) -> Head:
     y = problem.y[torch.cat([problem.train, problem.val])]
     judged = losses(problem, [(honest, y)])
-    (evidence,) = challenge(ridge.losses, judged.unsqueeze(0))
+    rows = slice(None) if judges is None else torch.from_numpy(judges)
+    (evidence,) = challenge(ridge.losses[rows], judged[rows].unsqueeze(0))
     return Head(name, out, honest, judged, weights, seconds, evidence, trees, table)
 
 
@@ -266,20 +278,24 @@ def boosted_head(
         at_any_size: Whether to fit trees to few labels too.
 
     Returns:
-        None where labels are too few.
+        None where labels are too few, or several each.
     """
     start, problem = perf_counter(), ladder.problem
-    judges = len(problem.train) + len(problem.val)
-    if judges < FEWEST_FOR_TREES and not at_any_size:
+    if problem.answer == "labels":
+        return None  # a tree for each of many labels takes minutes
+    if len(ridge.honest) < FEWEST_FOR_TREES and not at_any_size:
         return None
     table = Table.of(ladder, best)
     said = ridge.out.clone()
-    said[problem.train] = ridge.honest[: len(problem.train)]
+    # What is left out moves the mean of the others, so that leave-one-out predictions of a fit that
+    # says little are a function of the label itself. Trees see them with the mean of all labels.
+    Y = problem.targets
+    said[problem.train] = best.readout(best.fit.loo + (Y - Y.mean(dim=0)) / (len(Y) - 1))
     columns = np.concatenate([said.numpy(), table.columns], axis=1)
     rows = problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))
     rounds: list[int] = []
-    for fold in _folds(problem.train):
+    for fold in folds_of(problem.train):
         others = np.setdiff1d(np.arange(len(rows)), fold)
         trees = Trees.grown(problem, columns, rows[others])
         rounds.append(trees.rounds)
@@ -287,30 +303,12 @@ def boosted_head(
     trees = Trees.grown(problem, columns, rows, round(float(np.mean(rounds))))
     every = torch.from_numpy(trees(columns))
     honest = torch.cat([torch.from_numpy(out), every[problem.val]])
-    mixing = _two(problem, ridge.honest, honest)
-    weights = mixing(np.arange(judges))
-    mixed = torch.empty_like(ridge.honest)
-    for fold in _folds(torch.cat([problem.train, problem.val])):
-        others = np.setdiff1d(np.arange(judges), fold)
-        mixed[fold] = mixture(
-            bool(problem.classes), [ridge.honest[fold], honest[fold]], mixing(others)
-        )
+    every_label = np.ones(len(honest), dtype=bool)
+    weights, honest = mixed(problem, [ridge.honest, honest], (0.0,), every_label)
     named = {best.rung.name: float(weights[0]), "trees": float(weights[1])}
     out_of_all = mixture(bool(problem.classes), [ridge.out, every], weights)
     seconds = perf_counter() - start
-    return _judged("boosted", problem, out_of_all, mixed, named, ridge, seconds, trees, table)
-
-
-def _two(problem: Problem, ridge: Tensor, trees: Tensor) -> Callable[[Array], Array]:
-    """A function from rows to the weights of the closed form and of the trees."""
-    y = problem.y[torch.cat([problem.train, problem.val])]
-    if problem.classes:
-        sides = [side.softmax(dim=1).gather(1, y.unsqueeze(1)) for side in (ridge, trees)]
-        truth = torch.cat(sides, dim=1).numpy()
-        return lambda rows: _likeliest(truth[rows], 0.0)
-    sides = [(side - y.double()).nan_to_num() for side in (ridge, trees)]
-    errors = torch.stack(sides, dim=2).numpy()  # (n, T, 2)
-    return lambda rows: _least_squares(errors[rows].reshape(-1, 2), 0.0)
+    return _judged("boosted", problem, out_of_all, honest, named, ridge, seconds, trees, table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,12 +321,13 @@ class Table:
 
     @classmethod
     def of(cls, ladder: Ladder, best: Fitted) -> "Table":
-        """The blocks of the kept rung, the structure of the graph, and the neighbours' labels."""
+        """The blocks of the kept rung, the structure of the graph, neighbours' means and labels."""
         problem = ladder.problem
         words = list(best.words)
         if problem.graph.num_edges:
             words += [Word(of="structure")]
             if problem.kind == "node":
+                words += [Word((Letter.of("mean"),))]
                 for presets in LABEL_PATHS.values():
                     words += [Word(tuple(Letter.of(name) for name in presets), of="labels")]
         words = list(dict.fromkeys(words))

@@ -1,13 +1,15 @@
 """The ladder: every rung fitted, then climbed from the simplest, on evidence only."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor
@@ -18,13 +20,24 @@ from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import Fit, choose_scales, fit, leave_one_out
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
-from pgso.finding.scores import Readout, losses, pooled, score, temperature
+from pgso.finding.scores import (
+    LEAST_GAIN,
+    Readout,
+    Said,
+    evidence_of,
+    folds_of,
+    losses,
+    pooled,
+    said,
+    score,
+    temperature,
+)
 
 MANY_LABELS = 1000  # from which on decompositions are long enough to be shared by threads
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 FEW_CLASSES = 10  # up to which the squared error and the log loss want the same penalty
-LEAST_GAIN = 2e-3  # of the loss: what a reader would not call a gain
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
+RESAMPLES, GROUPS = 500, 2048  # of the labels, which are drawn in so many groups at most
 RISK = 0.05  # of a wrong climb, shared among the steps:
 TO_OWN = {"node": 0.015, "graph": 0.02}  # and 0.005 for each family that extends the kept rung, of
 TO_OTHERS = {"node": 0.02, "graph": 0.025}  # which graph tasks have one and node tasks three
@@ -35,7 +48,7 @@ class Judged(NamedTuple):
 
     fit: Fit
     readout: Readout
-    losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
+    said: Said  # of every label that may judge, leave-one-out for train
     loo: float | None  # scores
     val: float | None
     test: float | None
@@ -49,12 +62,17 @@ class Fitted:
     words: tuple[Word, ...]  # words whose scale is 0 are left out
     fit: Fit
     readout: Readout
-    losses: Tensor  # (train + val,) of every label that may judge, leave-one-out for train
+    said: Said  # of every label that may judge, leave-one-out for train
     loo: float | None  # scores
     val: float | None
     test: float | None
     seconds: float
     evidence: Evidence | None = None  # against the rung that was the incumbent
+
+    @property
+    def losses(self) -> Tensor:  # (train + val,)
+        """Of every label that may judge."""
+        return self.said.losses
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -93,6 +111,13 @@ class Ladder:
         """The rung that is kept, once there is one."""
         assert self._incumbent is not None
         return self._incumbent
+
+    @property
+    def over(self) -> str:
+        """The rung that S was learned for; else the last incumbent but one."""
+        learned = [self.fitted[name].rung.family == "learned" for name in self.steps]
+        last = learned.index(True) if any(learned) else len(self.steps) - 1
+        return self.steps[last - 1] if last > 0 else ""
 
     @cached_property
     def learning_rows(self) -> Tensor:
@@ -165,7 +190,7 @@ class Ladder:
         with torch.no_grad():
             blocks = Blocks.of(self.problem.relabelled())
             stranger = self._judged(blocks, *self._chosen(blocks, kept.words))
-        (evidence,) = challenge(stranger.losses, kept.losses.unsqueeze(0))
+        (evidence,) = evidence_of(self.problem, stranger.said, [kept.said])
         return evidence.p <= RISK and evidence.gain > 0
 
     def direction_matters(self, kept: Fitted) -> bool:
@@ -178,8 +203,35 @@ class Ladder:
             if not any(edges_of(word) & {"in", "out"} for word in fitted.words)
         ]
         twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
-        (evidence,) = challenge(twin.losses, kept.losses.unsqueeze(0))
+        (evidence,) = evidence_of(self.problem, twin.said, [kept.said])
         return evidence.p <= RISK
+
+    def family_shares(self) -> dict[str, float]:
+        """How often each family is chosen where the labels that judge are drawn again.
+
+        In every resample the simplest rung within one standard error of the best is chosen. Labels
+        that S was learned on are left out where an S was learned.
+        """
+        rungs = sorted(self.fitted.values(), key=lambda fitted: fitted.rung.complexity)
+        judges = torch.ones(len(rungs[0].losses), dtype=torch.bool)
+        if any(fitted.rung.family == "learned" for fitted in rungs):
+            judges[self.learning_rows] = False
+        losses = torch.stack([fitted.losses[judges] for fitted in rungs]).double()  # (R, n)
+        centred = losses - losses.mean(dim=1, keepdim=True)
+        squares = centred.square().sum(dim=1)
+        variance = squares.unsqueeze(1) + squares - 2 * centred @ centred.t()
+        error = variance.clamp(min=0).sqrt() / losses.size(1)  # (R, R) of a difference of means
+        generator = torch.Generator().manual_seed(0)
+        part = torch.randperm(losses.size(1), generator=generator) % GROUPS
+        sums = losses.new_zeros(len(rungs), GROUPS).index_add_(1, part, losses)
+        counts = torch.bincount(part, minlength=GROUPS).double()
+        draws = torch.poisson(torch.ones(GROUPS, RESAMPLES, dtype=torch.float64), generator)
+        means = sums @ draws / (counts @ draws).clamp(min=1)  # (R, resamples)
+        best = means.argmin(dim=0)
+        as_good = means - means.gather(0, best.unsqueeze(0)) <= error[:, best]
+        chosen = as_good.byte().argmax(dim=0)  # the first, which is the simplest
+        shares = Counter(rungs[k].rung.family for k in chosen.tolist())
+        return {name: count / RESAMPLES for name, count in shares.most_common()}
 
     def _add(self, family: Family) -> None:
         for rung in family.rungs(self):
@@ -212,7 +264,12 @@ class Ladder:
         self, blocks: Blocks, words: Sequence[Word]
     ) -> tuple[tuple[Word, ...], tuple[float, ...]]:
         """The words that are of use, and the scale of each."""
-        shares = choose_scales([blocks.block(word) for word in words], self.problem.targets)
+        made = [blocks.block(word) for word in words]
+        is_full = [bool(block.features.any()) for block in made]
+        if any(is_full):  # blocks of zeros say nothing
+            words = [word for word, full in zip(words, is_full, strict=True) if full]
+            made = [block for block, full in zip(made, is_full, strict=True) if full]
+        shares = choose_scales(made, self.problem.targets)
         used = [(word, share) for word, share in zip(words, shares, strict=True) if share > 0]
         return tuple(word for word, _ in used), tuple(share for _, share in used)
 
@@ -232,7 +289,7 @@ class Ladder:
         return Judged(
             fit=ridge,
             readout=readout,
-            losses=losses(problem, [train, val]),
+            said=said(problem, train[0], val[0]),
             loo=score(objective, *train),
             val=score(objective, *val),
             test=score(objective, *test),
@@ -256,8 +313,8 @@ class Ladder:
             judges[without] = False
         if not challengers:
             return incumbent
-        rows = torch.stack([challenger.losses[judges] for challenger in challengers])
-        evidences = challenge(incumbent.losses[judges], rows)
+        sides = [challenger.said for challenger in challengers]
+        evidences = evidence_of(self.problem, incumbent.said, sides, judges)
         for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
         least = LEAST_GAIN * float(incumbent.losses[judges].mean())
@@ -273,11 +330,43 @@ class Ladder:
         by_loss = sorted(better, key=lambda challenger: float(challenger.losses[judges].mean()))
         best = by_loss[0]
         for candidate in sorted(by_loss, key=lambda challenger: challenger.rung.complexity):
-            (evidence,) = challenge(candidate.losses[judges], best.losses[judges].unsqueeze(0))
+            (evidence,) = evidence_of(self.problem, candidate.said, [best.said], judges)
             if evidence.p > AS_GOOD or candidate is best:
+                if not self._holds(candidate, incumbent, risk):
+                    return incumbent
                 self.steps.append(candidate.rung.name)
                 return candidate
         raise AssertionError("the best one is as good as itself")
+
+    def _holds(self, candidate: Fitted, incumbent: Fitted, risk: float) -> bool:
+        """Whether a rung with labels of neighbours is better where whole folds are left out.
+
+        A label is a column of its neighbours, whose rows fit the weights that predict it: leaving
+        out its row alone leaves it there. From here on the rung has the predictions of the folds.
+        """
+        if not any(word.of == "labels" for word in candidate.words):
+            return True
+        problem, loo = self.problem, candidate.fit.loo.clone()
+        for rows in folds_of(problem.train):
+            others = np.setdiff1d(np.arange(len(loo)), rows)
+            rest = replace(problem, train=problem.train[others], val=problem.val[:0])
+            blocks = Blocks.of(rest)
+            made = [blocks.block(word) for word in candidate.words]
+            ridge = fit(made, rest.targets, candidate.fit.scales)
+            out = blocks.predict(candidate.words, ridge)[problem.train[rows]].double()
+            if rest.scale is not None and problem.scale is not None:
+                out = problem.scale.encode(rest.scale.decode(out))
+            loo[rows] = out
+        out, y = candidate.readout(loo), problem.y[problem.train]
+        candidate.fit = replace(candidate.fit, loo=loo)
+        val = self.predict(candidate)[problem.val]
+        values = None if problem.classes else torch.cat([out, val])
+        candidate.said = Said(losses(problem, [(out, y), (val, problem.y[problem.val])]), values)
+        candidate.loo = score(problem.objective, out, y)
+        (evidence,) = evidence_of(problem, incumbent.said, [candidate.said])
+        candidate.evidence = evidence
+        is_higher = self._scores_higher(candidate, incumbent, None)
+        return evidence.p <= risk and evidence.gain > 0 and is_higher
 
     def _scores_higher(self, challenger: Fitted, incumbent: Fitted, without: Tensor | None) -> bool:
         """Evidence is about losses. A rung whose score is worse is not kept for its loss."""

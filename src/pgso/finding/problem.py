@@ -18,15 +18,15 @@ from pgso.data.description import is_diagonal
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.task import IN_MEMORY, stored
 from pgso.errors import InputError
-from pgso.finding.columns import structural_names
+from pgso.finding.columns import coordinates, structural_names
 from pgso.finding.scaling import Preparation
 from pgso.graph import Graph, Relations
-from pgso.objectives import OBJECTIVES, Objective
+from pgso.objectives import OBJECTIVES, Answer, Objective
 from pgso.objectives.values import Scale
 
 MANY_LABELS = 2000  # from here on wide features are reduced to ...
+DEFAULT = {"class": "accuracy", "labels": "multilabel_roc_auc", "value": "r2"}  # objectives
 COMPONENTS = 384  # ... this many principal components: a decomposition costs columns³
-REFUSED = {"labels": "several labels each", "link": "links"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,10 @@ class Problem:
 
     ``x`` is dense or CSR. Dense columns have unit variance. Sparse rows (bags of words) have norm
     1, and their columns stay as they are: rare words would become the largest features. With many
-    labels, wide features are reduced to their principal components. The nodes of graph tasks keep
-    their features and get a column of ones, since sums over a graph count; it is the pooled
-    columns that have unit variance.
+    labels, wide features are reduced to their principal components, and a column of its own for
+    each node (no features) to the leading directions of GCN's γ (:func:`coordinates`). The nodes of
+    graph tasks keep their features and get a column of ones, since sums over a graph count; it is
+    the pooled columns that have unit variance.
 
     Numbers to be predicted have zero mean and unit variance over the training labels, so that
     several columns count the same. What lacks one of several numbers does not train.
@@ -68,16 +69,16 @@ class Problem:
     @classmethod
     def of(cls, task: Task) -> "Problem":
         """A task's features and labels."""
-        if task.answer in REFUSED:
+        if task.kind == "link":
             raise InputError(
-                f"{task.name} asks for {REFUSED[task.answer]}, and find answers for one class or "
-                "for numbers of each node or graph; train it with pgso compare instead"
+                f"{task.name} asks for links, and find answers for classes, labels or numbers of "
+                "each node or graph; train it with pgso compare instead"
             )
         if not task.classes and not task.targets:
             raise InputError(
                 f"{task.name} was loaded without labels; find needs some to learn from"
             )
-        x = task.x if task.categories is None else _one_hot(task.x, task.categories)
+        x = task.x if task.categories is None else one_hot(task.x, task.categories)
         return cls.prepared(
             name=task.name,
             kind=task.kind,
@@ -110,13 +111,17 @@ class Problem:
             ready = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         else:
             is_large = len(fields["train"]) > MANY_LABELS and x.size(1) > COMPONENTS
-            preparation = Preparation.of(x, COMPONENTS if is_large else None)
-            ready = preparation(x)
-        if not fields["classes"]:
-            has_number = fields["y"].isfinite()
-            fields["train"] = fields["train"][has_number[fields["train"]].all(dim=1)]
-            for part in ("val", "test"):
-                fields[part] = fields[part][has_number[fields[part]].any(dim=1)]
+            if is_large and not fields["has_features"]:
+                ready = coordinates(fields["graph"], COMPONENTS)
+            else:
+                preparation = Preparation.of(x, COMPONENTS if is_large else None)
+                ready = preparation(x)
+        if fields["y"].dim() == 2:
+            is_known = fields["y"].isfinite()
+            for part in ("train", "val", "test"):
+                known = is_known[fields[part]]
+                is_whole = part == "train" and not fields["classes"]
+                fields[part] = fields[part][known.all(dim=1) if is_whole else known.any(dim=1)]
         return cls(x=ready, raw=x, preparation=preparation, **fields)
 
     def relabelled(self) -> "Problem":
@@ -140,12 +145,24 @@ class Problem:
         return replace(self, graph=moved(self.graph), relations=kinds)
 
     @property
+    def answer(self) -> Answer:
+        """What y says about each item: its class, its labels or its numbers."""
+        if not self.classes:
+            return "value"
+        return "class" if self.y.dim() == 1 else "labels"
+
+    @property
     def objective(self) -> Objective:
         """What is scored, and which way is better."""
         objective = OBJECTIVES[self.metric]
         if self.positive is None:
             return objective
         return objective.of_class(self.positive, self.classes.index(self.positive))
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether x holds :func:`coordinates` in place of the identity."""
+        return self.kind == "node" and self.preparation is None
 
     def names_of(self, source: str, count: int) -> list[str]:
         """The names of a block's columns: of x, of the labels or of the structure."""
@@ -154,7 +171,8 @@ class Problem:
         elif source == "labels":
             names = list(self.classes or self.columns or ["target"])
         else:
-            reduced = self.preparation is not None and self.preparation.V is not None
+            preparation = self.preparation
+            reduced = self.has_coordinates or bool(preparation and preparation.V is not None)
             given = range(COMPONENTS if reduced else self.num_features)
             names = [f"component {k}" if reduced else self.name_of_column(k) for k in given]
             names += ["1"]
@@ -174,10 +192,15 @@ class Problem:
 
     @cached_property
     def targets(self) -> Tensor:  # (labels, C), 64 bits
-        """One column per class, 1 for a label's own; or the numbers, standardised."""
+        """One column per class, 1 for a label's own; or the numbers, standardised.
+
+        Of several labels each, one that is unknown counts as the share of those who have it.
+        """
         y = self.y[self.train]
         if self.scale is not None:
             return self.scale.encode(y.double())
+        if self.answer == "labels":
+            return y.double().where(y.isfinite(), y.double().nanmean(dim=0).nan_to_num())
         return torch.nn.functional.one_hot(y, len(self.classes)).double()
 
     @cached_property
@@ -196,7 +219,8 @@ class Problem:
         return self.objective.scale(self.y[self.train], log=False)
 
 
-def _one_hot(x: Tensor, categories: tuple[int, ...]) -> Tensor:
+def one_hot(x: Tensor, categories: tuple[int, ...]) -> Tensor:
+    """Integer features as columns of 0 and 1."""
     columns = [torch.nn.functional.one_hot(x[:, c], size) for c, size in enumerate(categories)]
     return torch.cat(columns, dim=1).float()
 
@@ -253,8 +277,9 @@ def problem_from(
     together = np.concatenate(list(chosen.values()))
     if len(np.unique(together)) < len(together):
         raise InputError("train, val and test must not overlap; a label can have one use only")
+    answer: Answer = "value" if not classes else "labels" if values.ndim == 2 else "class"
     if objective is not None:
-        check_objective(objective, "class" if classes else "value", len(classes), IN_MEMORY)
+        check_objective(objective, answer, len(classes), IN_MEMORY)
     if positive is None:
         positive = rarer_class(values[chosen["train"]], classes)
     else:
@@ -263,7 +288,7 @@ def problem_from(
     return Problem.prepared(
         name=IN_MEMORY,
         kind="node",
-        metric=OBJECTIVES[objective or ("accuracy" if classes else "r2")].name,
+        metric=OBJECTIVES[objective or DEFAULT[answer]].name,
         graph=read_graph(relations.union if relations is not None else data, n),
         relations=relations,
         x=prepared,
@@ -283,11 +308,10 @@ def _targets(y: Any, numbers: bool = False) -> tuple[tuple[str, ...], Array, Arr
     """
     values, are_numbers = read_answers(y, numbers)
     known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    if values.ndim == 2 and known.size and np.isin(known, (0, 1)).all():
-        raise InputError(
-            f"y of shape {values.shape} holds several labels each, and find answers for one class "
-            "or for numbers; give one class per node"
-        )
+    if values.ndim == 2 and not numbers and known.size and np.isin(known, (0, 1)).all():
+        labels = values.astype(np.float32)
+        is_known: Array = np.any(np.isfinite(labels), axis=1)
+        return tuple(f"label {k}" for k in range(labels.shape[1])), labels, is_known
     if are_numbers or (values.ndim == 2 and values.dtype.kind == "f"):
         columns = values.reshape(len(values), -1).astype(np.float64)
         has_number = np.isfinite(columns)

@@ -68,6 +68,7 @@ class Context(NamedTuple):
     """What a sentence about the kept rung may refer to."""
 
     gain: str = ""  # over GCN's own operator, in brackets; empty: none that can be seen
+    gained: float = 0.0  # the same as a number, positive where it is better
     graph: GraphStatistics | None = None
     rest: str = ""  # what the best other rung could gain, in brackets
     over: str = ""  # the rung that it was climbed from
@@ -103,6 +104,10 @@ class Family(NamedTuple):
 FAMILIES: Registry[Family] = Registry("family of rungs", plugins="pgso.rungs")
 
 
+# Adjusted homophily: above the first, neighbours are clearly of the same class, ...
+ALIKE, UNLIKE, OPPOSED = 0.2, 0.1, -0.1  # below the last of other classes
+
+
 def hops_of(count: int) -> str:
     """``1 hop`` or ``2 hops``."""
     return f"{count} hop{'s' if count > 1 else ''}"
@@ -118,7 +123,8 @@ def features(search: Search) -> Iterator[Rung]:
 
 def _features_say(rung: RungRecord, context: Context) -> str:
     cannot = f"we cannot show that the graph adds anything{context.rest}"
-    return f"Labels follow the features{context.gain}: {cannot}; use no graph."
+    gain = context.gain if context.gained > 0 else ""
+    return f"Labels follow the features{gain}: {cannot}; use no graph."
 
 
 FAMILIES.register("features")(Family(0, features, says=_features_say))
@@ -142,8 +148,11 @@ def architectures(kind: str) -> tuple[str, ...]:
 
 def _own_says(rung: RungRecord, context: Context) -> str:
     homophily = context.homophily
-    differ = homophily is not None and homophily < 0 and rung.hops > 1
-    why = "Neighbours differ, their neighbours are alike" if differ else "Neighbours are alike"
+    why = "Neighbours are alike"
+    if homophily is not None and homophily < UNLIKE:
+        why = "What surrounds a node tells its label"
+        if homophily < OPPOSED and rung.hops > 1:
+            why = "Neighbours differ, their neighbours are alike"
     return f"{why}: {rung.terms[0].upper()}'s own operator is right."
 
 
@@ -156,7 +165,6 @@ FAMILIES.register("own")(Family(1, own, says=_own_says))
 ONCE = tuple(name for name in PRESETS if name not in ("gcn", "gat", "zeros"))
 TWICE = tuple(name for name in ONCE if "laplacian" not in name)
 SUMS = ("adjacency", "gin", "signless_laplacian")
-OPPOSED = -0.1  # adjusted homophily below which neighbours are clearly of other classes
 
 
 def presets(search: Search) -> Iterator[Rung]:
@@ -179,18 +187,40 @@ def _presets_say(rung: RungRecord, context: Context) -> str:
     else:  # none of these has a self-loop, which GCN's has
         opposed = homophily is not None and homophily < OPPOSED
         who = "Neighbours are of other classes, and help" if opposed else "Neighbours help"
+        who = who if rung.hops == 1 else "Neighbours of neighbours help"
         reason = f"{who}, without the node itself and with other weights for hubs than GCN's"
-    return f"{reason}{context.gain}; use the preset {preset}."
+    twice = "" if rung.hops == 1 else ", twice"
+    return f"{reason}{context.gain}; use the preset {preset}{twice}."
 
 
 FAMILIES.register("presets")(Family(2, presets, says=_presets_say))
+
+
+# The place of a node in the graph, or what a graph looks like, beside the features.
+
+
+def structure(search: Search) -> Iterator[Rung]:
+    """[x, degrees, core numbers, clustering and PageRank]."""
+    if search.problem.graph.num_edges:
+        words = (Word(), Word(of="structure"))
+        yield Rung("self + structure", "structure", words, complexity=2)
+
+
+def _structure_says(rung: RungRecord, context: Context) -> str:
+    if rung.family == "structure":
+        is_many = context.graph is not None and context.graph.num_graphs > 1
+        what = "The structure of a graph" if is_many else "The place of a node in the graph"
+        return f"{what} matters: {', '.join(rung.blocks)}{context.gain}."
+    return "Degrees and other columns of the graph's structure help."
+
+
+FAMILIES.register("structure")(Family(3, structure, says=_structure_says))
 
 
 # Banks: the node itself and every hop of its surroundings with weights of their own.
 
 IN_BANKS = ("gcn", "mean", "adjacency", "quarter", "three_quarters", "transition")
 GOES_ON = 3  # of the banks of one hop, this many are tried with two
-ALIKE = 0.2  # adjusted homophily from which neighbours are clearly of the same class
 
 
 def banks(search: Search) -> Iterator[Rung]:
@@ -207,14 +237,19 @@ def banks(search: Search) -> Iterator[Rung]:
 
 def _banks_say(rung: RungRecord, context: Context) -> str:
     terms, gain = " + ".join(rung.terms), context.gain
+    homophily, who = context.homophily, ""
+    if homophily is not None and not UNLIKE > homophily > OPPOSED:
+        who = "Neighbours are alike. " if homophily > 0 else "Neighbours are of other classes. "
     one_hop = [name for name in rung.blocks if name.endswith(" x") and not _is_power(name)]
+    blocks = ", ".join(rung.blocks)
     if rung.hops > 1 and not one_hop:
-        return f"The signal is two hops away, not next door: {', '.join(rung.blocks)}{gain}."
+        has_loops = rung.S is not None and (rung.S[2] != 0 or rung.S[6] != 0)
+        if rung.hops == 2 and not has_loops and (homophily is None or homophily < ALIKE):
+            return f"The signal is two hops away, not next door: {blocks}{gain}."
+        return f"{who}What lies within {rung.hops} hops counts: {blocks}{gain}."
     if "self" not in rung.terms:  # the node itself turned out to be of no use
-        return f"Each hop needs weights of its own: {', '.join(rung.blocks)}{gain}."
-    homophily = context.homophily
-    alike = "Neighbours are alike. " if homophily is not None and homophily > ALIKE else ""
-    return f"{alike}A node and its neighbours need weights of their own: {terms}{gain}."
+        return f"{who}Each hop needs weights of its own: {blocks}{gain}."
+    return f"{who}A node and its neighbours need weights of their own: {terms}{gain}."
 
 
 def _is_power(block: str) -> bool:
@@ -222,7 +257,7 @@ def _is_power(block: str) -> bool:
     return any(digit in block for digit in "²³⁴⁵⁶⁷⁸⁹") or block.count(" ") > 1
 
 
-FAMILIES.register("banks")(Family(3, banks, says=_banks_say))
+FAMILIES.register("banks")(Family(4, banks, says=_banks_say))
 
 
 # Second moments of graph tasks: how alike neighbours are, summed over each graph.
@@ -231,15 +266,16 @@ FEW_OPERATORS = ("gcn", "mean", "adjacency", "quarter")  # where every operator 
 
 
 def moments(search: Search) -> Iterator[Rung]:
-    """[x, γx, x ∘ x, x ∘ γx], and of the best one also γ²x and x ∘ γ²x."""
+    """[x, γx, x ∘ x, x ∘ γx, γx ∘ γx], and of the best one also γ²x and its two products."""
     if search.problem.kind != "graph":
         return
 
     def rung(name: str, hops: int) -> Rung:
         powers = [(Letter.of(name),) * k for k in range(hops + 1)]
-        words = tuple(Word(letters, squared) for squared in (False, True) for letters in powers)
+        words = [Word(letters) for letters in powers] + [Word(letters, "x") for letters in powers]
+        words += [Word(letters, "itself") for letters in powers[1:]]
         text = f"self + {name} + moments, {hops_of(hops)}"
-        return Rung(text, "moments", words, complexity=3 + hops)
+        return Rung(text, "moments", tuple(words), complexity=3 + hops)
 
     tried = [rung(name, 1) for name in FEW_OPERATORS]
     yield from tried
@@ -252,7 +288,7 @@ def _moments_say(rung: RungRecord, context: Context) -> str:
     return f"How alike neighbours are tells the graphs apart: {terms} with moments{context.gain}."
 
 
-FAMILIES.register("moments")(Family(4, moments, says=_moments_say))
+FAMILIES.register("moments")(Family(5, moments, says=_moments_say))
 
 
 # Both directions of a directed graph, with weights of their own.
@@ -291,7 +327,7 @@ def _directions_say(rung: RungRecord, context: Context) -> str:
     return f"Direction matters: {what}, {terms}{context.gain}."
 
 
-FAMILIES.register("directions")(Family(5, directions, says=_directions_say))
+FAMILIES.register("directions")(Family(6, directions, says=_directions_say))
 
 
 # Kinds of edges, each with weights of its own.
@@ -324,7 +360,7 @@ def _relations_say(rung: RungRecord, context: Context) -> str:
     return f"Kinds of edges matter: give each its own weights, {terms}{context.gain}."
 
 
-FAMILIES.register("relations")(Family(6, relations, says=_relations_say))
+FAMILIES.register("relations")(Family(7, relations, says=_relations_say))
 
 
 # The rung that is kept, with S learned: one S for all hops, and one S per hop.
@@ -354,11 +390,11 @@ def learned(search: Search) -> Iterator[Rung]:
 def _learned_says(rung: RungRecord, context: Context) -> str:
     of_hops = " of every hop" if rung.S_per_hop else ""
     over = f"better than {context.over}" if context.over else "better than its preset"
-    terms = " + ".join(rung.terms)
-    return f"A learned S{of_hops} fits this graph {over}: {terms}{context.gain}."
+    terms = f": {' + '.join(rung.terms)}" if len(rung.terms) > 1 else ""
+    return f"A learned S{of_hops} fits this graph {over}{terms}{context.gain}."
 
 
-FAMILIES.register("learned")(Family(7, learned, learns=True, says=_learned_says))
+FAMILIES.register("learned")(Family(8, learned, learns=True, says=_learned_says))
 
 
 # What the kept rung may lack: the labels of neighbours, and the structure of the graph.
@@ -378,10 +414,10 @@ def labels(search: Search) -> Iterator[Rung]:
         yield _extended(start, f"labels, {hops_of(hops)}", "labels", words)
 
 
-def structure(search: Search) -> Iterator[Rung]:
+def structure_beside(search: Search) -> Iterator[Rung]:
     """The kept rung beside degrees, core numbers, clustering and PageRank."""
-    if search.problem.graph.num_edges:
-        start = search.incumbent
+    start = search.incumbent
+    if search.problem.graph.num_edges and start.rung.family != "structure":
         yield _extended(start, "structure", "structure", (Word(of="structure"),))
 
 
@@ -395,19 +431,10 @@ def _extended(start: Kept, name: str, family: str, words: tuple[Word, ...]) -> R
 
 def _labels_say(rung: RungRecord, context: Context) -> str:
     if rung.family == "labels":
-        return f"The labels of neighbours tell what features do not: {_blocks(rung)}{context.gain}."
+        blocks = ", ".join(rung.blocks)
+        return f"The labels of neighbours tell what features do not: {blocks}{context.gain}."
     return "The labels of neighbours tell more than their features do."
 
 
-def _structure_says(rung: RungRecord, context: Context) -> str:
-    if rung.family == "structure":
-        return f"The place of a node in the graph matters: {_blocks(rung)}{context.gain}."
-    return "Degrees and other columns of the graph's structure help."
-
-
-def _blocks(rung: RungRecord) -> str:
-    return ", ".join(rung.blocks)
-
-
-FAMILIES.register("labels")(Family(8, labels, learns=True, says=_labels_say))
-FAMILIES.register("structure")(Family(9, structure, learns=True, says=_structure_says))
+FAMILIES.register("labels")(Family(9, labels, learns=True, says=_labels_say))
+FAMILIES.register("structure beside")(Family(10, structure_beside, learns=True))

@@ -1,17 +1,24 @@
 """How good predictions are: per label for the evidence, and as the objective's score for people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from scipy.stats import rankdata
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from pgso.data.arrays import Array
+from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import ROWS, sample
 from pgso.objectives import Objective
 from pgso.objectives.values import Scale
 
+FOLDS = 5
+LEAST_GAIN = 2e-3  # of the loss: what a reader would not call a gain
 TEMPERATURES = (0.0, *(2 ** (k / 2) for k in range(-4, 15)))  # 0: a rung that says nothing guesses
 
 
@@ -58,8 +65,7 @@ def temperature(problem: Problem, loo: Tensor) -> float:
         loo, y = loo[rows], y[rows]
 
     def loss(factor: float) -> float:
-        out = Readout.of(problem, factor)(loo)
-        return float(cross_entropy(out, y, problem.class_weight))
+        return float(losses(problem, [(Readout.of(problem, factor)(loo), y)]).mean())
 
     return min(TEMPERATURES, key=loss)
 
@@ -90,6 +96,8 @@ class Readout:
         # Half a label more for every class: a class without a training label is not impossible.
         counts = problem.targets.sum(dim=0) + 0.5
         prior = (counts / counts.sum()).log()
+        if problem.answer == "labels":
+            prior = (counts / (len(problem.targets) + 1)).logit()
         return cls(factor, centre, torch.zeros_like(prior) if is_balanced else prior, None)
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
@@ -103,13 +111,98 @@ class Readout:
 
 
 def losses(problem: Problem, parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """The loss of every label: log loss of classes, or the objective's errors of numbers.
+    """The loss of every item: log loss of classes or labels, the objective's errors of numbers.
 
     Args:
         problem: Whose labels they are.
         parts: Pairs of outputs (n, C) and true values.
     """
     out, y = (torch.cat(side) for side in zip(*parts, strict=True))
-    if problem.classes:
+    if problem.answer == "class":
         return cross_entropy(out, y, problem.class_weight, reduction="none")
+    if problem.answer == "labels":
+        known = y.isfinite()
+        each = binary_cross_entropy_with_logits(out, y.nan_to_num().double(), reduction="none")
+        return (each * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
     return torch.from_numpy(problem.objective.errors(out.numpy(), y.numpy()))
+
+
+class Said(NamedTuple):
+    """What a fit says of every label that judges, by fits that did not see it."""
+
+    losses: Tensor  # (n,)
+    values: Tensor | None  # (n, T) of numbers
+
+    def of(self, judges: Tensor) -> "Said":
+        """The same of some labels."""
+        return Said(self.losses[judges], None if self.values is None else self.values[judges])
+
+
+def said(problem: Problem, train: Tensor, val: Tensor) -> Said:
+    """What leave-one-out predictions, and those of validation labels, are worth.
+
+    A label that is left out moves the mean of the others. Ranks would see that, so that values have
+    the mean of all.
+    """
+    y = problem.y[problem.train], problem.y[problem.val]
+    values = None
+    if not problem.classes:
+        own = y[0].double()
+        values = torch.cat([train + (own - own.mean(dim=0)) / max(len(own) - 1, 1), val])
+    return Said(losses(problem, [(train, y[0]), (val, y[1])]), values)
+
+
+def evidence_of(
+    problem: Problem, incumbent: Said, challengers: Sequence[Said], judges: Tensor | None = None
+) -> list[Evidence]:
+    """The evidence of challengers against the incumbent: by the mean of their losses.
+
+    Of numbers, ranks judge beside means: where a few hubs have errors as large as all others
+    together, a mean says nothing. Then the incumbent's errors are correlated by rank (Spearman)
+    with the change that a challenger makes. A change that knows nothing has a correlation of 0, or
+    less, whatever the tails. Each test has half of the risk. Ranks see the smallest change, so that
+    they count only where the loss gains what a reader would call a gain.
+
+    Args:
+        problem: Whose labels they are.
+        incumbent: What is to be beaten.
+        challengers: What may beat it.
+        judges: The labels that may judge, a mask; None: all.
+    """
+    if not challengers:
+        return []
+    judges = torch.ones(len(incumbent.losses), dtype=torch.bool) if judges is None else judges
+    incumbent, challengers = incumbent.of(judges), [one.of(judges) for one in challengers]
+    by_mean = challenge(incumbent.losses, torch.stack([one.losses for one in challengers]))
+    if incumbent.values is None:
+        return by_mean
+    y = problem.y[torch.cat([problem.train, problem.val])][judges].double()
+    errors = _ranks(y - incumbent.values)
+    values = [one.values for one in challengers if one.values is not None]
+    changes = [_ranks(value - incumbent.values) for value in values]
+    products = torch.stack([(errors * change).nan_to_num().mean(dim=1) for change in changes])
+    by_rank = challenge(torch.zeros_like(products[0]), -products)
+    least = LEAST_GAIN * float(incumbent.losses.mean())
+    return [
+        replace(mean, p=min(1.0, 2 * (min(mean.p, rank.p) if mean.gain > least else mean.p)))
+        for mean, rank in zip(by_mean, by_rank, strict=True)
+    ]
+
+
+def _ranks(values: Tensor) -> Tensor:  # (n, T)
+    """The ranks of each column, of mean 0 and variance 1; equal values share theirs."""
+    ranks = torch.from_numpy(rankdata(values.numpy(), axis=0, nan_policy="omit"))
+    centred = ranks - ranks.nanmean(dim=0)
+    return centred / centred.square().nanmean(dim=0).sqrt().clamp(min=1e-12)
+
+
+def folds_of(items: Tensor) -> list[Array]:
+    """Five parts of the places of items, the same ones in whatever order the items are."""
+    ranks = items.argsort().argsort().numpy()
+    fold = np.random.default_rng(0).permutation(len(ranks))[ranks] % FOLDS
+    return [np.flatnonzero(fold == k) for k in range(FOLDS)]
+
+
+def probabilities(problem: Problem, out: Tensor) -> Tensor:  # (n, C) -> (n, C)
+    """What logits say about classes, which exclude each other, or about labels, which do not."""
+    return out.softmax(dim=1) if problem.answer == "class" else out.sigmoid()

@@ -14,11 +14,11 @@ from pgso.data.description import (
 from pgso.drawing import errors
 from pgso.errors import InputError
 from pgso.finding.problem import Problem
+from pgso.finding.scores import probabilities
 from pgso.graph.degrees import received_weight
 from pgso.records.data import Sketch
 from pgso.records.finding import GraphStatistics, Prediction, Spectrum
 from pgso.records.spec import SevenNumbers
-from pgso.spectrum import density
 
 ROWS = 100  # of the table of predictions
 POINTS = 200  # of the density
@@ -29,11 +29,9 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
     """What a reader wants to know first."""
     graph, items = problem.graph, len(problem.y)
     degree = graph.degree.double()
-    labels = problem.y[problem.train]
     shares: tuple[float, ...] = ()
     if problem.classes:
-        counts = torch.bincount(labels, minlength=len(problem.classes))
-        shares = tuple((counts / counts.sum()).tolist())
+        shares = tuple(problem.targets.mean(dim=0).tolist())
     return GraphStatistics(
         num_graphs=len(problem.nodes_per_graph),
         num_nodes=graph.num_nodes,
@@ -54,7 +52,7 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
 
 def adjusted_homophily(problem: Problem) -> float | None:
     """Of training and validation labels, see :func:`pgso.data.description.homophily`."""
-    if problem.kind != "node" or not problem.classes:
+    if problem.kind != "node" or problem.answer != "class":
         return None
     labelled = torch.cat([problem.train, problem.val])
     return homophily(problem.graph, problem.y, labelled, len(problem.classes))
@@ -66,7 +64,8 @@ def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # 
     if part is None:
         return None
     rows = out[sketched_items(problem, part.nodes)]
-    predicted = cells_of(rows.argmax(dim=1) if problem.classes else rows, problem.classes)
+    rows = rows.argmax(dim=1) if problem.answer == "class" else rows
+    predicted = cells_of(rows, problem.classes)
     label, split = part.colours["label"], part.colours["split"]
     colours = {"label": label, "prediction": predicted, "error": errors(label, predicted, split)}
     return part.model_copy(update={"colours": {**colours, "split": split}})
@@ -89,11 +88,12 @@ def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
     predicted: tuple[str, ...]
     truth: tuple[str, ...]
     if problem.classes:
-        probabilities = out.softmax(dim=0)
-        chosen = int(probabilities.argmax())
-        probability = round(float(probabilities[chosen]), 4)
+        said = probabilities(problem, out.unsqueeze(0))[0]
+        chosen = int(said.argmax())
+        probability = round(float(said[chosen]), 4)
         predicted = (problem.classes[chosen],)
-        truth = (problem.classes[int(y)],) if int(y) >= 0 else ()
+        right = (y == 1).nonzero()[:, 0] if y.dim() else y[y >= 0].reshape(-1)
+        truth = tuple(problem.classes[k] for k in right.tolist())
     else:
         predicted = tuple(_written(value) for value in out.tolist())
         has_answer = bool(y.isfinite().any())
@@ -108,6 +108,8 @@ def _written(value: float) -> str:
 
 def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
     """The density of γ's eigenvalues on the graph, every edge with its reverse."""
+    from pgso.spectrum import density  # imports PyG, which saved models do not need
+
     if S is None or problem.graph.num_edges > MOST_EDGES:
         return None
     try:

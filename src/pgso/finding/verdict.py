@@ -4,28 +4,32 @@ What a rung means is said by its family (``rungs``). Here the sentences are put 
 goes first, then whether there is a signal at all, then the kept rung and the best alternative.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
-from scipy.stats import rankdata
 from torch import Tensor
 
 from pgso.data.arrays import Array
-from pgso.evaluation.statistics import FEWEST, challenge
+from pgso.evaluation.statistics import FEWEST
 from pgso.finding.ladder import Fitted
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import sample
 from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
-from pgso.finding.scores import Readout, losses, pooled, score
+from pgso.finding.scores import Readout, Said, evidence_of, pooled, said, score
 from pgso.objectives import Objective
 from pgso.records.finding import GraphStatistics, HeadRecord, RungRecord
 
 Signal = Literal["features", "graph", "both", "neither"]
 RISK = 0.025  # of taking chance for a signal: half of it for the features, half for the graph
 
+GUESS = {
+    "class": "the most frequent class",
+    "labels": "how frequent each label is",
+    "value": "the mean",
+}
 GRAPH_ONLY = (
     " The features of a node alone are no better than guessing: the signal is in the graph."
 )
@@ -82,8 +86,10 @@ def verdict_of(
     if alternative and why:
         labels = "" if graph is None else f" with {graph.num_labels:,} labels"
         rest = f" (best alternative, {alternative}, {why}{labels})"
+    if best.adds and not best.hops:  # what was added left no operator in place
+        best = best.model_copy(update={"family": best.adds[0], "adds": best.adds[1:]})
     says = FAMILIES[best.family].says
-    context = Context(gain, graph, rest, over, direction)
+    context = Context(gain, gained or 0.0, graph, rest, over, direction)
     said = " ".join([says(best, context), *(FAMILIES[k].says(best, context) for k in best.adds)])
     if rest and rest in said:
         return said
@@ -92,19 +98,44 @@ def verdict_of(
     return f"{said} {alternative}" if alternative else said
 
 
-def with_head(verdict: str, head: HeadRecord, rung: RungRecord, objective: Objective) -> str:
+FAMILY = {
+    "features": "no graph",
+    "own": "a network's own operator",
+    "presets": "another operator",
+    "learned": "a learned S",
+    "labels": "labels of neighbours",
+    "relations": "kinds of edges",
+}
+
+
+def with_families(verdict: str, families: Mapping[str, float], best: RungRecord) -> str:
+    """The verdict, and how sure the choice of the family is.
+
+    Args:
+        verdict: On the kept rung.
+        families: How often each is chosen where labels are drawn again, most often first.
+        best: The kept rung.
+    """
+    own = 100 * families.get(best.family, 0.0)
+    other, most = next(iter(families.items()))
+    if other == best.family:
+        return f"{verdict} Drawn again at random, the labels choose this family in {own:.0f} %."
+    return (
+        f"{verdict} Other labels may tell another story: drawn again at random, these choose "
+        f"{FAMILY.get(other, other)} in {100 * most:.0f} % and this family in {own:.0f} %."
+    )
+
+
+def with_head(verdict: str, head: HeadRecord, rung: RungRecord, problem: Problem) -> str:
     """The verdict on the rung, and what predicts on top of it."""
     if head.name == "ridge":
         return verdict
-    pairs = [(head.test, rung.test), (head.val, rung.val), (head.loo, rung.loo)]
-    honest = [pair for pair in pairs[1:] if None not in pair] or [pairs[0]]
-    new, old = honest[0]
+    new, old = (pooled(problem, side.loo, side.val) for side in (head, rung))
     gain = ""
     if new is not None and old is not None:
-        merit = objective.merit(new) - objective.merit(old)
-        if _is_seen(merit, objective):
-            where = "on validation" if honest[0] is pairs[1] else "on labels left out"
-            gain = f" ({difference(merit, objective)} {where})"
+        merit = problem.objective.merit(new) - problem.objective.merit(old)
+        if merit > 0 and _is_seen(merit, problem.objective):
+            gain = f" ({difference(merit, problem.objective)} on labels left out)"
     if head.name == "boosted":
         return f"{verdict} Trees on top predict better than the closed form{gain}."
     count = len(head.weights)
@@ -154,7 +185,7 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
         best: The rung that is kept, which may be the same. If it is not, it has beaten itself on
             the same graph with its nodes relabelled at random.
     """
-    evidences = challenge(guessing(problem), torch.stack([no_graph.losses, best.losses]))
+    evidences = evidence_of(problem, guessing(problem), [no_graph.said, best.said])
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
         return "features" if features else "neither"
@@ -175,7 +206,7 @@ def with_signal(
         best: The kept rung's name.
         head: What predicts.
     """
-    guess = "the most frequent class" if problem.classes else "the mean"
+    guess = GUESS[problem.answer]
     labels = len(problem.train) + len(problem.val)
     if labels < FEWEST:
         return FEW.format(labels=labels, fewest=FEWEST)
@@ -189,9 +220,10 @@ def with_signal(
     return verdict + (GRAPH_ONLY if signal == "graph" else "")
 
 
-def guessing(problem: Problem) -> Tensor:  # (train + val,)
-    """The losses of a guess that looks at nothing."""
-    return losses(problem, _guesses(problem))
+def guessing(problem: Problem) -> Said:
+    """A guess that looks at nothing."""
+    (train, _), (val, _) = _guesses(problem)
+    return said(problem, train, val)
 
 
 def score_of_guessing(problem: Problem) -> float | None:
@@ -246,6 +278,8 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     x, labelled = problem.raw, torch.cat([problem.train, problem.val])
     if x is None or problem.kind != "node" or not problem.has_features:
         return ()
+    if problem.answer == "labels":
+        return ()
     rows = sample(len(labelled), MOST_LABELS)
     labelled = labelled if rows is None else labelled[rows]
     if len(labelled) < FEWEST_FOR_A_LEAK:
@@ -260,6 +294,8 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     else:
         if y.shape[1] > 1 or not np.isfinite(y).all():
             return ()
+        from scipy.stats import rankdata  # takes half a second to be imported
+
         ranks = np.stack([rankdata(column) for column in values.T], axis=1)
         found = list(np.flatnonzero(_correlations(ranks, rankdata(y[:, 0])[:, None])[:, 0] >= LEAK))
     return tuple(problem.name_of_column(int(c)) for c in found)

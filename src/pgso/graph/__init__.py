@@ -2,9 +2,9 @@
 
 from pgso.graph.edge_values import EdgeList
 from pgso.graph.graph import Graph
-from pgso.graph.memo import Memo, for_any_mode, gradients_again, is_transformed, learns
+from pgso.graph.memo import Memo, for_any_mode, is_eager, learns
 from pgso.graph.pattern import Pattern, Sample, Structure
-from pgso.graph.product import edge_dots, product, products, row_dots, turn, weighted_product
+from pgso.graph.product import product, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations
 
 as_graph = Graph.of  # its older name
@@ -18,13 +18,10 @@ __all__ = [
     "Sample",
     "Structure",
     "as_graph",
-    "edge_dots",
     "for_any_mode",
-    "gradients_again",
-    "is_transformed",
+    "is_eager",
     "learns",
     "product",
-    "products",
     "row_dots",
     "turn",
     "weighted_product",

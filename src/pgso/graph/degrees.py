@@ -3,6 +3,8 @@
 Each function computes once for a graph, which remembers the answer.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -34,56 +36,44 @@ def _sizes(graph: Graph, pattern: Pattern, ends: Tensor) -> Tensor:
     return size.new_zeros(pattern.num_nodes).index_add(0, ends, size)
 
 
-def receivers(graph: Graph) -> Tensor | None:  # (n,) of booleans
-    """Which nodes have an edge to them, self-loops included; None if all have."""
-    return graph.memo("receivers", lambda: _has_entries(graph.pattern, graph.loops))
+def with_edges(graph: Graph, pattern: Pattern) -> Tensor | None:  # (rows,) of booleans
+    """Which rows of A's pattern, or of its transpose's, have an edge or self-loop; None: all."""
+
+    def make() -> Tensor | None:
+        assert pattern.rowptr is not None
+        present = pattern.rowptr.diff() > (1 if pattern.is_square else 0)
+        if graph.loops is not None:
+            present |= graph.loops.detach() != 0
+        return None if bool(present.all()) else present
+
+    return graph.memo(("with_edges", pattern is graph.pattern), make)
 
 
-def senders(graph: Graph) -> Tensor | None:  # (n,) of booleans
-    """Which nodes have an edge from them, self-loops included; None if all have."""
-    return graph.memo("senders", lambda: _has_entries(graph.transposed, graph.loops))
+class NodeKinds(NamedTuple):
+    """Nodes that no degree tells apart, in double precision; k of them, or a kind per node."""
+
+    degree: Tensor  # (k,) d_i
+    received: Tensor  # (k,) Σ_{j≠i} |A_ij|
+    loops: Tensor | None  # (k,) A_ii; None if all are 0
+    kind: Tensor | None  # (n,) the kind of each node; None: each is its own
+    number: Tensor | None  # (k,) how many nodes there are of it
 
 
-def _has_entries(pattern: Pattern, loops: Tensor | None) -> Tensor | None:  # (rows,)
-    assert pattern.rowptr is not None
-    present = pattern.rowptr.diff() > (1 if pattern.is_square else 0)
-    if loops is not None:
-        present |= loops.detach() != 0
-    return None if bool(present.all()) else present
+def kinds_of_nodes(graph: Graph) -> NodeKinds:
+    """The kinds of a graph's nodes.
 
-
-def kinds_of_nodes(graph: Graph) -> tuple[Tensor, Tensor, Tensor | None]:  # (k,) each
-    """d_i, Σ_{j≠i} |A_ij| and A_ii (None if all are 0), in doubles: once for nodes alike.
-
-    Where more than the number of neighbours tells nodes apart, there is a kind per node.
+    There are few in a large unweighted graph: a power is taken once for each of them, not for each
+    node. Where more than the number of neighbours tells nodes apart, there is a kind per node.
     """
 
-    def make() -> tuple[Tensor, Tensor, Tensor | None]:
-        degree, neighbours = graph.row_sums, received_weight(graph)
-        if graph.weight is None and graph.loops is None and torch.equal(degree, neighbours):
-            kinds = degree.unique()
-            return kinds, kinds, None
-        return degree, neighbours, None if graph.loops is None else graph.loops.double()
+    def make() -> NodeKinds:
+        degree, received = graph.row_sums, received_weight(graph)
+        loops = None if graph.loops is None else graph.loops.double()
+        alike = graph.weight is None and loops is None and graph.sample is None
+        if alike and graph.num_nodes >= MANY_NODES and torch.equal(degree, received):
+            kinds, kind, number = degree.unique(return_inverse=True, return_counts=True)
+            if kinds.numel() <= graph.num_nodes / 8:
+                return NodeKinds(kinds, kinds, None, kind, number)
+        return NodeKinds(degree, received, loops, None, None)
 
     return graph.memo("kinds_of_nodes", make)
-
-
-def are_few(degrees: int, num_nodes: int) -> bool:
-    """Whether grouping so many nodes by so many distinct degrees saves more than it costs."""
-    return degrees <= num_nodes / 8
-
-
-def degree_classes(graph: Graph) -> tuple[Tensor, Tensor, Tensor] | None:  # (U,), (n,), (U,)
-    """The distinct degrees in double precision, the place of each node's, and their counts.
-
-    There are few in an unweighted graph: a power is taken once for each of them, not for each
-    node. None where there are too many.
-    """
-
-    def make() -> tuple[Tensor, Tensor, Tensor] | None:
-        if graph.num_nodes < MANY_NODES or graph.sample is not None or graph.weight is not None:
-            return None
-        classes = graph.row_sums.unique(return_inverse=True, return_counts=True)
-        return classes if are_few(classes[0].numel(), graph.num_nodes) else None
-
-    return graph.memo("degree_classes", make)

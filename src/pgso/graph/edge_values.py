@@ -5,15 +5,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from pgso.graph.graph import Graph
 from pgso.graph.inputs import weight_type
-from pgso.graph.pattern import Pattern
+from pgso.graph.pattern import OnNodes, Pattern
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeList:
+class EdgeList(OnNodes):
     """Edges in their given order, then one diagonal entry per node; nothing is sorted or merged.
 
     It needs no look at the data, so this is what ``torch.compile`` and ``torch.export`` see of a
@@ -57,26 +56,6 @@ class EdgeList:
         if diagonal is not None:
             edge_weight = torch.cat([edge_weight, edge_weight.new_zeros(shape[0])])
         return cls(pattern, edge_weight, sums)
-
-    @property
-    def num_nodes(self) -> int:
-        """The number n of nodes; between two sets of them, of targets."""
-        return self.row_sums.size(0)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape of A: (targets, sources)."""
-        return self.pattern.shape
-
-    @property
-    def is_bipartite(self) -> bool:
-        """Whether targets and sources are two sets of nodes."""
-        return not self.pattern.is_square
-
-    @property
-    def device(self) -> torch.device:
-        """Where the edges live."""
-        return self.row_sums.device
 
     @property
     def T(self) -> "EdgeList":
@@ -124,10 +103,7 @@ def target_values(
     values: Tensor,  # (n, H)
 ) -> Tensor:  # (nnz, H)
     """The value of each entry's row, that is of its edge's target."""
-    if not isinstance(graph, Graph):
-        return values.index_select(0, graph.pattern.row)
-    out: Tensor = _Spread.apply(values, graph, False)
-    return out
+    return _gather(values, graph.pattern.row)
 
 
 def source_values(
@@ -135,10 +111,12 @@ def source_values(
     values: Tensor,  # (n, H)
 ) -> Tensor:  # (nnz, H)
     """The value of each entry's column, that is of its edge's source."""
-    if not isinstance(graph, Graph):
-        return values.index_select(0, graph.pattern.col)
-    out: Tensor = _Spread.apply(values, graph, True)
-    return out
+    return _gather(values, graph.pattern.col)
+
+
+def _gather(values: Tensor, index: Tensor) -> Tensor:
+    """``values[index]``, whose gradient is a scatter: ten times faster than that of indexing."""
+    return values.gather(0, index.long().unsqueeze(1).expand(-1, values.size(1)))
 
 
 def sum_over_edges(
@@ -146,11 +124,8 @@ def sum_over_edges(
     values: Tensor,  # (nnz, H)
 ) -> Tensor:  # (n, H)
     """The sum of the values of each row's entries."""
-    if not isinstance(graph, Graph):
-        zeros = values.new_zeros(graph.num_nodes, values.size(1))
-        return zeros.index_add(0, graph.pattern.row, values)
-    out: Tensor = _Collect.apply(values, graph, False)
-    return out
+    row = graph.pattern.row.long().unsqueeze(1).expand_as(values)
+    return values.new_zeros(graph.num_nodes, values.size(1)).scatter_add(0, row, values)
 
 
 def softmax_over_edges(
@@ -161,24 +136,31 @@ def softmax_over_edges(
 
     In a sampled graph the sum below the line is the estimate of that over all neighbours.
     """
-    if isinstance(graph, Graph):
-        sample = graph.sample
-        importance = None if sample is None else sample.importance.to(logits.dtype).unsqueeze(1)
-        alpha: Tensor = _Softmax.apply(logits, importance, graph)
-        return alpha
-    row = graph.pattern.row.unsqueeze(1).expand_as(logits)
+    if not isinstance(graph, Graph):  # a traced program
+        return _row_softmax(logits, None, graph)
+    sample = graph.sample
+    importance = None if sample is None else sample.importance.to(logits.dtype).unsqueeze(1)
+    alpha: Tensor = _Softmax.apply(logits, importance, graph)
+    return alpha
+
+
+def _row_softmax(
+    logits: Tensor,  # (nnz, H)
+    importance: Tensor | None,  # (nnz, 1) of each entry in the sum below the line
+    graph: Graph | EdgeList,
+) -> Tensor:  # (nnz, H)
+    row = graph.pattern.row.long().unsqueeze(1).expand_as(logits)
     low = logits.new_zeros(graph.num_nodes, logits.size(1))
     largest = low.scatter_reduce(0, row, logits.detach(), "amax", include_self=False)
-    exponentials = (logits - target_values(graph, largest)).exp()
-    return exponentials / target_values(graph, sum_over_edges(graph, exponentials))
+    alpha = (logits - largest.gather(0, row)).exp()
+    total = sum_over_edges(graph, alpha if importance is None else alpha * importance)
+    return alpha / total.gather(0, row)
 
 
 class _Softmax(torch.autograd.Function):
-    """The softmax over each row's entries; it keeps nothing but its result for the gradient."""
+    """:func:`_row_softmax`, which keeps nothing but its result for the gradient."""
 
-    @staticmethod
-    def forward(logits: Tensor, importance: Tensor | None, graph: Graph) -> Tensor:
-        return row_softmax(graph, logits, importance)
+    forward = staticmethod(_row_softmax)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -192,75 +174,3 @@ class _Softmax(torch.autograd.Function):
         total = target_values(ctx.graph, sum_over_edges(ctx.graph, weighed))
         shared = alpha * total if importance is None else alpha * importance * total
         return weighed - shared, None, None
-
-
-class _Spread(torch.autograd.Function):
-    """Copy node values to entries. The gradient is a sum over the entries of each node."""
-
-    @staticmethod
-    def forward(values: Tensor, graph: Graph, sources: bool) -> Tensor:
-        # Rows that do not lie in one piece are copied number by number: ten times slower.
-        index = graph.pattern.col if sources else graph.pattern.row
-        return values.contiguous().index_select(0, index)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, ctx.graph, ctx.sources = inputs
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return _Collect.apply(grads[0], ctx.graph, ctx.sources), None, None
-
-
-class _Collect(torch.autograd.Function):
-    """Entries to the sum of each row, or with ``sources`` of each column."""
-
-    @staticmethod
-    def forward(values: Tensor, graph: Graph, sources: bool) -> Tensor:
-        return collected(graph, values, sources)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, ctx.graph, ctx.sources = inputs
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return _Spread.apply(grads[0], ctx.graph, ctx.sources), None, None
-
-
-def row_softmax(
-    graph: Graph,
-    logits: Tensor,  # (nnz, H)
-    importance: Tensor | None = None,  # (nnz, 1) of each entry in the sum below the line
-) -> Tensor:  # (nnz, H)
-    """The softmax over each row's entries, without gradients."""
-    row, rowptr = graph.pattern.row, graph.pattern.rowptr
-    assert rowptr is not None
-    offsets = graph.memo("offsets", rowptr.long)
-    largest = torch.segment_reduce(logits, "max", offsets=offsets, axis=0)
-    alpha = torch.sub(logits, largest.index_select(0, row)).exp_()
-    total = collected(graph, alpha if importance is None else alpha * importance)
-    return alpha.div_(total.index_select(0, row))
-
-
-def collected(
-    graph: Graph,
-    values: Tensor,  # (nnz, H)
-    sources: bool = False,
-) -> Tensor:  # (n, H)
-    """The sum of each row's entries, or with ``sources`` of each column's, without gradients."""
-    pattern = graph.transposed if sources else graph.pattern
-    assert pattern.rowptr is not None
-    if values.numel() == 0:
-        return values.new_zeros(pattern.num_nodes, values.size(1))
-    order = graph.transposition if sources else graph.memo("in_order", lambda: _in_order(graph))
-    out: Tensor = embedding_bag(
-        order, values.contiguous(), pattern.rowptr, mode="sum", include_last_offset=True
-    )
-    return out
-
-
-def _in_order(graph: Graph) -> Tensor:  # (nnz,)
-    return torch.arange(
-        graph.transposition.numel(), dtype=graph.transposition.dtype, device=graph.device
-    )

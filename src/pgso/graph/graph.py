@@ -14,12 +14,11 @@ from pgso.graph import inputs
 from pgso.graph.inputs import (
     check_edge_index,
     check_edge_weight,
-    check_weight_type,
     declared_nodes,
     weight_type,
 )
 from pgso.graph.memo import Memo, for_any_mode, is_wrapped, learns, outside_transforms
-from pgso.graph.pattern import Pattern, Sample, Structure, inverse
+from pgso.graph.pattern import OnNodes, Pattern, Sample, Structure, inverse
 
 if TYPE_CHECKING:
     import networkx
@@ -33,7 +32,7 @@ NumNodes = int | tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(OnNodes):
     """A graph, prepared once and then left unchanged.
 
     ``A[i, j]`` is the weight of the edge from source j to target i (PyTorch Geometric's direction).
@@ -207,26 +206,6 @@ class Graph:
         )
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The shape of A: (targets, sources)."""
-        return self.pattern.shape
-
-    @property
-    def is_bipartite(self) -> bool:
-        """Whether targets and sources are two sets of nodes."""
-        return not self.pattern.is_square
-
-    @property
-    def num_nodes(self) -> int:
-        """The number n of nodes; in a bipartite graph, of targets."""
-        return self.pattern.num_nodes
-
-    @property
-    def device(self) -> torch.device:
-        """Where the graph lives."""
-        return self.row_sums.device
-
-    @property
     def degree(self) -> Tensor:  # (n,)
         """A's row sums: weighted in-degrees, self-loops included."""
         return self.memo("degree", lambda: self.row_sums.to(self.dtype))
@@ -325,7 +304,11 @@ class Graph:
         """
         if isinstance(device, torch.dtype):
             device, dtype = None, device
-        check_weight_type(dtype)
+        if dtype not in (None, torch.float32, torch.float64):
+            raise InputError(
+                f"a graph keeps its weights in float32 or float64, got {dtype}; "
+                "features of other floating-point types need no other graph"
+            )
 
         def move(values: Tensor | None) -> Tensor | None:
             return None if values is None else values.to(device=device, dtype=dtype)
@@ -425,7 +408,7 @@ class _Prepared:
     weighted: Memo[Graph] = field(default_factory=Memo)  # by edge_weight
 
 
-_edges: Memo[dict[NumNodes | None, _Prepared]] = Memo()  # by edge_index (docs/remembered.md)
+_edges: Memo[dict[NumNodes | None, _Prepared]] = Memo()  # by edge_index (docs/speed.md)
 _matrices: Memo[Graph] = Memo()  # by matrix
 
 

@@ -265,15 +265,6 @@ def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
     return edge_weight
 
 
-def check_weight_type(dtype: torch.dtype | None) -> None:
-    """Refuse a type that degrees cannot be kept in."""
-    if dtype not in (None, torch.float32, torch.float64):
-        raise InputError(
-            f"a graph keeps its weights in float32 or float64, got {dtype}; "
-            "features of other floating-point types need no other graph"
-        )
-
-
 def check_reversible(graph: Any) -> None:
     """Refuse to reverse a sampled graph: the edges out of its nodes were not drawn."""
     if getattr(graph, "sample", None) is not None:
@@ -300,7 +291,7 @@ def check_features(x: Tensor) -> int:
 
 def num_rows(x: Tensor) -> int:
     """How many nodes features of shape (n,), (n, F) or (..., n, F) have."""
-    return x.size(0) if x.dim() == 1 else x.size(-2)
+    return x.size(0) if len(x.shape) == 1 else x.size(-2)
 
 
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:

@@ -4,7 +4,7 @@ Which derivatives may be asked for; computing outside of all modes; and values t
 their tensor lives and does not change.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, TypeVar
 
@@ -29,21 +29,9 @@ def is_transformed() -> bool:
     )
 
 
-def gradients_again(
-    compute: Callable[..., Tensor], inputs: Sequence[Tensor], needed: Sequence[bool], g: Tensor
-) -> list[Tensor | None]:
-    """What a Function's backward returns, by operations whose derivatives have derivatives.
-
-    Args:
-        compute: What the Function computes of its inputs.
-        inputs: Taken as they are, although one may have been made of another.
-        needed: Which of them have a gradient.
-        g: The gradient of the output.
-    """
-    apart = [value.view_as(value) for value in inputs]
-    learned = [value for value, yes in zip(apart, needed, strict=True) if yes]
-    found = iter(torch.autograd.grad(compute(*apart), learned, g, create_graph=True))
-    return [next(found) if yes else None for yes in needed]
+def is_eager() -> bool:
+    """Whether numbers may be looked at: no program is being traced, no transform is at work."""
+    return not torch.compiler.is_compiling() and not is_transformed()
 
 
 @contextmanager

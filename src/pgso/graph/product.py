@@ -1,13 +1,10 @@
 """A sparse matrix times features: the only place with a loop over edges."""
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from pgso.graph.memo import is_transformed
 from pgso.graph.pattern import Pattern
@@ -20,7 +17,6 @@ with warnings.catch_warnings():  # torch warns once a process that CSR is in bet
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
 
-IN_CACHE = 2**20  # entries of all heads that are quicker to handle at once
 DOTS_IN_CACHE = 2**19  # values up to which products of rows are made before they are added
 
 
@@ -29,15 +25,9 @@ def _multiply(rowptr: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
         # embedding_bag has no vectorised kernel for doubles.
         size = (rowptr.numel() - 1, x.size(0))
         return torch.sparse_csr_tensor(rowptr, col, values, size, check_invariants=False) @ x
-    with torch.no_grad():
-        out: Tensor = embedding_bag(
-            col,
-            x.contiguous(),
-            rowptr,
-            mode="sum",
-            per_sample_weights=values,
-            include_last_offset=True,
-        )
+    with torch.no_grad():  # what torch.nn.functional.embedding_bag calls, mode "sum"
+        options = (False, 0, False, values, True)
+        out: Tensor = torch.embedding_bag(x.contiguous(), col, rowptr, *options)[0]
     return out
 
 
@@ -104,22 +94,8 @@ def products(
     x: Tensor,  # (n, H, C)
     transposed: bool = False,
 ) -> Tensor:  # (n, H, C)
-    """Each head's matrix, or its transpose, times the head of x; without gradients.
-
-    On a small graph one call multiplies all heads. Each row is a sum of the same C columns in the
-    same order as in a call of its own, so the digits are the same. With 16-bit types they would
-    not be, and another device would have to wait for the indices to be made on the CPU: there heads
-    are multiplied one after another.
-    """
+    """Each head's matrix, or its transpose, times the head of x; without gradients."""
     pattern = graph.transposed if transposed else graph.pattern
-    nnz, heads = values.shape
-    eager = x.device.type == "cpu" and not torch.compiler.is_compiling()
-    at_once = eager and x.dtype in (torch.float32, torch.float64)
-    if at_once and heads > 1 and 0 < nnz * heads <= IN_CACHE and x.numel() > 0:
-        one = head_pattern(graph, heads, transposed)
-        in_order = values.flatten().index_select(0, one.order).to(x.dtype)
-        flat = _multiply(one.rowptr, one.col, in_order, x.reshape(-1, x.size(2)))
-        return flat.view(-1, heads, x.size(2))
     turned = turn(values, graph) if transposed else values
     by_head = zip(turned.t().contiguous(), x.unbind(1), strict=True)
     return torch.stack([product(pattern, head, part) for head, part in by_head], dim=1)
@@ -207,59 +183,3 @@ def row_dots(left: Tensor, right: Tensor) -> Tensor:
         dots: Tensor = torch.linalg.vecdot(left, right)
         return dots
     return torch.bmm(left.unsqueeze(1), right.unsqueeze(2)).flatten()
-
-
-@dataclass(frozen=True, eq=False)
-class HeadPattern:
-    """The entries of H matrices on one pattern, as one matrix of (n H) x (m H).
-
-    Row i H + h has the entries of head h in row i. Its columns are j H + h, so features of shape
-    (m, H, C) are multiplied as they lie in memory.
-    """
-
-    rowptr: Tensor  # (n H + 1,) where each row's entries start
-    col: Tensor  # (nnz H,) the column of each entry
-    order: Tensor  # (nnz H,) where each entry stands among values of shape (nnz, H)
-
-
-def head_pattern(graph: "Graph", heads: int, transposed: bool = False) -> HeadPattern:
-    """The pattern of so many heads, or of their transposes; made once for each graph."""
-    both = graph.memo(("heads", heads), lambda: _head_patterns(graph, heads))
-    return both[transposed]
-
-
-def _head_patterns(graph: "Graph", heads: int) -> tuple[HeadPattern, HeadPattern]:
-    """In O(nnz H), by numpy: its small operations take half of torch's time; on the CPU only."""
-    runs = _Runs(graph.pattern, heads)
-    reverse = runs if graph.transposed is graph.pattern else _Runs(graph.transposed, heads)
-    in_order = np.arange(graph.transposition.numel(), dtype=runs.col.dtype)
-    turned = graph.transposition.numpy()
-    return runs.at(in_order), reverse.at(turned)
-
-
-class _Runs:
-    """The entries of each row, once for every head, and head after head within a row."""
-
-    def __init__(self, pattern: Pattern, heads: int) -> None:
-        assert pattern.rowptr is not None
-        end, col = pattern.rowptr.numpy(), pattern.col.numpy()
-        first, size = end[:-1, None], np.diff(end)
-        head = np.arange(heads, dtype=end.dtype)
-        start = first * heads + size[:, None] * head  # (n, H)
-        length = size.repeat(heads)  # of the run of each row and head
-        self.heads, self.rowptr = heads, np.append(start, end[-1:] * heads)
-        self.entry = np.arange(len(col) * heads, dtype=end.dtype)
-        self.entry -= (start - first).ravel().repeat(length)
-        self.head = np.tile(head, len(size)).repeat(length)
-        self.col = self._with_head(col)
-
-    def _with_head(self, of_entries: Any) -> Any:
-        numbers = of_entries.take(self.entry)
-        numbers *= self.heads
-        numbers += self.head
-        return numbers
-
-    def at(self, places: Any) -> HeadPattern:
-        """The pattern of values that stand at these places."""
-        arrays = (self.rowptr, self.col, self._with_head(places))
-        return HeadPattern(*(torch.from_numpy(array) for array in arrays))

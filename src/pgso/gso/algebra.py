@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import is_transformed
+from pgso.graph import is_eager
 from pgso.gso.operator import Features, ShiftOperator
 
 
@@ -22,17 +22,21 @@ class Expression(ShiftOperator):
     """
 
     @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
         """The widest type of the operators in it."""
         types = [base.dtype for base in bases_of(self)] or [torch.get_default_dtype()]
         return reduce(torch.promote_types, types)
 
     def times(self, x: Features) -> Tensor:
-        """The expression times x."""
         if not isinstance(x, Tensor):
             return super().times(x)
         self._check(x, self.shape[1])
         return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
+
+    def diagonal(self) -> Tensor:
+        """The diagonal entries; of products from the dense matrix, with O(n²) memory."""
+        entries = self.to_dense().diagonal()  # (n,), or (C, n) if there are channels
+        return entries if entries.dim() == 1 else entries.t()
 
 
 class Scaled(Expression):
@@ -59,38 +63,32 @@ class Scaled(Expression):
 
     @property
     def T(self) -> ShiftOperator:
-        """The transpose."""
         return Scaled(self.factor, self.of.T)
 
     def to_dense(self) -> Tensor:
-        """The matrix."""
         out: Tensor = self.factor * self.of.to_dense()
         return out
 
     def to_scipy(self) -> csr_array:
-        """The matrix in double precision."""
         return csr_array(float(self.factor) * self.of.to_scipy())
 
     def diagonal(self) -> Tensor:
-        """The diagonal entries."""
         out: Tensor = self.factor * self.of.diagonal()
         return out
 
     @property
     def is_symmetric(self) -> bool:
-        """As of the operator."""
         return self.of.is_symmetric
 
     @property
     def is_certifiable(self) -> bool:
-        """As of the operator."""
         return self.of.is_certifiable
 
 
 def _check_finite(factor: Any) -> None:
     """Refuse a factor that is no finite number; traced and transformed ones cannot be looked at."""
     if isinstance(factor, Tensor):
-        if torch.compiler.is_compiling() or is_transformed():
+        if not is_eager():
             return
         factor = factor.detach().item()
     try:
@@ -115,24 +113,19 @@ class Identity(Expression):
 
     @property
     def T(self) -> ShiftOperator:
-        """Itself."""
         return self
 
     def to_dense(self) -> Tensor:
-        """The matrix."""
         return torch.eye(self.shape[0], device=self.device)
 
     def to_scipy(self) -> csr_array:
-        """The matrix in double precision."""
         return eye_array(self.shape[0], format="csr")
 
     def diagonal(self) -> Tensor:
-        """Ones."""
         return torch.ones(self.shape[0], device=self.device)
 
     @property
     def is_symmetric(self) -> bool:
-        """It is."""
         return True
 
     @property
@@ -160,20 +153,16 @@ class Sum(Expression):
 
     @property
     def T(self) -> ShiftOperator:
-        """The sum of the transposes."""
         return Sum(self.left.T, self.right.T)
 
     def to_dense(self) -> Tensor:
-        """The matrix."""
         left, right = aligned(self.left.to_dense(), self.right.to_dense())
         return left + right
 
     def to_scipy(self) -> csr_array:
-        """The matrix in double precision."""
         return csr_array(self.left.to_scipy() + self.right.to_scipy())
 
     def diagonal(self) -> Tensor:
-        """The diagonal entries."""
         left, right = aligned(self.left.diagonal(), self.right.diagonal())
         return left + right
 
@@ -214,17 +203,10 @@ class Product(Expression):
         return Product(self.right.T, self.left.T)
 
     def to_dense(self) -> Tensor:
-        """The matrix."""
         return dense_product(self.left.to_dense(), self.right.to_dense())
 
     def to_scipy(self) -> csr_array:
-        """The matrix in double precision: the product is formed."""
         return csr_array(self.left.to_scipy() @ self.right.to_scipy())
-
-    def diagonal(self) -> Tensor:
-        """The diagonal entries, from the dense matrices: O(n²) memory."""
-        left, right = aligned(self.left.to_dense(), self.right.to_dense())
-        return (left * right.transpose(0, 1)).sum(1)
 
     @property
     def is_symmetric(self) -> bool:

@@ -13,60 +13,57 @@ The gradients of o, l and r need dot products of rows only. Let q = g · x (row 
 
 No gradient per edge is formed, and nothing is kept but x and y. The price is a difference: where
 o x is much larger than the rest of y, it loses digits. The caller then leaves o out of P and adds
-o x itself (:meth:`pgso.gso.node_shift.NodeShift.mixes` decides). How o, l and r depend on S is left
-to autograd: they are vectors, and cheap.
+o x itself (``NodeShift`` decides). How o, l and r depend on S stands
+in :mod:`pgso.gso.formula`.
 """
 
-from typing import Any, TypeGuard
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from pgso.graph import Graph, is_transformed, learns, product, row_dots, turn
-from pgso.graph.degrees import receivers, senders
+from pgso.graph import Graph, product, row_dots, turn
+from pgso.graph.degrees import with_edges
 
 
 class Held:
-    """The entries of P at one o, l and r, which all layers that share an operator use.
+    """P at one o, l and r: what all layers that share an operator use.
 
     What only gradients need is computed on first use.
     """
 
     def __init__(self, graph: Graph, own: Tensor | None, left: Tensor, right: Tensor) -> None:
-        self.graph, self.left, self.right = graph, left, right
-        self.values = entries_of(graph, own, left, right)
-        self._turned: Tensor | None = None
-        self._divisors: tuple[Tensor, Tensor] | None = None
+        self.graph, self.own, self.left, self.right = graph, own, left, right
+        with torch.no_grad():
+            self.values = entries_of(graph, own, left, right)  # (nnz,)
 
-    @property
+    @cached_property
     def turned(self) -> Tensor:  # (nnz,)
-        """The entries of the transpose: the same in another order."""
-        if self._turned is None:
-            self._turned = turn(self.values, self.graph)
-        return self._turned
+        """The entries of Pᵀ: the same in another order."""
+        return turn(self.values, self.graph)
 
-    @property
+    @cached_property
     def divisors(self) -> tuple[Tensor, Tensor]:  # (targets,), (sources,)
         """The l and r that gradients are divided by; infinite where the gradient is 0.
 
         It is 0 where d + a ≤ 0, and where a node has no edge. There the differences of the
-        formula at the top would leave a rounding error.
+        formula at the top would leave a rounding error; without o there is no difference.
         """
-        if self._divisors is None:
-            pairs = ((self.left, receivers(self.graph)), (self.right, senders(self.graph)))
-            self._divisors = tuple(or_infinite(*pair) for pair in pairs)  # type: ignore[assignment]
-        assert self._divisors is not None
-        return self._divisors
-
-
-def or_infinite(by: Tensor, present: Tensor | None) -> Tensor:
-    """A divisor, infinite where it is 0 and where a node has no edge."""
-    there = by != 0 if present is None else (by != 0) & present
-    return torch.where(there, by, torch.inf)
+        graph, found = self.graph, []
+        for by, pattern in ((self.left, graph.pattern), (self.right, graph.transposed)):
+            present = None if self.own is None else with_edges(graph, pattern)
+            is_used = by != 0 if present is None else (by != 0) & present
+            found.append(torch.where(is_used, by, torch.inf))
+        return found[0], found[1]
 
 
 def entries_of(
-    graph: Any, own: Tensor | None, left: Tensor, right: Tensor
+    graph: Any,
+    own: Tensor | None,  # (n,) or (n, H)
+    left: Tensor,
+    right: Tensor,
+    A: Tensor | None = None,  # (nnz,) or (nnz, H); None: the graph's
 ) -> Tensor:  # (nnz,) or (nnz, H)
     """The entries of Diag(own) + Diag(left) A Diag(right) on the graph's pattern.
 
@@ -74,29 +71,27 @@ def entries_of(
     """
     pattern = graph.pattern
     entries: Tensor = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
-    if graph.weight is not None or graph.loops is not None or own is None:
-        A = graph.entries.to(entries.dtype)
-        entries = entries * (A if entries.dim() == 1 else A.unsqueeze(1))
-        return entries if own is None else entries.index_add(0, pattern.diagonal, own)
-    return entries.index_copy(0, pattern.diagonal, own)
+    if A is None and graph.weight is None and graph.loops is None and own is not None:
+        return entries.index_copy(0, pattern.diagonal, own)
+    A = (graph.entries if A is None else A).to(entries.dtype)
+    entries = entries * (A if A.dim() == entries.dim() else A.unsqueeze(1))
+    return entries if own is None else entries.index_add(0, pattern.diagonal, own)
 
 
 class Propagation(torch.autograd.Function):
     """y = (Diag(own) + Diag(left) A Diag(right)) x: see the top of this file."""
 
     @staticmethod
-    def forward(  # noqa: D102
+    def forward(
         ctx: Any,
         x: Tensor,  # (sources, F)
         own: Tensor | None,  # (n,)
         left: Tensor,  # (targets,)
         right: Tensor,  # (sources,)
-        held: Held | None,
-        graph: Graph,
+        held: Held,  # of these vectors
     ) -> Tensor:  # (targets, F)
-        values = entries_of(graph, own, left, right) if held is None else held.values
-        out = product(graph.pattern, values, x)
-        ctx.held, ctx.graph, ctx.learned = held, graph, any(ctx.needs_input_grad[1:4])
+        out = product(held.graph.pattern, held.values, x)
+        ctx.held, ctx.learned = held, any(ctx.needs_input_grad[1:4])
         # A fixed operator keeps nothing of the size of x alive.
         ctx.save_for_backward(own, left, right, *((x, out) if ctx.learned else ()))
         return out
@@ -104,15 +99,15 @@ class Propagation(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, own, left and right; they can be differentiated again."""
-        (g,) = grads
+        (g,), graph = grads, ctx.held.graph
         own, left, right, *features = ctx.saved_tensors
-        once = ctx.held is not None and not torch.is_grad_enabled()
-        if once:
-            z = product(ctx.graph.transposed, ctx.held.turned, g)
+        again = torch.is_grad_enabled()
+        if again:
+            z: Tensor = Propagation.apply(g, own, right, left, Held(graph.T, own, right, left))
         else:
-            z = propagated(g, own, right, left, None, ctx.graph.T)
+            z = product(graph.transposed, ctx.held.turned, g)
         if not ctx.learned:
-            return z, None, None, None, None, None
+            return z, None, None, None, None
         x, y = features
         to_left = row_dots(g, y).to(left.dtype)
         to_right = row_dots(x, z).to(right.dtype)
@@ -121,35 +116,5 @@ class Propagation(torch.autograd.Function):
             q = row_dots(g, x).to(own.dtype)
             own_part = own * q
             to_left, to_right = to_left - own_part, to_right - own_part
-        if once:
-            by_left, by_right = ctx.held.divisors
-        elif own is None or torch.compiler.is_compiling():
-            by_left, by_right = or_infinite(left, None), or_infinite(right, None)
-        else:
-            by_left = or_infinite(left, receivers(ctx.graph))
-            by_right = or_infinite(right, senders(ctx.graph))
-        return z, q, to_left / by_left, to_right / by_right, None, None
-
-
-def propagated(
-    x: Tensor,
-    own: Tensor | None,
-    left: Tensor,
-    right: Tensor,
-    held: Held | None,
-    graph: Graph,
-) -> Tensor:
-    """Y = P x on a plain graph (:func:`is_plain`); differentiable in x and in the vectors."""
-    out: Tensor = Propagation.apply(x, own, left, right, held, graph)
-    return out
-
-
-def is_plain(graph: Any) -> TypeGuard[Graph]:
-    """Whether the fast path is right: constant A, and no transform of ``torch.func`` at work.
-
-    Everything else (learned weights, traced edge lists, ``torch.func``, forward mode) multiplies
-    with :func:`entries_of` by operations whose derivatives torch knows.
-    """
-    if not isinstance(graph, Graph) or is_transformed():
-        return False
-    return graph.weight is None or not learns(graph.weight)
+        held = Held(graph, own, left, right) if again else ctx.held
+        return z, q, to_left / held.divisors[0], to_right / held.divisors[1], None

@@ -173,7 +173,7 @@ class PGSO(EdgeMasking):
         if not self.explain or not masked:
             return operator
         matrix = self._matrix(operator)
-        return matrix.with_entries(self.masked(matrix.entries(), graph, given))
+        return matrix.but(values=self.masked(graph.entries, graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""

@@ -1,45 +1,145 @@
-"""γ(A, S) for one S or an S per node, and other operators with entries where A + I has some."""
+"""γ(A, S) on one graph: the factor form o ∘ x + l ∘ A_v (r ∘ x), and its fast path.
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+There is one S, or one per node (:class:`NodeShift`), or one per channel or head
+(:class:`ChannelShift`). The values v on A's pattern are A's own entries, constant or learned, or
+others, such as those that an explainer has masked. :func:`is_plain` decides how γ x is computed.
+"""
+
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, for_any_mode, learns, turn, weighted_product
-from pgso.graph.degrees import degree_classes, received_weight, sent_weight
+from pgso.graph import EdgeList, Graph, is_eager, learns, turn, weighted_product
+from pgso.graph.degrees import kinds_of_nodes, received_weight, sent_weight
 from pgso.graph.graph import sparse_matrix
-from pgso.gso.formula import Factors
-from pgso.gso.gradients import Held, entries_of, is_plain, propagated
-from pgso.gso.operator import ShiftOperator, flatten, unflatten
+from pgso.gso.formula import FactorArrays, Factors, NodeVectors, array_factors, factors
+from pgso.gso.gradients import Held, Propagation, entries_of
+from pgso.gso.operator import Features, ShiftOperator, flatten, unflatten
 
 if TYPE_CHECKING:
     import scipy.sparse
 
 
+def is_plain(op: "OnPattern") -> bool:
+    """Whether γ x takes the fast path (:mod:`pgso.gso.gradients`): one weighted bag each way.
+
+    It needs a constant A, one S or an S per node, and eager execution. All else takes the general
+    path, of operations whose derivatives torch knows: learned or masked edges, an S per channel,
+    traced programs, ``torch.func`` and forward mode.
+    """
+    graph = op.graph
+    if not isinstance(op, NodeShift) or not isinstance(graph, Graph) or op.values is not None:
+        return False
+    if not is_eager():
+        return False
+    return not (graph.row_sums.requires_grad or (graph.weight is not None and learns(graph.weight)))
+
+
 class OnPattern(ShiftOperator):
-    """An operator whose matrix has entries where A + I has (or A, between two sets of nodes)."""
+    """An operator whose matrix has entries where A + I has (or A, between two sets of nodes).
+
+    Args:
+        graph: The graph.
+        S: One S, shape (7,); or (7, 1, C) for a value per channel.
+        columns: What e3 acts on, if not the row sums of A.
+        tables: α, m2, l, r and a by node, if they are not those of S.
+        values: The values on A's pattern, (nnz,), if they are not A's.
+        fixed: Whether S never learns: then no digits of its gradient can be lost.
+        dtype: Of the entries; by default A's.
+    """
 
     graph: Graph | EdgeList
+    S: Tensor | None
+    columns: Tensor | None
+    tables: Factors | None
+    values: Tensor | None
+    fixed: bool
 
-    @abstractmethod
-    def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,)
+    def __init__(
+        self,
+        graph: Graph | EdgeList,
+        S: Tensor | None = None,
+        columns: Tensor | None = None,
+        tables: Factors | None = None,
+        values: Tensor | None = None,
+        fixed: bool = False,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        self._set(graph=graph, shape=graph.shape, device=graph.device)
+        self._set(S=S, columns=columns, tables=tables, values=values, fixed=fixed)
+        self._set(dtype=graph.dtype if dtype is None else dtype)
+
+    def but(self, **changes: Any) -> Self:
+        """The same operator with other attributes, such as ``values`` that are masked."""
+        other = object.__new__(type(self))
+        other._set(**{**self.__getstate__(), **changes})
+        return other
+
+    def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
+        """α, m2, l, r and a by node, (n,) or (n, C); in 32 bits or more, since they are powers."""
+        dtype = torch.promote_types(dtype, torch.float32)
+        return self._once(f"_factors_{dtype}", lambda: self._factors(dtype))
+
+    def _factors(self, dtype: torch.dtype) -> Factors:
+        tables = self.tables or self._from_S(dtype)
+        return Factors(*(None if part is None else part.to(dtype) for part in tables))
+
+    def _from_S(self, dtype: torch.dtype) -> Factors:
+        del dtype  # one S: in double precision, and then rounded
+        assert self.S is not None
+        scalars, degrees = self.S.unbind(), (self.graph.row_sums, self.columns)
+        return self._once("_by_node", lambda: factors(scalars, *degrees))
+
+    def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,), or (nnz, C)
         """The matrix's values on ``graph.pattern``; differentiable. By default in ``dtype``."""
+        by_node = self.factors()
+        own = None if self.graph.is_bipartite else by_node.own
+        entries = entries_of(self.graph, own, by_node.outer, by_node.right, self.values)
+        return entries.to(self.dtype if dtype is None else dtype)
 
-    def with_entries(self, entries: Tensor) -> "EntryShift":  # (nnz,)
-        """An operator with other entries, such as masked ones, on the same pattern."""
-        return EntryShift(self.graph, entries)
+    def times(self, x: Features) -> Tensor:
+        if not isinstance(x, Tensor) or is_plain(self):
+            return super().times(x)
+        self._check(x, self.shape[1])
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        wide = wide.unsqueeze(1) if x.dim() == 1 else wide
+        by_node = self.factors(wide.dtype)
+        outer, right = (self._column(part, wide) for part in (by_node.outer, by_node.right))
+        out = outer * self._neighbours(right * wide)
+        if not self.graph.is_bipartite:
+            out = self._column(by_node.own, wide) * wide + out
+        return (out.squeeze(1) if x.dim() == 1 else out).to(x.dtype)
+
+    def _neighbours(self, x: Tensor) -> Tensor:  # (..., sources, F) -> (..., targets, F)
+        """A_v x."""
+        values = self.graph.entries if self.values is None else self.values
+        return unflatten(weighted_product(self.graph, values.to(x.dtype), flatten(x)), x)
+
+    def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, 1) or (n, F)
+        """A vector as it is multiplied with features (..., n, F)."""
+        del x
+        return values.unsqueeze(1)
+
+    def _matmul(self, x: Tensor) -> Tensor:
+        return self.times(x)
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The type of the entries: A's, or S's where that is wider."""
-        return self.__dict__.get("_type") or self.graph.dtype
-
-    def _dtype(self, dtype: torch.dtype | None) -> torch.dtype:
-        return self.dtype if dtype is None else dtype
+    def T(self) -> Self:
+        """The transpose, on the reversed graph: l and r change sides."""
+        graph, by_node = self._graph(), self.factors()
+        if graph.is_bipartite:  # α acts on targets, which are the sources of the transpose
+            by_node = by_node._replace(alpha=None)  # type: ignore[arg-type]
+        if by_node.m2.dim():  # each m2 stays with its l
+            by_node = by_node._replace(left=by_node.outer, m2=torch.ones_like(by_node.m2))
+        tables = by_node._replace(left=by_node.right, right=by_node.left)
+        values = None if self.values is None else turn(self.values, graph)
+        shape = (self.shape[1], self.shape[0])
+        return self.but(
+            graph=graph.T, shape=shape, S=None, columns=None, tables=tables, values=values
+        )
 
     def to_torch_sparse(self) -> Tensor:
         """The matrix as a torch.sparse COO tensor, differentiable in S."""
@@ -57,17 +157,13 @@ class OnPattern(ShiftOperator):
         return csr_array(tuple(part.numpy(force=True) for part in arrays), shape=self.shape)
 
     def to_dense(self) -> Tensor:
-        """The matrix, differentiable in S: O(n²) memory."""
         entries, pattern = self.entries(), self.graph.pattern
         position = pattern.row.long() * self.shape[1] + pattern.col
         rest = entries.shape[1:]
-        dense = entries.new_zeros(self.shape[0] * self.shape[1], *rest).index_add(
-            0, position, entries
-        )
-        return dense.view(*self.shape, *rest)
+        dense = entries.new_zeros(self.shape[0] * self.shape[1], *rest)
+        return dense.index_add(0, position, entries).view(*self.shape, *rest)
 
     def diagonal(self) -> Tensor:
-        """The diagonal entries."""
         pattern = self._graph().pattern
         if not pattern.is_square:
             raise InputError(f"a rectangle of shape {self.shape} has no diagonal")
@@ -75,10 +171,13 @@ class OnPattern(ShiftOperator):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the matrix is its own transpose, up to rounding."""
-        if not isinstance(self.graph, Graph) or not self.graph.is_undirected:
+        """Whether A is symmetric and e2 = e3, or the entries are those of the transpose."""
+        graph = self.graph
+        if not isinstance(graph, Graph) or not graph.is_undirected:
             return False
-        entries, graph = self.entries().detach(), self.graph
+        if self.S is not None and self.values is None and bool((self.S[4] == self.S[5]).all()):
+            return True
+        entries = self.entries().detach()
         tolerance = 8 * torch.finfo(entries.dtype).eps
         return torch.allclose(entries, turn(entries, graph), rtol=tolerance, atol=0.0)
 
@@ -88,67 +187,6 @@ class OnPattern(ShiftOperator):
         return self.graph
 
 
-class EntryShift(OnPattern):
-    """The matrix with these entries on a graph's pattern; each of them may learn.
-
-    Explainers' masks, learned edge weights and traced edge lists make one. Its gradients cost a
-    dot product per edge.
-
-    Args:
-        graph: The graph.
-        entries: The values on its pattern, (nnz,).
-        alpha: The part of γ's diagonal that acts on the targets' own features in a pair,
-            (targets,): m1 D^e1 + m3. Without it there are no pairs.
-    """
-
-    def __init__(
-        self, graph: Graph | EdgeList, entries: Tensor, alpha: Tensor | None = None
-    ) -> None:
-        self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(_values=entries, _alpha=alpha)
-
-    _values: Tensor
-    _alpha: Tensor | None
-
-    def entries(self, dtype: torch.dtype | None = None) -> Tensor:
-        """The values as given."""
-        return self._values.to(self._dtype(dtype))
-
-    def _matmul(self, x: Tensor) -> Tensor:
-        return weighted_product(self.graph, self._values.to(x.dtype), x)
-
-    def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
-        """The entries times x_source, and α ∘ x_target, where the target may be None."""
-        if self._alpha is None:
-            return super()._apply_pair(source, target)
-        rows, columns = self.shape
-        self._check(source, columns)
-        flat, beside = flatten(source), None
-        if target is not None:
-            self._check(target, rows)
-            beside = flatten(target)
-            check_widths(flat, beside)
-        out, alpha = self._matmul(flat), self._alpha.to(flat.dtype).unsqueeze(1)
-        if not self.graph.is_bipartite:  # α is among the entries, where it is on the sources
-            out = out - alpha * flat
-        return unflatten(out if beside is None else out + alpha * beside, source)
-
-    @property
-    def T(self) -> "EntryShift":
-        """The transpose."""
-        graph = self._graph()
-        return EntryShift(graph.T, turn(self._values, graph))
-
-
-def check_widths(source: Tensor, target: Tensor) -> None:
-    """Refuse a pair of features (n, F) and (m, F') that cannot be added."""
-    if target.size(1) != source.size(1):
-        raise InputError(
-            f"x_source has {source.size(1)} columns, x_target has {target.size(1)}; map both to "
-            "the same number first"
-        )
-
-
 # How much larger the diagonal part own ∘ x may be than the neighbours' part of γ x, so that their
 # sum still holds enough digits of the smaller part:
 MOST_OWN = 2.0  # in the mean over the nodes
@@ -156,157 +194,114 @@ MOST_OF_ONE = 64.0  # at a single node
 
 
 class NodeShift(OnPattern):
-    """γ(A, S) for one S, or for an S per node: A between two diagonals, plus a diagonal.
-
-    Args:
-        graph: The graph.
-        tables: α, m2, l, r and a in double precision, one value per node; with ``index``, one per
-            class of nodes.
-        index: The class of each node, if the tables are by class.
-        S: Where the tables come from, if one S is the same for all nodes.
-        fixed: Whether S never learns: then no digits of its gradient can be lost.
-        dtype: Of the entries; by default A's.
-    """
-
-    tables: Factors
-    index: Tensor | None
-    S: Tensor | None
-    fixed: bool
-
-    def __init__(
-        self,
-        graph: Graph | EdgeList,
-        tables: Factors,
-        index: Tensor | None = None,
-        S: Tensor | None = None,
-        fixed: bool = False,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(tables=tables, index=index, S=S, fixed=fixed, _type=dtype)
-
-    def with_entries(self, entries: Tensor) -> EntryShift:  # (nnz,)
-        """An operator with other entries on the same pattern; it takes pairs of features, too."""
-        return EntryShift(self.graph, entries, self.factors().alpha)
-
-    def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
-        """α, m2, l, r and a by node; in 32 bits or more, since they are powers."""
-        dtype = torch.promote_types(dtype, torch.float32)
-        return self._once(
-            f"_factors_{dtype}",
-            lambda: Factors(*(self._spread(part, dtype) for part in self.tables)),
-        )
-
-    def _spread(self, values: Tensor, dtype: torch.dtype) -> Tensor:
-        """One value per node, from one value per class of nodes."""
-        if self.index is not None and values.dim() == 1:
-            values = values.index_select(0, self.index)
-        return values.to(dtype)
-
-    def entries(self, dtype: torch.dtype | None = None) -> Tensor:
-        """γ's values on the pattern."""
-        return entries_of(self.graph, *self._vectors(torch.float64)).to(self._dtype(dtype))
-
-    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
-        """The vectors of P in :mod:`pgso.gso.gradients`."""
-
-        def make() -> tuple[Tensor | None, Tensor, Tensor]:
-            tables = self.tables
-            own = None if self.graph.is_bipartite else self._spread(tables.own, dtype)
-            return own, self._spread(tables.outer, dtype), self._spread(tables.right, dtype)
-
-        dtype = torch.promote_types(dtype, torch.float32)
-        return self._once(f"_vectors_{dtype}", make)
+    """γ(A, S) for one S, or with tables by node: A between two diagonals, plus a diagonal."""
 
     def _matmul(self, x: Tensor) -> Tensor:
-        graph = self.graph
-        if not is_plain(graph):
-            entries = entries_of(graph, *self._vectors(x.dtype))
-            return weighted_product(graph, entries.to(x.dtype), x)
-        own, left, right = self._vectors(x.dtype)
-        if not self.fixed and not self.mixes(x.dtype):
-            return self._apart(x, x, own)
-        return propagated(x, own, left, right, self._held(x.dtype), graph)
-
-    def _apart(self, source: Tensor, target: Tensor | None, own: Tensor | None) -> Tensor:
-        """Own ∘ target + m2 l ∘ A (r ∘ source); the two parts are computed separately."""
-        graph, dtype = self.graph, source.dtype
-        by_node = self.factors(dtype)
-        if is_plain(graph):
-            out = propagated(source, None, by_node.left, by_node.right, None, graph)
-        else:
-            entries = entries_of(graph, None, by_node.left, by_node.right)
-            out = weighted_product(graph, entries.to(dtype), source)
-        out = _column(by_node.m2).to(dtype) * out
-        if own is None or target is None:
+        """The fast path."""
+        held, m2, own = self._once(f"_held_{x.dtype}", lambda: self._hold(x.dtype))
+        out: Tensor = Propagation.apply(x, held.own, held.left, held.right, held)
+        if m2 is None:
             return out
-        return out + _column(own).to(dtype) * target
+        out = (m2.unsqueeze(1) if m2.dim() else m2).to(x.dtype) * out
+        return out if own is None else out + own.unsqueeze(1).to(x.dtype) * x
+
+    def _hold(self, features: torch.dtype) -> tuple[Held, Tensor | None, Tensor | None]:
+        """P as far as one product computes it, and m2 and own if they stay outside.
+
+        One product may compute own ∘ x and the neighbours' part of γ x together. The gradients of S
+        are then differences (:mod:`pgso.gso.gradients`), which keep their digits only if own ∘ x is
+        not much larger than the neighbours' part. On other devices than the CPU nobody looks at the
+        numbers: the parts are always computed separately.
+        """
+        graph, dtype = self._graph(), torch.promote_types(features, torch.float32)
+        on_cpu, kind = self.device.type == "cpu", None
+        arrays: FactorArrays | Factors | None = None
+        if self.S is not None and on_cpu:
+            rows = graph.row_sums
+            if self.columns is None and graph.is_undirected:
+                rows, *_, kind, _ = kinds_of_nodes(graph)
+            arrays = array_factors(self.S, rows, self.columns)
+        elif on_cpu:
+            arrays = Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
+        mixes = self.fixed or (
+            features == dtype
+            and arrays is not None
+            and (graph.is_bipartite or self._keeps_digits(arrays, kind))
+        )
+        names = ["outer", "right"] if mixes else ["left", "right", "m2"]
+        names += [] if graph.is_bipartite else ["own"]
+        if isinstance(arrays, FactorArrays):
+            inputs = (self.S, arrays, names, (rows, self.columns), kind, dtype)
+            vectors = dict(zip(names, NodeVectors.apply(*inputs), strict=True))
+        else:
+            vectors = {name: getattr(self.factors(), name).to(dtype) for name in names}
+        own, right = vectors.get("own"), vectors["right"]
+        if mixes:
+            return Held(graph, own, vectors["outer"], right), None, None
+        return Held(graph, None, vectors["left"], right), vectors["m2"], own
+
+    @np.errstate(all="ignore")  # of a run that diverges
+    def _keeps_digits(self, parts: Any, kind: Tensor | None) -> bool:
+        """Whether own ∘ x is not much larger than what nodes get from neighbours, if all x are 1.
+
+        This is numpy, whose small operations take a third of torch's time.
+
+        Args:
+            parts: γ's vectors as arrays, by kind of node.
+            kind: Of each node; None: each has its own.
+        """
+        graph, loops, number = self._graph(), 0.0, np.ones(())
+        if kind is not None:  # all nodes of a degree at once
+            kinds = kinds_of_nodes(graph)
+            got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
+            given = got * number
+        else:
+            got, given = received_weight(graph).numpy(), sent_weight(graph).numpy()
+            loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
+        typical = (parts.right @ given) / max(given.sum(), 1e-300)  # the mean r of a neighbour
+        rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
+        # Nodes without edges or without a power have no gradient to lose.
+        own = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
+        usable = (own <= MOST_OF_ONE * rest).all() and np.all(parts.m2 != 0)
+        return bool(usable and (own * number).sum() <= MOST_OWN * (rest * number).sum())
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
         """(m1 D^e1 + m3) x_target + m2 D^e2 A_a D^e3 x_source, where the target may be None."""
         rows, columns = self.shape
         self._check(source, columns)
-        if target is not None:
-            self._check(target, rows)
+        by_node = self.factors(source.dtype)
+        if by_node.alpha is None:
+            return super()._apply_pair(source, target)
         if target is source and not self.graph.is_bipartite:
             return self.times(source)
-        by_node, flat = self.factors(source.dtype), flatten(source)
-        beside = None if target is None else flatten(target)
-        if beside is not None:
-            check_widths(flat, beside)
-        out = self._apart(flat, beside, by_node.alpha)
+        alpha, outer, right = (
+            part.unsqueeze(1).to(source.dtype)
+            for part in (by_node.alpha, by_node.outer, by_node.right)
+        )
+        flat = flatten(source)
+        out = outer * self._neighbours(right * flat)
         if not self.graph.is_bipartite:  # A_a = A + aI
-            loops = by_node.own - by_node.alpha
-            out = out + _column(loops).to(out.dtype) * flat
+            out = out + (by_node.own - by_node.alpha).unsqueeze(1).to(flat.dtype) * flat
+        if target is not None:
+            self._check(target, rows)
+            beside = flatten(target)
+            if beside.size(1) != flat.size(1):
+                raise InputError(
+                    f"x_source has {flat.size(1)} columns, x_target has {beside.size(1)}; map both "
+                    "to the same number first"
+                )
+            out = out + alpha * beside
         return unflatten(out, source)
 
-    def mixes(self, dtype: torch.dtype) -> bool:
-        """Whether one product may compute own ∘ x and the neighbours' part of γ x together.
-
-        The gradients of S are then differences (:mod:`pgso.gso.gradients`). They keep their digits
-        only if own ∘ x is not much larger than the neighbours' part. Traced programs and other
-        devices than the CPU cannot look at the numbers: they always compute the parts separately.
-        """
-        if dtype not in (torch.float32, torch.float64) or self.device.type != "cpu":
-            return False
-        if torch.compiler.is_compiling():
-            return False
-        if self.graph.is_bipartite:
-            return True
-        return self._once("_mixes", self._compare)
-
-    @np.errstate(all="ignore")  # of a run that diverges
-    def _compare(self) -> bool:
-        tables = [part.detach().numpy() for part in self.tables]
-        return bool(keeps_digits(tables, self._graph(), self.index is not None))
-
-    def _held(self, dtype: torch.dtype) -> Held | None:
-        if torch.compiler.is_compiling():
-            return None
-
-        def make() -> Held:
-            with for_any_mode():
-                return Held(self._graph(), *self._vectors(dtype))
-
-        return self._once(f"_held_{torch.promote_types(dtype, torch.float32)}", make)
-
-    @property
-    def T(self) -> "ShiftOperator":
-        """γᵀ, on the reversed graph: l and r change sides."""
-        by_node = self.factors()
-        graph = self._graph()
-        if graph.is_bipartite or by_node.m2.dim():
-            return EntryShift(graph.T, turn(self.entries(torch.float64), graph))
-        swapped = by_node._replace(left=by_node.right, right=by_node.left)
-        return NodeShift(graph.T, swapped, fixed=self.fixed, dtype=self.dtype)
-
     def equals(self, other: ShiftOperator) -> bool:
-        """Whether both have one graph and equal tables, none of which learns."""
+        """Whether both have one graph, the same values and equal factors, none of which learns."""
         if self is other:
             return True
         if not isinstance(other, NodeShift) or other.graph is not self.graph:
             return False
-        pairs = list(zip(self.tables, other.tables, strict=True))
+        if self.values is not other.values:
+            return False
+        pairs = list(zip(self.factors(), other.factors(), strict=True))
         if any(learns(part) for pair in pairs for part in pair):
             return False
         return all(torch.equal(*pair) for pair in pairs)
@@ -315,9 +310,9 @@ class NodeShift(OnPattern):
     def is_certifiable(self) -> bool:
         """Whether A is symmetric, and m2 has one sign wherever nodes are joined."""
         graph = self.graph
-        if not isinstance(graph, Graph) or not graph.is_undirected:
+        if not isinstance(graph, Graph) or not graph.is_undirected or self.values is not None:
             return False
-        m2 = self.tables.m2
+        m2 = self.factors().m2
         if m2.dim() == 0:
             return True
         signs = m2.detach().sign()
@@ -325,72 +320,57 @@ class NodeShift(OnPattern):
         opposed = signs.index_select(0, row) * signs.index_select(0, col) < 0
         return not bool((opposed & (graph.entries != 0)).any())
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether A is symmetric and e2 = e3."""
-        graph = self.graph
-        undirected = isinstance(graph, Graph) and graph.is_undirected
-        if undirected and self.S is not None and bool(self.S[4] == self.S[5]):
-            return True
-        return super().is_symmetric
-
     def __repr__(self) -> str:
         if self.S is None:
             return super().__repr__()
         S = ", ".join(f"{value:.4g}" for value in self.S.tolist())
         return f"ShiftOperator(S=({S}), {self.graph})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "shape", "device", "tables", "index", "S", "fixed", "_type")
-        return {name: self.__dict__[name] for name in names}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
-
-
-def keeps_digits(
-    tables: Sequence[Any],  # α, m2, l, r and a: arrays (..., n), or (..., 1) where nodes are alike
-    graph: Graph,
-    by_class: bool,  # whether the tables have one value per degree that occurs
-) -> Any:  # (...) of booleans
-    """Whether own ∘ x is not much larger than what nodes get from neighbours.
-
-    This is numpy, whose small operations take a third of torch's time.
-    """
-    _, m2, left, right, _ = tables
-    received, sent, number, loops = received_weight(graph), sent_weight(graph), None, 0.0
-    if by_class:  # all nodes of a degree at once
-        classes = degree_classes(graph)
-        assert classes is not None
-        received, _, number = classes
-        sent = received * number
-    elif graph.loops is not None:
-        loops = np.abs(graph.loops.detach().numpy())
-    got, given = received.detach().numpy(), sent.detach().numpy()
-    typical = (right @ given)[..., None] / max(given.sum(), 1e-300)
-    own, rest = own_and_rest(tables, got, typical, loops)
-    usable = (own <= MOST_OF_ONE * rest).all(-1) & (np.broadcast_to(m2, left.shape) != 0).all(-1)
-    if number is not None:
-        own, rest = own * number.numpy(), rest * number.numpy()
-    return usable & (own.sum(-1) <= MOST_OWN * rest.sum(-1))
-
-
-def own_and_rest(tables: Sequence[Any], got: Any, typical: Any, loops: Any) -> tuple[Any, Any]:
-    """The sizes of own ∘ x and of what a node gets, if all x are 1, as arrays.
+class ChannelShift(OnPattern):
+    """γ with an S of its own for every channel, or for every head of neighbouring channels.
 
     Args:
-        tables: α, m2, l, r and a.
-        got: What a node gets from others in A.
-        typical: The mean r of a neighbour.
-        loops: What it gets from itself in A.
+        graph: The graph.
+        S: Shape (7, 1, C): a value for each of C channels.
+        columns: What e3 acts on, if not the row sums of A.
+        per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
     """
-    alpha, m2, left, right, a = tables
-    outer = m2 * left
-    rest = np.abs(outer) * (got * typical + loops * right)
-    # Nodes without edges or without a power have no gradient to lose.
-    own = np.abs(alpha + a * outer * right) * ((got + loops > 0) & (left != 0))
-    return own, rest
 
+    per_head: bool
 
-def _column(values: Tensor) -> Tensor:
-    return values.unsqueeze(1) if values.dim() == 1 else values
+    def __init__(
+        self,
+        graph: Graph | EdgeList,
+        S: Tensor,
+        columns: Tensor | None = None,
+        per_head: bool = False,
+    ) -> None:
+        super().__init__(graph, S, columns, dtype=torch.promote_types(graph.dtype, S.dtype))
+        self._set(per_head=per_head)
+
+    def _from_S(self, dtype: torch.dtype) -> Factors:
+        assert self.S is not None
+        columns = None if self.columns is None else self.columns.unsqueeze(1).to(dtype)
+        rows = self.graph.row_sums.unsqueeze(1).to(dtype)
+        return factors(self.S.to(dtype).unbind(), rows, columns)
+
+    def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, C) -> (n, F)
+        count, width = values.size(-1), x.size(-1)
+        if not self.per_head and width != count:
+            raise InputError(
+                f"S must have shape (7,), (7, {self.shape[0]}, 1) for a value per node or "
+                f"(7, 1, {width}) for a value per channel of these features, got {(7, 1, count)}"
+            )
+        if width % count:
+            raise InputError(f"{count} heads cannot share {width} channels: choose a multiple")
+        return values.repeat_interleave(width // count, dim=-1)
+
+    def to_torch_sparse(self) -> NoReturn:
+        """Refused: it is one matrix per channel."""
+        raise InputError(
+            f"this operator is {self.factors().a.size(-1)} matrices, one for each channel or head: "
+            "to_dense() has them all, and pgso.shift(graph, S[:, 0, c]) is one of them"
+        )
+
+    to_scipy = to_torch_sparse

@@ -35,6 +35,7 @@ class ShiftOperator(ABC):
 
     shape: tuple[int, int]  # rows, columns
     device: torch.device
+    dtype: torch.dtype  # of ``to_dense``, ``diagonal`` and so on; products have the type of x
 
     def __matmul__(self, other: Any) -> Any:
         """γ x for features (n,), (n, F) or (..., n, F); γ γ' for another operator."""
@@ -94,11 +95,6 @@ class ShiftOperator(ABC):
     def equals(self, other: "ShiftOperator") -> bool:
         """Whether both are the same operator by their making; equal matrices need not be."""
         return self is other
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of ``to_dense``, ``diagonal`` and so on; products have the type of x."""
-        return torch.get_default_dtype()
 
     def to_linear_operator(self) -> "scipy.sparse.linalg.LinearOperator":
         """For scipy's solvers: products and transposed products in double precision."""
@@ -225,6 +221,10 @@ class ShiftOperator(ABC):
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"an operator is a value: {name!r} cannot be set; make another one")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of, without what it holds on top."""
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "ShiftOperator":
         """Itself: it never changes, and tensors on their way to a gradient cannot be copied."""
         return self
@@ -242,15 +242,17 @@ class ShiftOperator(ABC):
         """
         if torch.compiler.is_compiling():
             return make()
-        if name not in self.__dict__:
+        held = self.__dict__
+        if name not in held and torch.is_grad_enabled() and not torch.is_inference_mode_enabled():
+            held[name] = make()
+        elif name not in held:
             with torch.inference_mode(False), torch.enable_grad():
-                object.__setattr__(self, name, make())
-        value: V = self.__dict__[name]
+                held[name] = make()
+        value: V = held[name]
         return value
 
     def _check(self, x: Tensor, rows: int) -> None:
-        if not torch.compiler.is_compiling():
-            check_features(x)
+        check_features(x)
         check_rows(x, rows, self.device)
 
 

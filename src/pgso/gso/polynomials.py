@@ -53,7 +53,6 @@ class Polynomial(Expression):
         return evaluate(times, one, self.coefficients, self.basis, **self.options)
 
     def to_scipy(self) -> csr_array:
-        """The matrix in double precision: its powers are formed."""
         matrix, c = self.of.to_scipy(), self.coefficients.double().detach().cpu()
         if c.dim() > 1:
             raise InputError("with coefficients per channel there is no one matrix")
@@ -63,14 +62,8 @@ class Polynomial(Expression):
         terms = BASES[self.basis](lambda x: matrix @ x, identity, len(c) - 1, **self.options)
         return csr_array(sum(value * term for value, term in zip(c.tolist(), terms, strict=True)))
 
-    def diagonal(self) -> Tensor:
-        """The diagonal entries, from the dense matrix: O(n²) memory."""
-        entries = self.to_dense().diagonal()  # (n,), or (C, n) if there are channels
-        return entries if entries.dim() == 1 else entries.t()
-
     @property
     def is_symmetric(self) -> bool:
-        """As of the operator."""
         return self.of.is_symmetric
 
     @property

@@ -7,13 +7,11 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, Relations
-from pgso.graph.degrees import degree_classes
-from pgso.graph.inputs import check_features, num_rows
-from pgso.gso.channels import ChannelShift
+from pgso.graph import EdgeList, Graph, Relations, is_eager
+from pgso.graph.inputs import check_features
 from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
-from pgso.gso.node_shift import NodeShift, OnPattern
+from pgso.gso.node_shift import ChannelShift, NodeShift, OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, Scalar
 from pgso.gso.presets import PRESETS, resolve
@@ -50,9 +48,10 @@ def shift(
     if isinstance(S, Tensor) and S.dim() == 3:
         _check_vector(S, prepared.num_nodes)
         S = S.clone()  # what becomes of the caller's tensor changes nothing
-    elif not torch.compiler.is_compiling() and not _transformed(S):
+    elif is_eager() or not isinstance(S, Tensor):
         S = resolve(S)
-    return unchecked_shift(prepared, S, degrees, fixed=not _learns(S))
+    learned = S.requires_grad if isinstance(S, Tensor) else any(map(torch.is_tensor, S))
+    return unchecked_shift(prepared, S, degrees, fixed=not learned)
 
 
 def unchecked_shift(
@@ -65,23 +64,15 @@ def unchecked_shift(
     """As :func:`shift`, for a prepared graph and an S that is known to be right."""
     columns = _columns(graph, degrees)
     dtype = _type_of(S, graph.dtype)
-    if isinstance(S, Tensor) and S.dim() == 3:
-        S = S.to(graph.device)
-        check_one_set(graph)
-        if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
-            return ChannelShift(graph, S, columns, per_head=per_head)
-        by_node = S.double().squeeze(-1).unbind()
-        tables = factors(by_node, graph.row_sums, columns)
-        return NodeShift(graph, tables, fixed=fixed, dtype=dtype)
-    S = as_tensor(S, graph.device)
-    classes = None
-    if columns is None and isinstance(graph, Graph) and not torch.compiler.is_compiling():
-        classes = degree_classes(graph) if graph.is_undirected else None
-    if classes is None:
-        tables = factors(S.unbind(), graph.row_sums, columns)
-        return NodeShift(graph, tables, S=S, fixed=fixed, dtype=dtype)
-    degree, index, _ = classes  # powers are taken once for each degree that occurs
-    return NodeShift(graph, factors(S.unbind(), degree), index, S, fixed, dtype)
+    if not isinstance(S, Tensor) or S.dim() < 3:
+        S = as_tensor(S, graph.device)
+        return NodeShift(graph, S, columns, fixed=fixed, dtype=dtype)
+    S = S.to(graph.device)
+    check_one_set(graph)
+    if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
+        return ChannelShift(graph, S, columns, per_head)
+    tables = factors(S.double().squeeze(-1).unbind(), graph.row_sums, columns)
+    return NodeShift(graph, tables=tables, fixed=fixed, dtype=dtype)
 
 
 def _type_of(S: Sequence[Any] | Tensor, of_graph: torch.dtype) -> torch.dtype:
@@ -105,18 +96,6 @@ def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
         return graph.column_sums
     same = isinstance(graph, Graph) and graph.is_own_transpose
     return None if degrees == "row" or same else graph.column_sums
-
-
-def _learns(S: Any) -> bool:
-    """Whether a gradient of S may be asked for."""
-    if isinstance(S, Tensor):
-        return S.requires_grad or _transformed(S)
-    return any(isinstance(value, Tensor) for value in S)
-
-
-def _transformed(S: Any) -> bool:
-    """Whether S is being batched or differentiated by torch.func, which hides its numbers."""
-    return isinstance(S, Tensor) and bool(torch._C._are_functorch_transforms_active())
 
 
 def apply_pgso(
@@ -167,15 +146,14 @@ def graph_for(
 
 def num_nodes_of(x: Features) -> int | tuple[int, int] | None:
     """N of features; (targets, sources) of a pair of them, None where one is missing."""
-    count = num_rows if torch.compiler.is_compiling() else check_features
     if not isinstance(x, (tuple, list)):
-        return count(x)
+        return check_features(x)
     if len(x) != 2:
         raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
     source, target = x
     if target is source:
-        return count(source)
-    return None if target is None else (count(target), count(source))
+        return check_features(source)
+    return None if target is None else (check_features(target), check_features(source))
 
 
 def _check_vector(S: Tensor, num_nodes: int) -> None:
@@ -185,8 +163,7 @@ def _check_vector(S: Tensor, num_nodes: int) -> None:
             f"S must have shape (7,), (7, {num_nodes}, 1) for a value per node or "
             f"(7, 1, F) for a value per channel of these features, got {tuple(S.shape)}"
         )
-    visible = not torch.compiler.is_compiling() and not _transformed(S)
-    if visible and not bool(S.detach().isfinite().all()):
+    if is_eager() and not bool(S.detach().isfinite().all()):
         raise InputError("S must be finite, got a value that is not")
 
 

@@ -1,8 +1,9 @@
 """``build_model``: the network of a spec."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from pgso.convs import CONVS
+from pgso.errors import InputError
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
 from pgso.records import RunSpec
@@ -10,43 +11,24 @@ from pgso.records import RunSpec
 Model = GNN | LinkModel  # of a spec
 
 
-class Shape(Protocol):
-    """What of a task its network depends on: a task has it, and so has the header of a file."""
+def build_model(spec: RunSpec, task: Any) -> Model:
+    """The network of a spec for a task; its weights are drawn from torch's generator.
 
-    @property
-    def kind(self) -> str:
-        """``"node"``, ``"graph"`` or ``"link"``."""
-
-    @property
-    def num_features(self) -> int:
-        """Columns of x."""
-
-    @property
-    def num_nodes(self) -> int:
-        """Nodes of all graphs together: an S per node has as many values."""
-
-    @property
-    def num_outputs(self) -> int:
-        """How many numbers a network has to say about a node or a graph."""
-
-    @property
-    def categories(self) -> tuple[int, ...] | None:
-        """How many values each column of x has, where they are integers."""
-
-
-def build_model(spec: RunSpec, task: Shape) -> Model:
-    """The network of a spec for a task; its weights are drawn from torch's generator."""
-    assert spec.operator != "found"
+    Args:
+        spec: With the operator ``"fixed"``, ``"pgso"`` or ``"mpgso"``.
+        task: Anything with a task's ``kind``, ``num_features``, ``num_nodes`` (an S per node has as
+            many values), ``num_outputs`` and ``categories``: the header of a file has them, too.
+    """
     assert spec.operator != "auto"
-    options: dict[str, Any] = {}
+    assert spec.operator != "found"
+    named = {"terms": spec.terms, "basis": spec.basis, "K": spec.degree}
+    options: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     if CONVS[spec.conv].attends:
-        options = {"heads": spec.heads, "attention_dropout": spec.dropout}
-    if spec.terms is not None:
-        options["terms"] = spec.terms
-    if spec.basis is not None:
-        options["basis"] = spec.basis
-    if spec.degree is not None:
-        options["K"] = spec.degree
+        options |= {"heads": spec.heads, "attention_dropout": spec.dropout}
+    if spec.bias == "inside":
+        if spec.conv != "gcn":
+            raise InputError(f'bias="inside" is for the conv gcn, got {spec.conv}')
+        options["bias"] = "inside"
     links = task.kind == "link"
     model = GNN(
         spec.conv,

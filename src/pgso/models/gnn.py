@@ -98,20 +98,19 @@ class GNN(nn.Module):
         **conv_options: Any,
     ) -> None:
         super().__init__()
-        _check_choice("operator", operator, get_args(Operator))
-        _check_choice("task", task, ("node", "graph"))
-        _check_choice("pooling", pooling, POOLS)
-        if norm is not None:
-            _check_choice("norm", norm, get_args(Norm))
-        if jk is not None:
-            _check_choice("jk", jk, get_args(JumpingMode))
-        for name, width in (
-            ("in_channels", in_channels),
-            ("hidden_channels", hidden_channels),
-            ("out_channels", out_channels),
+        for name, given, allowed in (
+            ("operator", operator, get_args(Operator)),
+            ("task", task, ("node", "graph")),
+            ("pooling", pooling, tuple(POOLS)),
+            ("norm", norm, (None, *get_args(Norm))),
+            ("jk", jk, (None, *get_args(JumpingMode))),
         ):
+            if given not in allowed:
+                raise UnknownNameError(name, given, filter(None, allowed))
+        widths_given = {"in": in_channels, "hidden": hidden_channels, "out": out_channels}
+        for name, width in widths_given.items():
             if not isinstance(width, Integral):
-                raise InputError(f"{name} must be an integer, got {width!r}")
+                raise InputError(f"{name}_channels must be an integer, got {width!r}")
         if not isinstance(num_layers, int) or num_layers < 1:
             raise InputError(f"num_layers must be an integer of at least 1, got {num_layers}")
         self.task, self.pooling = task, pooling
@@ -178,18 +177,22 @@ class GNN(nn.Module):
     def forward(
         self,
         x: Features,  # (n, in_channels)
-        graph: Graph | Tensor,
+        graph: Graph | Tensor | dict[PGSO, ShiftOperator],
         edge_weight: Tensor | None = None,  # (E,)
         batch: Tensor | None = None,  # (n,) the graph of each node
         num_graphs: int | None = None,
     ) -> Tensor:  # (n, out_channels), or (num_graphs, out_channels) for task="graph"
-        """Class scores (logits) of every node, or of every graph."""
+        """Class scores (logits) of every node, or of every graph.
+
+        In place of the graph, the operators on it (``operators_on``) may be handed over.
+        """
         x = as_features(x)
         if self.encoder is not None:
             x = self.encoder(x)
         operators: dict[PGSO, ShiftOperator] = {}  # one for each distinct S
-        as_given = torch.compiler.is_compiling() or any(gso.explain for gso in self.operators)
-        if not as_given:
+        if isinstance(graph, dict):
+            operators = graph
+        elif not (torch.compiler.is_compiling() or any(gso.explain for gso in self.operators)):
             operators = operators_on(self.operators, graph, edge_weight, x.size(-2))
         outputs: list[Tensor] = []
         for depth, layer in enumerate(self.layers):
@@ -262,11 +265,6 @@ def _sized(shape: Shape, width: int, conv_options: dict[str, Any]) -> Shape:
     return (shape, sizes[shape]) if isinstance(shape, str) and shape in sizes else shape
 
 
-def _check_choice(what: str, given: object, allowed: Collection[str]) -> None:
-    if given not in allowed:
-        raise UnknownNameError(what, given, allowed)
-
-
 class CategoryEncoder(nn.Module):
     """The sum of one learned vector per column, as OGB embeds its nine atom features.
 
@@ -290,27 +288,18 @@ class CategoryEncoder(nn.Module):
         nn.init.xavier_uniform_(self.vectors.weight)
 
     def forward(self, x: Tensor) -> Tensor:  # (n, columns) of integers -> (n, out_channels)
-        """Look up and sum."""
-        if not torch.compiler.is_compiling():
-            self._check(x)
-        out: Tensor = self.vectors(x + self.offsets)
-        return out
-
-    def _check(self, x: Tensor) -> None:
-        """Refuse what would look up the vector of something else."""
+        """Look up and sum; what would look up the vector of something else is refused."""
         columns = len(self.categories)
         if x.dim() != 2 or x.size(1) != columns or x.is_floating_point():
             raise InputError(
                 f"categories must be integers of shape (n, {columns}), "
                 f"got {x.dtype} of shape {tuple(x.shape)}"
             )
-        if x.numel() == 0:
-            return
-        for column, (low, high) in enumerate(
-            zip(x.amin(0).tolist(), x.amax(0).tolist(), strict=True)
-        ):
+        ends = () if torch.compiler.is_compiling() or not x.numel() else (x.amin(0), x.amax(0))
+        for column, (low, high) in enumerate(zip(*(end.tolist() for end in ends), strict=True)):
             if low < 0 or high >= self.categories[column]:
                 raise InputError(
                     f"column {column} has {self.categories[column]} categories, counted from 0; "
                     f"got {low if low < 0 else high}"
                 )
+        return self.vectors(x + self.offsets)

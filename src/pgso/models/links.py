@@ -61,8 +61,7 @@ class LinkModel(nn.Module):
 
     def embed(self, x: Features, graph: Graph | Tensor) -> Tensor:  # (n, channels)
         """Where every node is."""
-        z: Tensor = self.encoder(x, graph)
-        return z
+        return self.encoder(x, graph)
 
     def decode(
         self,
@@ -77,7 +76,7 @@ class LinkModel(nn.Module):
         product = source * target
         if self.kind == "mlp":
             assert self.decoder is not None
-            return self.decoder(product).view(pairs.shape[:-1])  # type: ignore[no-any-return]
+            return self.decoder(product).view(pairs.shape[:-1])
         return product.sum(dim=-1).view(pairs.shape[:-1])
 
     def forward(self, x: Features, graph: Graph | Tensor, pairs: Tensor) -> Tensor:

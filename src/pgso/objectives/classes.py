@@ -1,5 +1,7 @@
 """Objectives of examples that have one class each: accuracy and its relatives, ROC-AUC, AP."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,20 +15,18 @@ RARE = 0.1  # the share of a class below which accuracy says little
 
 
 class Classification(Objective):
-    """One class each: ``y`` holds its number, ``out`` a score (logit) of every class."""
+    """One class each: ``y`` (n,) holds its number, ``out`` (n, C) a score (logit) of every class.
+
+    The loss is cross-entropy. Weights change what an example counts, not what the mean divides by.
+    """
 
     answer = "class"
     for_two = False  # whether it is defined for two classes only
     is_balanced = False  # whether a rare class counts as much as a frequent one
 
     def loss(
-        self,
-        out: "Tensor",  # (n, C)
-        y: "Tensor",  # (n,)
-        weight: "Tensor | None" = None,  # (C,)
-        reduction: str = "mean",
-    ) -> "Tensor":
-        """Cross-entropy. Weights change what an example counts, not what the mean divides by."""
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
         from torch.nn.functional import cross_entropy
 
         if weight is None:
@@ -34,7 +34,7 @@ class Classification(Objective):
         total = cross_entropy(out, y, weight, reduction="sum")
         return total / len(y) if reduction == "mean" else total
 
-    def class_weight(self, y: "Tensor") -> "Tensor":  # (largest class + 1,)
+    def class_weight(self, y: Tensor) -> Tensor:  # (largest class + 1,)
         """N / (C n_c): every class of the training set weighs the same."""
         members = y.bincount().double()
         present = members > 0
@@ -42,7 +42,6 @@ class Classification(Objective):
         return (weight * present).float()
 
     def problem(self, num_classes: int) -> str | None:
-        """Two classes, where the metric is about one of them."""
         if self.for_two and num_classes != 2:
             return f"{self.name} needs two classes, got {num_classes}"
         return None
@@ -68,29 +67,26 @@ class Classification(Objective):
 
 
 class Accuracy(Classification):
-    """The share of examples whose class is right."""
+    """The share of examples whose class is right: it has the largest score."""
 
     name, label = "accuracy", "accuracy"
     evidence = "sign"
 
     def is_right(self, out: Array, y: Array) -> Array:
-        """Which examples get their largest score for their own class."""
         right: Array = out.argmax(axis=1) == y
         return right
 
     def score(self, out: Array, y: Array) -> float | None:
-        """The share of those that are right."""
         return int(np.count_nonzero(self.is_right(out, y))) / len(y) if len(y) else None
 
 
 class BalancedAccuracy(Classification):
-    """The mean over the classes of the share of their examples that is right."""
+    """The mean, over the classes that are there, of the share of their examples that is right."""
 
     name, label = "balanced_accuracy", "balanced accuracy"
     is_balanced = True
 
     def score(self, out: Array, y: Array) -> float | None:
-        """The mean recall of the classes that are there."""
         from sklearn.metrics import recall_score
 
         if not len(y):
@@ -101,12 +97,11 @@ class BalancedAccuracy(Classification):
 
 
 class MacroF1(Classification):
-    """The mean over the classes of the harmonic mean of precision and recall."""
+    """The mean of F1, precision and recall in one, over classes that are there or predicted."""
 
     name, label = "macro_f1", "macro F1"
 
     def score(self, out: Array, y: Array) -> float | None:
-        """scikit-learn's, over the classes that are there or are predicted."""
         from sklearn.metrics import f1_score
 
         if not len(y):
@@ -124,7 +119,6 @@ class RocAuc(Classification):
     for_two = True
 
     def score(self, out: Array, y: Array) -> float | None:
-        """The area under the curve; None with one class only."""
         return roc_auc(self.margin(out), y == self.positive)
 
 
@@ -136,7 +130,6 @@ class AveragePrecision(Classification):
     has_positive = True
 
     def score(self, out: Array, y: Array) -> float | None:
-        """scikit-learn's; None with one class only."""
         return average_precision(self.margin(out), y == self.positive)
 
 

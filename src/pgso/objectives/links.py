@@ -1,5 +1,7 @@
 """Objectives of links: which of several pairs of nodes is one?"""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,21 +15,17 @@ HITS = (10, 20, 50, 100)  # the K of Hits@K
 
 
 class Link(Objective):
-    """Pairs of nodes: in a row of ``out`` the first is a link, and the others are not.
+    """Pairs of nodes: in a row of ``out`` (n, 1 + m) the first is a link, and the others are not.
 
-    ``y`` is the place of the link in its row, always 0: the scores need no more than ``out``.
+    ``y`` is the place of the link in its row, always 0: the scores need no more than ``out``. The
+    loss is the binary cross-entropy of the link and of the other pairs, half and half.
     """
 
     answer = "link"
 
     def loss(
-        self,
-        out: "Tensor",  # (n, 1 + m)
-        y: "Tensor",
-        weight: "Tensor | None" = None,
-        reduction: str = "mean",
-    ) -> "Tensor":
-        """Binary cross-entropy of the link and of those that are none, half and half."""
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
         from torch.nn.functional import softplus
 
         loss = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
@@ -40,7 +38,6 @@ class LinkAuc(Link):
     name, label = "link_auc", "link AUC"
 
     def score(self, out: Array, y: Array) -> float | None:
-        """The area under the curve over links and their first pairs that are none."""
         pairs = out[:, :2].ravel()
         return roc_auc(pairs, np.arange(pairs.size) % 2 == 0)
 
@@ -51,21 +48,20 @@ class LinkAveragePrecision(Link):
     name, label = "link_average_precision", "link average precision"
 
     def score(self, out: Array, y: Array) -> float | None:
-        """scikit-learn's, over links and their first pairs that are none."""
         pairs = out[:, :2].ravel()
-        if not pairs.size:
-            return None
         return average_precision(pairs, np.arange(pairs.size) % 2 == 0)
 
 
 class LinkHits(Link):
-    """The share of links that score above all but K - 1 of the pairs that are none, as OGB's."""
+    """The share of links that score above the K-th best of the pairs that are none, as OGB's.
+
+    It is 1 where there are fewer than K such pairs.
+    """
 
     def __init__(self, k: int) -> None:
         self.k, self.name, self.label = k, f"link_hits@{k}", f"Hits@{k}"
 
     def score(self, out: Array, y: Array) -> float | None:
-        """The share above the K-th best pair that is none; all, if there are fewer of them."""
         if not len(out):
             return None
         none = np.sort(out[:, 1:], axis=None)
@@ -75,12 +71,14 @@ class LinkHits(Link):
 
 
 class LinkMrr(Link):
-    """The mean of 1 / rank of a link among its own pairs that are none, ties in the middle."""
+    """The mean of 1 / rank of a link among its own pairs that are none.
+
+    Ranks are counted from 1; of ties it is the mean of the best and the worst rank, as OGB's.
+    """
 
     name, label = "link_mrr", "MRR"
 
     def score(self, out: Array, y: Array) -> float | None:
-        """Ranks are counted from 1; as OGB's, the mean of the best and the worst rank."""
         if not len(out):
             return None
         link, none = out[:, :1], out[:, 1:]

@@ -1,9 +1,9 @@
 """Objectives of examples with several labels, each yes, no or unknown."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pgso.objectives.objective import (
     OBJECTIVES,
@@ -13,15 +13,17 @@ from pgso.objectives.objective import (
     reduced,
     roc_auc,
 )
+from pgso.objectives.values import known_columns, mean_over_columns
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 class MultiLabel(Objective):
-    """Several labels each: ``y`` holds 1, 0 or NaN (unknown) in a column per label.
+    """Several labels each: ``y`` (n, L) holds 1, 0 or NaN (unknown) in a column per label.
 
-    The score is the mean over the labels that have both a yes and a no, as OGB's.
+    The score is the mean over the labels that have both a yes and a no, as OGB's. The loss is the
+    binary cross-entropy of the known labels; a weight (L,) multiplies every yes.
     """
 
     answer = "labels"
@@ -30,24 +32,13 @@ class MultiLabel(Objective):
     def of_label(self, out: Array, positive: Array) -> float | None:
         """The score of one label, from the examples where it is known."""
 
-    def score(self, out: Array, y: Array) -> float | None:  # (n, L), (n, L)
-        """The mean over labels; None where no label has a score."""
-        has_label = np.isfinite(y)
-        by_label = [
-            self.of_label(out[has_label[:, k], k], y[has_label[:, k], k] > 0.5)
-            for k in range(y.shape[1])
-        ]
-        scores = [score for score in by_label if score is not None]
-        return float(np.mean(scores)) if scores else None
+    def score(self, out: Array, y: Array) -> float | None:
+        columns = known_columns(out, y)
+        return mean_over_columns([self.of_label(given, yes > 0.5) for given, yes in columns])
 
     def loss(
-        self,
-        out: "Tensor",  # (n, L)
-        y: "Tensor",  # (n, L)
-        weight: "Tensor | None" = None,  # (L,)
-        reduction: str = "mean",
-    ) -> "Tensor":
-        """Binary cross-entropy of the known labels; the weight multiplies every yes."""
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
         import torch
         from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -56,11 +47,10 @@ class MultiLabel(Objective):
         loss = binary_cross_entropy_with_logits(out, known, reduction="none", pos_weight=weight)
         return reduced(loss, is_known, reduction)
 
-    def count(self, y: "Tensor") -> int:
-        """How many labels are known."""
+    def count(self, y: Tensor) -> int:
         return int(y.isfinite().sum())
 
-    def class_weight(self, y: "Tensor") -> "Tensor":  # (L,)
+    def class_weight(self, y: Tensor) -> Tensor:  # (L,)
         """How many times rarer a yes is than a no, label by label."""
         yes, no = (y == 1).sum(0).double(), (y == 0).sum(0).double()
         return (no.clamp(min=1) / yes.clamp(min=1)).float()
@@ -72,7 +62,6 @@ class MultiLabelAveragePrecision(MultiLabel):
     name, label = "multilabel_average_precision", "mean average precision"
 
     def of_label(self, out: Array, positive: Array) -> float | None:
-        """Average precision of one label."""
         return average_precision(out, positive)
 
 
@@ -82,7 +71,6 @@ class MultiLabelRocAuc(MultiLabel):
     name, label = "multilabel_roc_auc", "mean ROC-AUC"
 
     def of_label(self, out: Array, positive: Array) -> float | None:
-        """ROC-AUC of one label."""
         return roc_auc(out, positive)
 
 

@@ -1,5 +1,7 @@
 """``Objective``: loss, score, which way is better, how a score is written, what evidence fits."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from copy import copy
@@ -56,39 +58,36 @@ class Objective(ABC):
     @abstractmethod
     def loss(
         self,
-        out: "Tensor",  # (n, outputs)
-        y: "Tensor",  # (n,) or (n, outputs), standardised where :meth:`scale` says so
-        weight: "Tensor | None" = None,  # (outputs,) of the classes
+        out: Tensor,  # (n, outputs)
+        y: Tensor,  # (n,) or (n, outputs), standardised where :meth:`scale` says so
+        weight: Tensor | None = None,  # (outputs,) of the classes
         reduction: str = "mean",
-    ) -> "Tensor":  # ()
+    ) -> Tensor:  # ()
         """What training makes small: the mean over what is known, or its sum."""
 
-    def count(self, y: "Tensor") -> int:
+    def count(self, y: Tensor) -> int:
         """How many answers are known: what the sum of losses is divided by for the mean."""
         return len(y)
 
-    def scale(self, y: "Tensor", log: bool) -> "Scale | None":
+    def scale(self, y: Tensor, log: bool) -> Scale | None:
         """How targets are standardised, learned on the training set; None if they are not."""
-        del y
         if log:
             raise InputError(f"log_targets is for numbers, and {self.name} is not about numbers")
         return None
 
-    def class_weight(self, y: "Tensor") -> "Tensor":  # (outputs,)
+    def class_weight(self, y: Tensor) -> Tensor:  # (outputs,)
         """Weights that let rare classes count as much as frequent ones, from training labels."""
         raise InputError(f"class_weights are for classes, and {self.name} is not about classes")
 
     def problem(self, num_classes: int) -> str | None:
         """Why data with so many classes cannot be scored like this; None if they can."""
-        del num_classes
         return None
 
     def advice(self, y: Array, classes: tuple[str, ...]) -> str | None:
         """What to be careful with on these training labels, in a sentence; mostly nothing."""
-        del y, classes
         return None
 
-    def of_class(self, name: str | None, number: int = 1) -> "Objective":
+    def of_class(self, name: str | None, number: int = 1) -> Objective:
         """The same objective about one of two classes, which its label names.
 
         Example:
@@ -239,7 +238,7 @@ def average_precision(
     return float(average_precision_score(positive, scores))
 
 
-def reduced(loss: "Tensor", is_known: "Tensor", reduction: str) -> "Tensor":  # ()
+def reduced(loss: Tensor, is_known: Tensor, reduction: str) -> Tensor:  # ()
     """The mean of the losses of what is known, or their sum."""
     total = (loss * is_known).sum()
     return total / is_known.sum().clamp(min=1) if reduction == "mean" else total

@@ -1,5 +1,7 @@
 """Objectives of examples that have numbers: regression, and the scale that targets have."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +37,7 @@ class Scale:
     log: bool = False
 
     @classmethod
-    def of(cls, y: "Tensor", log: bool = False) -> "Scale":
+    def of(cls, y: Tensor, log: bool = False) -> Scale:
         """The scale of these targets, of shape (n, T); NaN, a missing one, is left out."""
         if log and bool((y <= 0).any()):
             smallest = float(y[y <= 0][0])
@@ -55,12 +57,12 @@ class Scale:
         columns = zip(self.mean, self.sd, strict=True)
         return any(abs(mean) > FAR * sd or sd < 1e-30 or sd > 1e30 for mean, sd in columns)
 
-    def encode(self, y: "Tensor") -> "Tensor":
+    def encode(self, y: Tensor) -> Tensor:
         """Targets as they are learned."""
         values = y.log() if self.log else y
         return (values - y.new_tensor(self.mean)) / y.new_tensor(self.sd)
 
-    def decode(self, out: "Tensor") -> "Tensor":
+    def decode(self, out: Tensor) -> Tensor:
         """Outputs in the unit of the targets."""
         out = out.double() if self.needs_64_bits else out
         values = out * out.new_tensor(self.sd) + out.new_tensor(self.mean)
@@ -72,9 +74,10 @@ class Scale:
 
 
 class Regression(Objective):
-    """One or several numbers each: ``y`` has a column per target, NaN where it is missing.
+    """One or several numbers each: ``y`` (n, T) has a column per target, NaN where it is missing.
 
-    The score is the mean over the targets, each in its own unit.
+    The score is the mean over the targets, each in its own unit. Training makes squared errors of
+    standardised targets small. Missing targets are left out of both.
     """
 
     answer = "value"
@@ -84,22 +87,15 @@ class Regression(Objective):
     evidence = "errors"
 
     def loss(
-        self,
-        out: "Tensor",  # (n, T)
-        y: "Tensor",  # (n, T), standardised
-        weight: "Tensor | None" = None,
-        reduction: str = "mean",
-    ) -> "Tensor":
-        """Squared errors; missing targets (NaN) are left out."""
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
         is_known = y.isfinite()
         return reduced((out - y.where(is_known, out.detach())).square(), is_known, reduction)
 
-    def count(self, y: "Tensor") -> int:
-        """How many targets are known."""
+    def count(self, y: Tensor) -> int:
         return int(y.isfinite().sum())
 
-    def scale(self, y: "Tensor", log: bool) -> Scale | None:
-        """Zero mean and unit variance over the training set."""
+    def scale(self, y: Tensor, log: bool) -> Scale | None:
         return Scale.of(y, log)
 
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
@@ -107,7 +103,18 @@ class Regression(Objective):
         spread = np.nanstd(y, axis=0)
         varies = spread > ROUNDING * np.abs(np.nanmean(y, axis=0))
         error = ((out - y) / np.where(varies, spread, 1)) ** 2
-        return _row_means(error)
+        has_value = np.isfinite(error)
+        total = np.where(has_value, error, 0).sum(axis=1)
+        means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
+        return means
+
+    def score(self, out: Array, y: Array) -> float | None:
+        pairs = known_columns(out, y)
+        return mean_over_columns([self.of_target(a, b) if len(b) else None for a, b in pairs])
+
+    def of_target(self, out: Array, y: Array) -> float | None:
+        """The score of one target, from the examples where it is known, in double precision."""
+        raise NotImplementedError(self.name)
 
 
 class MeanAbsoluteError(Regression):
@@ -116,13 +123,8 @@ class MeanAbsoluteError(Regression):
     name, label = "mae", "MAE"
 
     def loss(
-        self,
-        out: "Tensor",
-        y: "Tensor",
-        weight: "Tensor | None" = None,
-        reduction: str = "mean",
-    ) -> "Tensor":
-        """Absolute errors; missing targets (NaN) are left out."""
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
         is_known = y.isfinite()
         return reduced((out - y.where(is_known, out.detach())).abs(), is_known, reduction)
 
@@ -131,12 +133,8 @@ class MeanAbsoluteError(Regression):
         errors: Array = np.sqrt(super().errors(out, y))
         return errors
 
-    def score(self, out: Array, y: Array) -> float | None:
-        """The mean over examples, then over targets."""
-        columns = known_columns(out, y)
-        return mean_over_columns(
-            [float(np.abs(a - b).mean()) if len(b) else None for a, b in columns]
-        )
+    def of_target(self, out: Array, y: Array) -> float | None:
+        return float(np.abs(out - y).mean())
 
 
 class RootMeanSquaredError(Regression):
@@ -144,29 +142,27 @@ class RootMeanSquaredError(Regression):
 
     name, label = "rmse", "RMSE"
 
-    def score(self, out: Array, y: Array) -> float | None:
-        """The root of the mean over examples, then the mean over targets."""
-        columns = known_columns(out, y)
-        return mean_over_columns(
-            [float(np.sqrt(((a - b) ** 2).mean())) if len(b) else None for a, b in columns]
-        )
+    def of_target(self, out: Array, y: Array) -> float | None:
+        return float(np.sqrt(((out - y) ** 2).mean()))
 
 
 class RSquared(Regression):
-    """One minus squared errors over squared distances from the mean; 1 is perfect, 0 the mean."""
+    """One minus squared errors over squared distances from the mean; 1 is perfect, 0 the mean.
+
+    Targets that do not vary are left out.
+    """
 
     name, label = "r2", "R²"
     larger_is_better = True
     bounds = (-np.inf, 1.0)
 
     def digits(self, shown: float) -> int:
-        """Three, however small it is."""
-        del shown
-        return 3
+        return 3  # however small it is
 
-    def score(self, out: Array, y: Array) -> float | None:
-        """The mean over the targets that vary."""
-        return mean_over_columns([_explained(a, b) for a, b in known_columns(out, y)])
+    def of_target(self, out: Array, y: Array) -> float | None:
+        if np.std(y) <= ROUNDING * abs(np.mean(y)):
+            return None
+        return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
 
 
 def mean_over_columns(values: list[float | None]) -> float | None:
@@ -182,19 +178,6 @@ def known_columns(out: Array, y: Array) -> list[tuple[Array, Array]]:
         (out[has_value[:, k], k].astype(np.float64), y[has_value[:, k], k].astype(np.float64))
         for k in range(y.shape[1])
     ]
-
-
-def _row_means(error: Array) -> Array:
-    has_value = np.isfinite(error)
-    total = np.where(has_value, error, 0).sum(axis=1)
-    means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
-    return means
-
-
-def _explained(out: Array, y: Array) -> float | None:
-    if not len(y) or np.std(y) <= ROUNDING * abs(np.mean(y)):
-        return None
-    return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
 
 
 for _objective in (MeanAbsoluteError(), RootMeanSquaredError(), RSquared()):

@@ -1,4 +1,4 @@
-"""What ``compare`` and ``sweep`` leave behind."""
+"""What ``compare`` leaves behind."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import BaselineRecord
 from pgso.records.files import as_text, read_as, write_atomically
-from pgso.records.numerics import Frozen, Revised
+from pgso.records.numerics import Revised
 
 COMPARISON_FILE = "comparison.json"
 
@@ -26,6 +26,8 @@ class ComparisonRecord(Revised):
     runs: tuple[str, ...]  # keys of records
     reference: tuple[str, ...] = ()  # of the stronger fixed network
     verdict: str
+    next: str = ""  # the command that follows from it
+    found: dict[str, Any] | None = None  # what find recommends: rung, S, network, command
     doubts: tuple[str, ...] = ()  # what speaks against the result
     baselines: tuple[BaselineRecord, ...] = ()  # what a network must beat: means over the seeds
     scores: dict[str, Any] = {}  # test and val: scores by operator, and paired differences
@@ -45,45 +47,3 @@ class ComparisonRecord(Revised):
 def read_comparison(path: str | Path) -> ComparisonRecord:
     """Read the record of a comparison."""
     return read_as(ComparisonRecord, path, "a comparison", "; make one with pgso compare")
-
-
-SWEEP_FILE = "sweep.json"
-
-
-class SweepChoice(Frozen):
-    """The best combination of one operator; scores are means over the seeds."""
-
-    operator: str
-    choice: dict[str, Any]
-    val: float | None
-    test: float | None
-
-
-class SweepRecord(Revised):
-    """A sweep, as JSON."""
-
-    dataset: str
-    conv: str
-    metric: str
-    positive: str | None = None  # the class that scores are about, where they are about one of two
-    command: str | None = None  # what the user typed
-    search: str  # grid or tpe
-    tried: int  # combinations per operator
-    seeds: int
-    space: dict[str, list[Any]]
-    best: tuple[SweepChoice, ...]
-
-    @property
-    def objective(self) -> Objective:
-        """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric].of_class(self.positive)
-
-    def write(self, folder: Path) -> Path:
-        """Save it, whole or not at all, and return its path."""
-        write_atomically(folder / SWEEP_FILE, as_text(self))
-        return folder / SWEEP_FILE
-
-
-def read_sweep(path: str | Path) -> SweepRecord:
-    """Read the record of a sweep."""
-    return read_as(SweepRecord, path, "a sweep", "; make one with pgso sweep")

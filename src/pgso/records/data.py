@@ -8,12 +8,13 @@ from pgso.records.numerics import Frozen, Revised
 from pgso.records.spec import RunSpec, StoredSpec
 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"  # names of baselines
+BOOSTED, BOOSTED_GRAPH = "boosted", "boosted_graph"  # trees on the columns, and neighbours' means
 
 
 class BaselineRecord(Frozen):
     """A model that a network should be better than."""
 
-    name: str  # guess, features or graph
+    name: str  # guess, features, graph, boosted or boosted_graph
     label: str  # for tables
     val: float | None
     test: float | None

@@ -2,10 +2,9 @@
 
 import json
 import os
-import platform
-import re
 import tempfile
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -15,8 +14,7 @@ from pydantic import BaseModel
 from pgso.errors import InputError, first_problem
 
 Kind = TypeVar("Kind", bound=BaseModel)
-LEFTOVER = re.compile(r"\.(?P<host>[^.]*)\.(?P<process>\d+)\.pgso-[^.]*$")
-OLD = 24 * 3600  # seconds after which an unfinished file of another machine is deleted
+OLD = 3600  # seconds after which an unfinished file is taken for one of a killed process
 _swept: set[Path] = set()  # folders that this process has cleaned
 
 
@@ -34,8 +32,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(path.parent)
-        prefix = f".{_host()}.{os.getpid()}.pgso-"
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{os.getpid()}.pgso-")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -90,34 +87,9 @@ def remove_leftovers(folder: Path) -> None:
         return
     _swept.add(folder)
     for file in folder.glob(".*.pgso-*"):
-        name = LEFTOVER.search(file.name)
-        if name is None:
-            continue
-        try:
-            # On Windows os.kill(process, 0) would send it a Ctrl-C: files are judged by their age.
-            here = name["host"] == _host() and os.name != "nt"
-            if not _is_running(int(name["process"])) if here else _age(file) > OLD:
+        with suppress(OSError):  # another process was faster, or it is not ours
+            if time.time() - file.stat().st_mtime > OLD:
                 file.unlink()
-        except OSError:  # another process was faster, or it is not ours
-            continue
-
-
-def _host() -> str:
-    return "".join(letter for letter in platform.node() if letter.isalnum() or letter == "-")
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's
-        return True
-    return True
-
-
-def _age(file: Path) -> float:
-    return time.time() - file.stat().st_mtime
 
 
 def as_text(record: BaseModel) -> str:

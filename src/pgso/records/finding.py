@@ -113,6 +113,7 @@ class FindingRecord(Revised):
     reference: str  # GCN's own
     guess: float | None = None  # the score of a guess that looks at nothing, on the same labels
     signal: str | None = None  # what the labels follow: features, graph, both or neither
+    families: dict[str, float] = {}  # how often each is chosen where labels are drawn again
     verdict: str
     leaks: tuple[str, ...] = ()  # columns that predict the label alone
     headroom: float | None  # the most points that any other rung shows over the kept one
@@ -121,6 +122,7 @@ class FindingRecord(Revised):
     code: str
     command: str  # empty: the split has no validation or no test set to compare on
     predictions: tuple[Prediction, ...] = ()  # some of the test set, or of the unlabelled
+    coverage: dict[str, float] | None = None  # of 90 % sets: asked, held on test, labels, size
     targets: tuple[str, ...] = ()  # the names of the numbers that are predicted
     spectrum: Spectrum | None = None  # of the kept operator; None: no graph, or too large
     versions: dict[str, str] = {}

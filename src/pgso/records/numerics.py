@@ -26,7 +26,10 @@ UNSAID = 1
 # 5  degrees are visible, all labels choose scales, labels of neighbours and structure are rungs;
 #    a blend of rungs or trees on top may predict; with many classes a kept rung beats its nodes
 #    alone where each has the penalty that suits its log loss
-LADDER = 5
+# 6  several labels each; ranks judge numbers with heavy tails; structure alone is a rung; labels of
+#    neighbours hold where whole folds are left out; trees do not see labels in leave-one-out
+#    predictions, and see means of neighbours; the pull of a blend is chosen by honest losses
+LADDER = 6
 
 
 class Frozen(BaseModel):

@@ -86,6 +86,16 @@ class Calibration(Frozen):
     after: tuple[Bin, ...]
 
 
+class Threshold(Frozen):
+    """Whom to flag, by the calibrated probability, and what comes of it."""
+
+    cost: float  # of a miss, in false alarms
+    threshold: float  # flag where the probability is larger
+    flagged: float  # the share of all examples
+    recall: float
+    precision: float | None  # None: nobody is flagged
+
+
 class Detection(Frozen):
     """One class against the other, or the mean over classes or labels, each against the rest.
 
@@ -96,6 +106,8 @@ class Detection(Frozen):
     share: float  # of it among the examples
     recall: Curve  # at false positive rates 0, 0.02, ..., 1 (ROC)
     precision: Curve  # at recalls 0, 0.02, ..., 1
+    lift: Curve = ()  # of the 0.02, 0.04, ..., 1 of the examples with the highest scores
+    costs: tuple[Threshold, ...] = ()  # of two classes
 
 
 class LabelScore(Frozen):
@@ -217,6 +229,7 @@ class RunRecord(Revised):
     chosen: str | None = None  # the mode of the network that was kept, where there was a choice
     rung: str | None = None  # the rung of pgso.find whose network it is
     network: dict[str, Any] = {}  # what that rung changed in the spec
+    closed_form: tuple[float | None, float | None] | None = None  # that rung untrained: val, test
     ladder: int | None = None  # the revision of the ladder that proposed networks
     judged: Judged | None = None  # what the labels that judge say, where the spec asks for it
     confidence: dict[str, float] = {}  # that each challenger beats the one before it

@@ -104,6 +104,9 @@ class RunSpec(BaseModel):
     degree: Annotated[int, Field(ge=0, le=256)] | None = choice(
         None, "network", "The degree of a filter.", "10"
     )
+    bias: Literal["after", "inside"] = choice(
+        "after", "network", "Whether a GCN's bias comes after γ, or inside its linear map."
+    )
     operator: Literal["fixed", "pgso", "mpgso", "found", "auto"] = choice(
         "pgso", "S", "S fixed, one learned, one a layer, what pgso find keeps, or the best of all."
     )
@@ -140,7 +143,7 @@ class RunSpec(BaseModel):
 
     # how it is trained
     recipe: Literal["paper", "robust", "strong"] = choice(
-        "paper", "training", "Settings that go together: docs/recipes.md."
+        "paper", "training", "Settings that go together: docs/train.md."
     )
     s_loss: Literal["train", "val", "held_out"] = choice("train", "S", "The labels S learns on.")
     s_rate: Rate = choice(1.0, "S", "How fast S learns, relative to the learning rates.")

@@ -1,6 +1,7 @@
 """A folder of records, one file per run, named by its spec: a record that exists is done."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -43,19 +44,13 @@ class Store:
 
     def read(self, key: str) -> RunRecord | None:
         """The record under a key, also if its data have changed since; None if there is none."""
-        try:
+        with suppress(InputError):
             return read_record(self.root / "records" / f"{key}.json")
-        except InputError:
-            return None
+        return None
 
     def _get(self, spec: RunSpec, state_of: Callable[[str], str | None]) -> RunRecord | None:
-        try:
-            record = read_record(self.path(spec))
-        except InputError:
-            return None
-        is_same_data = record.data is None or record.data == state_of(spec.dataset)
-        is_done = record.spec == spec and record.is_current and is_same_data
-        return record if is_done else None
+        record = self.read(spec.key)
+        return record if record is not None and _is_done(record, spec, state_of) else None
 
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""
@@ -64,13 +59,10 @@ class Store:
     def data(self, spec: RunSpec) -> DataRecord | None:
         """What is known about the data of a spec, if it is of today and of the same files."""
         wanted = data_spec(spec)
-        try:
+        with suppress(InputError):
             record = read_data_record(self.root / "data" / f"{wanted.key}.json")
-        except InputError:
-            return None
-        is_same = record.spec == wanted and record.is_current
-        is_same = is_same and record.data in (None, fingerprint(spec.dataset))
-        return record if is_same else None
+            return record if _is_done(record, wanted, fingerprint) else None
+        return None
 
     def put_data(self, record: DataRecord) -> None:
         """Write what is known about some data, replacing what was known."""
@@ -93,10 +85,17 @@ class Store:
 
     def __iter__(self) -> Iterator[RunRecord]:
         for path in sorted((self.root / "records").glob("*.json")):
-            try:
+            with suppress(InputError):
                 yield read_record(path)
-            except InputError:
-                continue
+
+
+def _is_done(
+    record: RunRecord | DataRecord, spec: RunSpec, state_of: Callable[[str], str | None]
+) -> bool:
+    """Whether a record answers a spec: today's numerics, on files that are as they were."""
+    if record.spec != spec or not record.is_current:
+        return False
+    return record.data is None or record.data == state_of(spec.dataset)
 
 
 def read_record(path: str | Path) -> RunRecord:

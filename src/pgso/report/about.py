@@ -2,15 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, median
+from statistics import fmean
 
 from pgso.objectives import Objective
-from pgso.records import RunRecord, RunSpec
+from pgso.records import RunRecord
 from pgso.records.data import BaselineRecord, DataRecord
 from pgso.report.grid import Grid
-from pgso.report.series import by_operator
-from pgso.report.tables import NONE
-from pgso.report.words import LABELS, plain
+from pgso.report.words import LABELS, NONE, has_command, plain
 
 MOST_CLASSES = 30  # that are listed one by one
 MOST_KINDS = 10  # of edges
@@ -31,6 +29,7 @@ def graph_grid(data: DataRecord) -> Grid:
     edges = data.num_edges if data.is_directed else -(-data.num_edges // 2)
     weights = ", weighted" if data.is_weighted else ""
     degrees = (data.degree_min, data.degree_median, data.degree_mean, data.degree_max)
+    shown = [f"{round(float(value), 1):,}".removesuffix(".0") for value in degrees]
     share = 100 * data.largest_component / max(data.num_nodes, 1)
     components = f"{data.components:,}"
     if data.num_graphs == 1 and data.components > 1:
@@ -38,7 +37,7 @@ def graph_grid(data: DataRecord) -> Grid:
     rows = [
         ("nodes", f"{data.num_nodes:,}"),
         ("edges", f"{edges:,}, {direction}{weights}"),
-        ("degree: least, median, mean, most", ", ".join(_short(value) for value in degrees)),
+        ("degree: least, median, mean, most", ", ".join(shown)),
         ("nodes without neighbours", f"{data.isolated:,}"),
         ("components", components),
         ("features", f"{data.num_features:,}: {data.features}"),
@@ -47,12 +46,13 @@ def graph_grid(data: DataRecord) -> Grid:
         kinds = [f"{name} {count:,}" for name, count in data.relations.items()]
         more = f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else ""
         rows.insert(2, ("kinds of edges", ", ".join(kinds[:MOST_KINDS]) + more))
-    if data.adjusted_homophily is not None:
-        rows.append(("adjusted homophily", _homophily(data.adjusted_homophily)))
     if data.num_graphs > 1:
         rows.insert(0, ("graphs", f"{data.num_graphs:,}"))
-    caption = ""
-    if data.adjusted_homophily is not None:
+    caption, homophily = "", data.adjusted_homophily
+    if homophily is not None:
+        kind = "like links to like" if homophily > 0.3 else "near chance"
+        kind = kind if homophily > -0.1 else "unlike"
+        rows.append(("adjusted homophily", f"{plain(homophily, 2)} ({kind})"))
         caption = (
             "Adjusted homophily: 0 is chance, 1 is neighbours of one class only; from training and "
             "validation labels."
@@ -115,15 +115,6 @@ def columns_grid(data: DataRecord) -> Grid:
     return Grid("Columns of the table", header, rows, "Fitted on the training rows.")
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def _homophily(value: float) -> str:
-    kind = "like links to like" if value > 0.3 else "near chance" if value > -0.1 else "unlike"
-    return f"{plain(value, 2)} ({kind})"
-
-
 def mean_baselines(data: Iterable[DataRecord]) -> tuple[BaselineRecord, ...]:
     """Every baseline with its mean scores over the seeds."""
     by_name: dict[str, list[BaselineRecord]] = defaultdict(list)
@@ -157,38 +148,18 @@ def _mean(scores: Iterable[float | None]) -> float | None:
     return fmean(numbers) if numbers else None
 
 
-def provenance_grids(
-    records: Sequence[RunRecord], links: Mapping[str, str] | None = None
-) -> list[Grid]:
-    """Three tables: the runs, the choices they share, the software.
-
-    Args:
-        records: Runs of one setting.
-        links: Addresses of records, by key.
-    """
-    return [_runs(records, links or {}), _choices(records), _versions(records)]
-
-
-def chosen_epochs_grid(records: Sequence[RunRecord]) -> Grid:
-    """Which epoch validation chose: a row an operator."""
-    rows = []
-    for name, group in by_operator(records, LABELS).items():
-        epochs = sorted(run.epoch + 1 for run in group if run.epoch is not None)
-        if epochs:
-            middle = f"{median(epochs):g}"
-            ends = f"{epochs[0]} to {epochs[-1]}"
-            rows.append((LABELS[name], middle, ends, str(group[0].spec.epochs)))
-    header = ("operator", "chosen epoch (median)", "earliest to latest", "epochs trained")
-    return Grid("Chosen epochs", header, tuple(rows), "Chosen on validation, counted from 1.")
-
-
 def python_code(records: Sequence[RunRecord]) -> str:
     """The lines of Python that run the same specs again."""
     spec = records[0].spec
     choices = spec.model_dump(exclude_defaults=True, exclude={"operator", "seed"})
-    arguments = ", ".join(f"{name}={value!r}" for name, value in choices.items())
     operators = [name for name in LABELS if any(run.spec.operator == name for run in records)]
     seeds = sorted({run.spec.seed for run in records})
+    if not has_command(spec):  # data or a model that only the user has
+        own = ["data"] if spec.conv.islower() else ["data", "model"]
+        given = {k: v for k, v in choices.items() if k not in ("dataset", "conv", "reorder")}
+        words = [*own, f"seeds={len(seeds)}", *(f"{k}={v!r}" for k, v in given.items())]
+        return f"import pgso\n\ncomparison = pgso.compare({', '.join(words)})\n"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in choices.items())
     return (
         "import pgso\n\n"
         f"spec = pgso.RunSpec({arguments})\n"
@@ -198,58 +169,29 @@ def python_code(records: Sequence[RunRecord]) -> str:
     )
 
 
-def _runs(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
+def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
+    """Every run with its scores and the key of its record; what software made them.
+
+    Args:
+        records: Runs of one setting.
+        links: Addresses of records, by key.
+    """
     order = list(LABELS)
-    runs = sorted(records, key=lambda run: (order.index(run.spec.operator), run.spec.seed))
+    rows = []
+    for run in sorted(records, key=lambda run: (order.index(run.spec.operator), run.spec.seed)):
+        chosen = f" ({LABELS[run.chosen]})" if run.chosen else ""
+        epoch = NONE if run.epoch is None else str(run.epoch + 1)
+        scores = [run.objective.written(score, 1) for score in (run.val, run.test)]
+        seconds = plain(run.timing["seconds"]) if "seconds" in run.timing else NONE
+        named = (f"{LABELS[run.spec.operator]}{chosen}", str(run.spec.seed))
+        rows.append((*named, run.status, epoch, *scores, seconds, run.spec.key))
+    versions = {f"{name} {version}" for run in records for name, version in run.versions.items()}
+    numerics = {f"numerics {run.numerics}" for run in records}
     return Grid(
         title="The runs",
         header=("operator", "seed", "status", "chosen epoch", "val", "test", "seconds", "key"),
-        rows=tuple(
-            (
-                LABELS[run.spec.operator] + (f" ({LABELS[run.chosen]})" if run.chosen else ""),
-                str(run.spec.seed),
-                run.status,
-                NONE if run.epoch is None else str(run.epoch + 1),
-                run.objective.written(run.val, 1),
-                run.objective.written(run.test, 1),
-                NONE if "seconds" not in run.timing else plain(run.timing["seconds"]),
-                run.spec.key,
-            )
-            for run in runs
-        ),
-        caption="The key is the name of the run's record. Epochs are counted from 1.",
+        rows=tuple(rows),
+        caption="The key is the name of the run's record, which holds all its choices. Epochs are "
+        f"counted from 1. Made by {', '.join(sorted(versions | numerics))}.",
         links=links,
     )
-
-
-def _choices(records: Sequence[RunRecord]) -> Grid:
-    spec = records[0].spec
-    chosen = spec.model_dump(exclude={"operator", "seed"})
-    defaults = RunSpec(dataset=spec.dataset).model_dump()
-    return Grid(
-        title="The choices that all runs share",
-        header=("choice", "value", "default"),
-        rows=tuple(
-            (name, _text(value), "" if name == "dataset" else _text(defaults[name]))
-            for name, value in chosen.items()
-        ),
-    )
-
-
-def _versions(records: Sequence[RunRecord]) -> Grid:
-    versions: dict[str, set[str]] = {}
-    for run in records:
-        for name, version in run.versions.items():
-            versions.setdefault(name, set()).add(version)
-    versions["numerics"] = {f"revision {run.numerics}" for run in records}
-    return Grid(
-        title="The software",
-        header=("part", "version"),
-        rows=tuple((name, ", ".join(sorted(found))) for name, found in versions.items()),
-    )
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={entry}" for name, entry in value.items()) or NONE
-    return NONE if value is None else str(value)

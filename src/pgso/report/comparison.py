@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
@@ -20,12 +20,14 @@ from pgso.report.differences import (
     operator_differences,
     summary,
 )
+from pgso.report.doubts import not_run, notes_on, nothing_found
 from pgso.report.series import by_operator
-from pgso.report.words import LABELS, plain
+from pgso.report.words import LABELS, command_of, has_command, plain
 
-STRONGER = "take a stronger network with its own fixed operator"
-TAKE_FOUND = "use what pgso find recommends"
-FEW_SEEDS = 5
+if TYPE_CHECKING:
+    import pandas
+
+ENOUGH_SEEDS = 10
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,34 @@ class Reference:
         """The comparison of one learned operator with the reference, if there is one."""
         return next((entry for entry in self.differences if entry.operator == operator), None)
 
+
+@dataclass(frozen=True)
+class Found:
+    """What ``find`` recommends, as it was trained: the rung of most seeds."""
+
+    rung: str
+    seeds: int  # that have this rung
+    of: int
+    S: tuple[float, ...] | None  # where it starts; None without a graph
+    network: dict[str, Any]  # what the rung changed in the network
+    command: str  # trains it; empty for data in memory
+
     @property
-    def code(self) -> str:
-        """The reference as a change of the spec that is compared."""
-        changed = ", ".join(f"{name}={value!r}" for name, value in self.changes.items())
-        return f"spec.but({changed})"
+    def sentence(self) -> str:
+        """The recommendation in words, with the command."""
+        some = "" if self.seeds == self.of else f" on {self.seeds} of {self.of} seeds"
+        S = "" if self.S is None else f", S = ({', '.join(f'{value:.4g}' for value in self.S)})"
+        train = f"; {self.command} trains it" if self.command else ""
+        return f"pgso find recommends {self.rung}{some}{S}{train}"
 
 
-if TYPE_CHECKING:
-    import pandas
+class Judgement(NamedTuple):
+    """A verdict in two parts, whether it is good news, and the run that follows from it."""
+
+    text: str
+    reason: str
+    tone: Literal["good", "bad", "open"] = "open"
+    spec: RunSpec | None = None  # to be trained; None: more seeds are needed
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,8 +88,10 @@ class Comparison:
     reference: Reference | None = None  # a stronger fixed network beside
     decision: Decision | None = None  # of the validation labels of all seeds, where they judge
     positive: str | None = None  # the class that scores are about, where they are about one of two
+    found: Found | None = None  # what find recommends
     runs: tuple[RunRecord, ...] = field(default=(), compare=False)  # what was compared
     reference_runs: tuple[RunRecord, ...] = field(default=(), compare=False)
+    left_out: tuple[RunRecord, ...] = field(default=(), compare=False)  # that found nothing
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per operator: seeds, mean test score, and its difference to the fixed one."""
@@ -85,6 +108,12 @@ class Comparison:
         columns = ["operator", "seeds", "test", "difference", "low", "high"]
         return pandas.DataFrame(rows, columns=columns)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers and sentences, without the runs, ready for JSON."""
+        numbers = asdict(replace(self, runs=(), reference_runs=(), left_out=()))
+        del numbers["runs"], numbers["reference_runs"], numbers["left_out"]
+        return numbers | {"verdict": self.verdict, "next": self.next_command}
+
     def _repr_html_(self) -> str:
         frame: str = self.to_frame().to_html(index=False, float_format="{:.4g}".format)
         heading = f"{self.dataset}, {self.conv}, {self.objective.heading}"
@@ -92,9 +121,9 @@ class Comparison:
 
     def report(self, folder: str | Path) -> Path:
         """Write ``report.html``, ``report.md`` and ``comparison.json`` into a folder."""
-        from pgso.report.page import write_report
+        from pgso.report.page import comparison_record, write_comparison
 
-        return write_report(self.runs, folder, reference=self.reference_runs)
+        return write_comparison(self, comparison_record(self), folder)
 
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed one ...)``: all scores would fill pages."""
@@ -128,31 +157,65 @@ class Comparison:
 
         It speaks about the best fixed network: gains over a weak one are no reason to learn S.
         """
+        return f"{self.judgement.text}: {self.judgement.reason}"
+
+    @property
+    def next_command(self) -> str:
+        """What to type next: a command, or a line of Python for a model of the user's own."""
+        spec = self.judgement.spec
+        if not self.runs or not has_command(self.runs[0].spec):
+            is_learned = spec is not None and spec.operator in ("pgso", "mpgso")
+            is_theirs = not self.conv.islower()
+            line = f'model = pgso.convert(model, operator="{self.candidate}")'
+            return line if is_theirs and is_learned else ""
+        if spec is not None:
+            return f"{command_of('train', spec)} --save model"
+        seeds = max(ENOUGH_SEEDS, 2 * len({run.spec.seed for run in self.runs}))
+        return f"{command_of('compare', self.runs[0].spec)} --seeds {seeds}"
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict, and the run that follows from it."""
         gain = self.test.difference(self.candidate) if self.candidate else None
         if gain is None:
-            return f"nothing to compare: {self._missing()}"
+            return Judgement("nothing to compare", self._missing())
+        fixed = self.runs[0].spec.but(operator="fixed", seed=0) if self.runs else None
+        best = fixed and fixed.but(operator=self.candidate)
+        take = "learn it"
+        if self.candidate == "found" and self.found is not None:
+            take = f"use {self.found.rung}, as pgso find recommends"
+        reason = gain.describe()
         reference = self.reference
         against = reference.difference(self.candidate) if reference else None
         if reference is not None and against is not None:
             beside = f"against {reference.description} {against.describe()}"
             if against.surely == "worse":
                 score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
-                return f"{STRONGER}: it has {score}; {beside}"
-            if gain.surely == "better" and against.surely != "better":
-                return f"{self._take}, or take a stronger network: {gain.describe()}; {beside}"
+                text = "take a stronger network with its own fixed operator"
+                spec = self.reference_runs[0].spec if self.reference_runs else None
+                return Judgement(text, f"it has {score}; {beside}", "bad", spec)
             if gain.surely == "better":
-                return f"{self._take}: {gain.describe()}; {beside}"
+                text = take if against.surely == "better" else f"{take}, or take a stronger network"
+                return Judgement(text, f"{reason}; {beside}", "good", best)
         if gain.holm_interval is None:
-            return _verdict_without_interval(gain)
+            return self._without_interval(gain, fixed)
         if gain.surely == "better":
-            return f"{self._take}: {gain.describe()}"
+            return Judgement(take, reason, "good", best)
         if gain.surely == "worse":
-            return f"keep the fixed one: {gain.describe()}"
-        return f"no evidence that it helps here: {gain.describe()}"
+            return Judgement("keep the fixed one", reason, "bad", fixed)
+        return Judgement("no evidence that it helps here", reason, "open", fixed)
 
-    @property
-    def _take(self) -> str:
-        return TAKE_FOUND if self.candidate == "found" else "learn it"
+    @staticmethod
+    def _without_interval(gain: Difference, fixed: RunSpec | None) -> Judgement:
+        n = len(gain.points)
+        if n == 1:
+            reason = f"{gain.amount()} on the only seed, and one seed gives no interval"
+            return Judgement("undecided", f"{reason}; run more seeds")
+        if abs(gain.mean) < 1e-9:
+            same = f"the same score on each of {n} seeds"
+            return Judgement("no evidence that it helps here", same, "open", fixed)
+        reason = f"{gain.amount()} on each of {n} seeds, too much alike for an interval"
+        return Judgement("undecided", f"{reason}; run more seeds")
 
     def _missing(self) -> str:
         if not self.operators:
@@ -181,49 +244,56 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     Returns:
         The comparison, in points (100 x the score) or in the unit of the targets.
     """
-    runs, reference = list(records), list(reference)
-    check_one_revision([*runs, *reference], "run pgso compare again: it makes the old ones anew")
+    given, references = list(records), list(reference)
+    _check_comparable(given, references)
+    runs = [record for record in given if not nothing_found(record)] or given
+    decision = decision_of(runs)
+    scored = {record.spec.operator for record in runs if record.test is not None}
+    beside = _reference(runs, references)
+    notes = [*notes_on(runs), *not_run(given, has_reference=beside is not None)]
+    return Comparison(
+        dataset=given[0].spec.dataset,
+        conv=given[0].spec.conv,
+        metric=_metric(runs),
+        operators=tuple(name for name in LABELS if name in scored),
+        test=_scores(runs, "test"),
+        val=_scores(runs, "val"),
+        notes=(*notes, *([] if decision is None else [decision.sentence])),
+        reference=beside,
+        decision=decision,
+        positive=next((run.positive for run in runs if run.positive), None),
+        found=_found(runs),
+        runs=tuple(runs),
+        reference_runs=tuple(references),
+        left_out=tuple(record for record in given if nothing_found(record)),
+    )
+
+
+def _check_comparable(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> None:
+    again = "run pgso compare again: it makes the old ones anew"
+    check_one_revision([*runs, *reference], again)
     settings = groups(runs)
     if not settings:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")
     if len(settings) > 1:
+        specs = [record.spec.model_dump(exclude={"operator", "seed"}) for record in runs]
+        fields = [name for name in specs[0] if any(spec[name] != specs[0][name] for spec in specs)]
         raise InputError(
-            f"the records come from {len(settings)} different settings "
-            f"({_settings_that_differ(runs)}); compare the runs of one setting at a time"
+            f"the records come from {len(settings)} different settings ({', '.join(fields)}); "
+            "compare the runs of one setting at a time"
         )
     states = {record.data for record in runs if record.data is not None}
     if len(states) > 1:
         raise InputError(
             f"the records come from {len(states)} states of the files of {runs[0].spec.dataset}; "
-            "run pgso compare again: it makes the old ones anew"
+            f"{again}"
         )
-    seen: set[tuple[str, int]] = set()
-    for record in runs:
-        name = (record.spec.operator, record.spec.seed)
-        if name in seen:
-            raise InputError(f"there are two records of operator {name[0]!r} with seed {name[1]}")
-        seen.add(name)
-    first, decision = runs[0], decision_of(runs)
-    scored = {record.spec.operator for record in runs if record.test is not None}
-    return Comparison(
-        dataset=first.spec.dataset,
-        conv=first.spec.conv,
-        metric=_metric(runs),
-        operators=tuple(name for name in LABELS if name in scored),
-        test=_scores(runs, "test"),
-        val=_scores(runs, "val"),
-        notes=(*notes_on(runs), *([] if decision is None else [decision.sentence])),
-        reference=_reference(runs, list(reference)),
-        decision=decision,
-        positive=next((run.positive for run in runs if run.positive), None),
-        runs=tuple(runs),
-        reference_runs=tuple(reference),
-    )
-
-
-def nothing_found(record: RunRecord) -> bool:
-    """Whether a run of what ``find`` found has found nothing: it has no answer for such data."""
-    return record.spec.operator == "found" and record.status == "done" and record.rung is None
+    names = Counter((record.spec.operator, record.spec.seed) for record in runs)
+    for (operator, seed), count in names.items():
+        if count > 1:
+            raise InputError(f"there are two records of operator {operator!r} with seed {seed}")
+    if len({record.spec.but(seed=0).key for record in reference}) > 1:
+        raise InputError("the records of the reference come from different settings; give one")
 
 
 def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
@@ -233,6 +303,18 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
         setting = record.spec.but(operator="fixed", seed=0).key
         by_setting.setdefault(setting, []).append(record)
     return list(by_setting.values())
+
+
+def _found(runs: Sequence[RunRecord]) -> Found | None:
+    """The rung that most seeds keep."""
+    kept = [run for run in runs if run.spec.operator == "found" and run.rung]
+    rungs = Counter(run.rung for run in kept)
+    for rung, count in rungs.most_common(1):
+        run = next(run for run in kept if run.rung == rung)
+        command = command_of("train", run.spec) if has_command(run.spec) else ""
+        S = run.start[0] if run.start else None
+        return Found(str(rung), count, len(kept), S, dict(run.network), command)
+    return None
 
 
 def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
@@ -253,18 +335,19 @@ def _shown(records: Iterable[RunRecord], metric: str, part: str) -> list[float]:
 
 def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Reference | None:
     """The learned operators against another fixed network, on the seeds that both have."""
-    runs_with_scores = scored(reference)
+    runs_with_scores = [record for record in reference if record.test is not None]
     if not runs_with_scores:
         return None
-    if len({record.spec.but(seed=0).key for record in reference}) > 1:
-        raise InputError("the records of the reference come from different settings; give one")
-    metric = _metric(runs)
+    metric, spec = _metric(runs), runs_with_scores[0].spec
     learned = by_operator(runs, [name for name in LABELS if name != "fixed"])
     val = _shown(runs_with_scores, metric, "val")
     objective = OBJECTIVES[metric]
+    old = runs[0].spec.model_dump(exclude={"operator", "seed"})
+    new = spec.model_dump(exclude={"operator", "seed"})
+    changes = {name: value for name, value in new.items() if value != old[name]}
     return Reference(
-        description=describe(runs_with_scores[0].spec),
-        changes=changes(runs[0].spec, runs_with_scores[0].spec),
+        description=describe(spec),
+        changes={"operator": spec.operator} | changes,
         test=summary("fixed", _shown(runs_with_scores, metric, "test"), objective),
         val=summary("fixed", val, objective) if val else None,
         differences=operator_differences(learned, runs_with_scores, metric),
@@ -274,27 +357,6 @@ def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Ref
 def _metric(records: Sequence[RunRecord]) -> str:
     """The objective of the runs; a run that failed does not know it."""
     return next((run.metric for run in records if run.status != "failed"), records[0].metric)
-
-
-def _verdict_without_interval(difference: Difference) -> str:
-    n = len(difference.points)
-    if n == 1:
-        return (
-            f"undecided: {difference.amount()} on the only seed, "
-            "and one seed gives no interval; run more seeds"
-        )
-    if abs(difference.mean) < 1e-9:
-        return f"no evidence that it helps here: the same score on each of {n} seeds"
-    return (
-        f"undecided: {difference.amount()} on each of {n} seeds, "
-        "too much alike for an interval; run more seeds"
-    )
-
-
-def _settings_that_differ(records: Sequence[RunRecord]) -> str:
-    specs = [record.spec.model_dump(exclude={"operator", "seed"}) for record in records]
-    fields = [name for name in specs[0] if any(spec[name] != specs[0][name] for spec in specs)]
-    return ", ".join(fields)
 
 
 def describe(spec: RunSpec) -> str:
@@ -308,56 +370,3 @@ def describe(spec: RunSpec) -> str:
     norm = f" with {spec.norm} norm" if spec.norm else ""
     layers = "1 layer" if spec.num_layers == 1 else f"{spec.num_layers} layers"
     return f"a fixed {residual}{spec.conv} of {layers}{norm}"
-
-
-def changes(spec: RunSpec, reference: RunSpec) -> dict[str, Any]:
-    """What a reference has that the compared runs have not; its operator first."""
-    old = spec.model_dump(exclude={"operator", "seed"})
-    new = reference.model_dump(exclude={"operator", "seed"})
-    return {"operator": reference.operator} | {
-        name: value for name, value in new.items() if value != old[name]
-    }
-
-
-def scored(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """The runs of a reference that count."""
-    return [record for record in records if record.test is not None]
-
-
-def notes_on(records: Sequence[RunRecord]) -> Iterable[str]:
-    """What ended badly, what was left out and why, what to be careful with."""
-    by_operator: dict[str, set[int]] = {name: set() for name in LABELS}
-    for record in records:
-        name = f"{LABELS[record.spec.operator]}, seed {record.spec.seed}"
-        if record.status == "failed":
-            yield f"{name} failed and is left out: {record.error or 'no reason was recorded'}"
-        elif record.status == "diverged" and record.test is None:
-            yield f"{name} diverged before it had a score and is left out: {record.error}"
-        elif record.status == "diverged":
-            yield f"{name} diverged; its best epoch before that counts: {record.error}"
-        if record.test is not None:
-            by_operator[record.spec.operator].add(record.spec.seed)
-    rungs = Counter(run.rung for run in records if run.spec.operator == "found" and run.rung)
-    for rung, count in rungs.most_common(1):
-        some = "" if count == rungs.total() else f" on {count} of {rungs.total()} seeds"
-        dataset = records[0].spec.dataset
-        yield f"pgso find recommends {rung}{some}; pgso train {dataset} --operator found trains it"
-    one_layer = all(record.spec.num_layers == 1 for record in records)
-    compared = by_operator["fixed"] and by_operator["pgso"]
-    if one_layer and compared and not by_operator["mpgso"]:
-        yield "the network has one layer, so that mPGSO is PGSO and is left out"
-    fixed = by_operator.pop("fixed")
-    for operator, seeds in by_operator.items():
-        unpaired = sorted(seeds ^ fixed) if seeds and fixed else []
-        if unpaired:
-            listed = ", ".join(map(str, unpaired))
-            noun = "seed" if len(unpaired) == 1 else "seeds"
-            yield (
-                f"{noun} {listed} {'is' if len(unpaired) == 1 else 'are'} not in the comparison of "
-                f"{LABELS[operator]} with fixed: scored with one of the two only"
-            )
-    paired = [len(seeds & fixed) for seeds in by_operator.values() if seeds & fixed]
-    if paired and min(paired) == 1:
-        yield "one seed gives no interval: nothing can be said about chance"
-    elif paired and min(paired) < FEW_SEEDS:
-        yield f"only {min(paired)} seeds: the intervals rest on few differences"

@@ -7,10 +7,12 @@ from statistics import fmean
 from pgso.data.tables.table import MISSING
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.data import FEATURES, GRAPH, GUESS, DataRecord
+from pgso.records.data import BOOSTED, BOOSTED_GRAPH, FEATURES, GRAPH, GUESS, DataRecord
 from pgso.records.finding import FindingRecord
 from pgso.report.about import mean_baselines
+from pgso.report.words import LABELS, has_command
 
+FEW_SEEDS = 5
 FEW = 10  # training examples of a class
 LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 
@@ -24,7 +26,7 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
     """
     done = [record for record in records if record.status == "done" and record.test is not None]
     diverged = _of_divergence(records, data)
-    about = [*_of_classes(done), *_of_scores(done, data)]
+    about = [*_of_classes(done), *_of_scores(done, data), *_of_closed_form(done)]
     return [*about, *diverged, *_of_training(done), *_of_data(data)]
 
 
@@ -37,9 +39,11 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
         return [*_of_neighbours(finding, data), *_of_data([data])]
     objective = finding.objective
     merit, who = objective.merit(best.test), "what find keeps"
-    # A rung without the graph is such a model itself: that another one does as well says nothing.
-    rivals = [_without_features(data)] if best.family == "features" else [data]
-    return [*_not_better(merit, rivals, objective, who), *_of_data([data])]
+    rivals = data
+    if best.family == "features":  # it is such a model itself: another one as good says nothing
+        others = tuple(entry for entry in data.baselines if entry.name != FEATURES)
+        rivals = data.model_copy(update={"baselines": others})
+    return [*_not_better(merit, [rivals], objective, who), *_of_data([data])]
 
 
 def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
@@ -54,12 +58,6 @@ def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
             f"{objective.written(spread.test)} on test: the graph says what these features do not; "
             "try find without them"
         )
-
-
-def _without_features(data: DataRecord) -> DataRecord:
-    """The same data without the baseline that sees the features alone."""
-    others = tuple(entry for entry in data.baselines if entry.name != FEATURES)
-    return data.model_copy(update={"baselines": others})
 
 
 def _of_classes(records: Sequence[RunRecord]) -> Iterator[str]:
@@ -94,31 +92,45 @@ def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iter
     yield from _not_better(best, data, objective, "no network", remedy)
 
 
+def _of_closed_form(records: Sequence[RunRecord]) -> Iterator[str]:
+    """Where a network that has what ``find`` keeps is worse than the closed form of the same."""
+    both = [run for run in records if run.closed_form is not None and None not in run.closed_form]
+    if not both:
+        return
+    objective = both[0].objective
+    for part in (0, 1):  # validation and test must both say it
+        trained = fmean(float((run.val, run.test)[part] or 0) for run in both)
+        untrained = fmean(float((run.closed_form or ())[part] or 0) for run in both)
+        if objective.merit(trained) >= objective.merit(untrained):
+            return
+    yield (
+        f"the closed form of what find keeps does better ({objective.written(untrained)} on test) "
+        f"than this network ({objective.written(trained)}): use pgso find with --save"
+    )
+
+
 def _not_better(
     best: float, data: Sequence[DataRecord], objective: Objective, who: str, remedy: str = ""
 ) -> Iterator[str]:
     """The simplest baseline that is as good as the best model, in words."""
-    rivals = mean_baselines(data)
-    scores = {entry.name: entry.test for entry in rivals}
-    labels = {entry.name: entry.label for entry in rivals}
-
-    def is_as_good(name: str) -> bool:
-        score = scores.get(name)
-        return score is not None and best <= objective.merit(score)
-
-    def written(name: str) -> str:
-        return objective.written(scores[name])
-
-    if is_as_good(GUESS) and who == "no network":
-        yield f"no network is better than guessing ({written(GUESS)}): it has learned nothing"
-    elif is_as_good(GUESS):
-        yield f"{who} is no better than guessing ({written(GUESS)})"
-    elif is_as_good(FEATURES):
-        advice = f"; try {remedy}" if remedy else ""
-        yield f"a model without the graph does as well or better ({written(FEATURES)}){advice}"
-    elif is_as_good(GRAPH):
-        what = labels[GRAPH].removesuffix(", no features")
-        yield f"{what} without features do as well or better ({written(GRAPH)})"
+    rivals = {entry.name: entry for entry in mean_baselines(data)}
+    guess, after = f"{who} is no better than guessing", ""
+    if who == "no network":
+        guess, after = "no network is better than guessing", ": it has learned nothing"
+    label = rivals[GRAPH].label.removesuffix(", no features") if GRAPH in rivals else ""
+    as_well = "as well or better"
+    sentences = {
+        GUESS: (guess, after),
+        FEATURES: (f"a model without the graph does {as_well}", f"; try {remedy}" * bool(remedy)),
+        GRAPH: (f"{label} without features do {as_well}", ""),
+        BOOSTED: (f"gradient boosting without the graph does {as_well}", ""),
+        BOOSTED_GRAPH: (f"gradient boosting with means of neighbours does {as_well}", ""),
+    }
+    for name, (before, after) in sentences.items():
+        score = rivals[name].test if name in rivals else None
+        if score is not None and best <= objective.merit(score):
+            yield f"{before} ({objective.written(score)}){after}"
+            return
 
 
 def _of_divergence(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
@@ -160,3 +172,58 @@ def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
                 f"the {noun} {rare.name!r} has {rare.train} training example{plural}: its scores "
                 "are mostly luck"
             )
+
+
+def nothing_found(record: RunRecord) -> bool:
+    """Whether a run of what ``find`` found has found nothing: it has no answer for such data."""
+    return record.spec.operator == "found" and record.status == "done" and record.rung is None
+
+
+def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
+    """What ended badly, what is not paired, what to be careful with."""
+    by_name: dict[str, set[int]] = {name: set() for name in LABELS}
+    for record in records:
+        name = f"{LABELS[record.spec.operator]}, seed {record.spec.seed}"
+        if record.status == "failed":
+            yield f"{name} failed and is left out: {record.error or 'no reason was recorded'}"
+        elif record.status == "diverged" and record.test is None:
+            yield f"{name} diverged before it had a score and is left out: {record.error}"
+        elif record.status == "diverged":
+            yield f"{name} diverged; its best epoch before that counts: {record.error}"
+        if record.test is not None:
+            by_name[record.spec.operator].add(record.spec.seed)
+    fixed = by_name.pop("fixed")
+    for operator, seeds in by_name.items():
+        unpaired = sorted(seeds ^ fixed) if seeds and fixed else []
+        if unpaired:
+            listed = ", ".join(map(str, unpaired))
+            noun = "seed" if len(unpaired) == 1 else "seeds"
+            yield (
+                f"{noun} {listed} {'is' if len(unpaired) == 1 else 'are'} not in the comparison of "
+                f"{LABELS[operator]} with fixed: scored with one of the two only"
+            )
+    paired = [len(seeds & fixed) for seeds in by_name.values() if seeds & fixed]
+    if paired and min(paired) == 1:
+        yield "one seed gives no interval: nothing can be said about chance"
+    elif paired and min(paired) < FEW_SEEDS:
+        yield f"only {min(paired)} seeds: the intervals rest on few differences"
+
+
+def not_run(records: Sequence[RunRecord], has_reference: bool) -> Iterator[str]:
+    """Every model of a comparison that was not run, with the reason."""
+    spec = records[0].spec
+    names = {record.spec.operator for record in records}
+    if not {"fixed", "pgso"} <= names or not has_command(spec):  # not a comparison of ours
+        return
+    if "mpgso" not in names and spec.num_layers == 1:
+        yield "mPGSO was not run: the network has one layer, and there mPGSO is PGSO"
+    if any(nothing_found(record) for record in records):
+        yield "found was not run: pgso find has no answer for such labels"
+    elif "found" not in names and spec.task == "link":
+        yield "found was not run: pgso find has no answer for links"
+    elif "found" not in names and spec.terms is not None:
+        yield "found was not run: the terms were given, so there was nothing to find"
+    if not has_reference and spec.stronger is None:
+        yield "no stronger fixed network was run: this one is as strong already"
+    elif not has_reference:
+        yield "no stronger fixed network was run: it was not asked for"

@@ -1,31 +1,41 @@
-"""``report.html`` of a finding: the ladder, the verdict and what to do, from its record alone."""
+"""``report.html`` of a finding: the verdict, what to do and the ladder, from its record alone."""
 
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from pgso.gso.parameters import NAMES
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
 from pgso.report.about import baselines_grid, data_grids
 from pgso.report.doubts import doubts_of_finding
-from pgso.report.grid import Grid
-from pgso.report.page import data_section, graph_sections
+from pgso.report.grid import Bar, Grid
+from pgso.report.page import data_section, graph_sections, reading_section
+from pgso.report.plots import Axis, Plot, Series
 from pgso.report.sections import Page, Section, Verdict, as_html
 from pgso.report.tables import probability
+from pgso.report.words import IN_MEMORY
 
-LEFT, RIGHT, ROW = 290, 720, 24  # where the plot's axis begins and ends, and a row's height
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One rung of the plot, in the picture's coordinates."""
-
-    name: str
-    y: float
-    x: float
-    low: float
-    high: float
-    kind: str  # kept, reference, other
-    text: str  # what is read out
+LEAD = (
+    "Which operator does this graph want? Ridge regression in closed form, climbed from the "
+    "simplest rung on evidence only."
+)
+CANNOT_CONFIRM = (
+    "a trained network cannot confirm it on this split, which has no validation or no test set; "
+    "give some labelled examples these parts"
+)
+HEADS = {"blend": ", blended with other rungs", "boosted": ", with boosted trees on top"}
+READING = {
+    "Rung": "A candidate: which operators act on the features, and over how many hops. The ladder "
+    "goes from simple rungs to rich ones; a richer one is kept only if the labels say so.",
+    "Loss": "The mean loss of the labels that judge, each predicted by a fit that did not see it. "
+    "Smaller is better.",
+    "Leave one out": "The score of the training labels, each predicted by the fit to all others.",
+    "p": "How often the best of all challengers would look this much better by chance alone.",
+    "S": "The seven scalars of the operator γ(A, S).",
+}
 
 
 def write_finding(record: FindingRecord, folder: Path) -> Path:
@@ -43,169 +53,172 @@ def render_finding(record: FindingRecord) -> str:
 def finding_page(record: FindingRecord) -> Page:
     """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
-    seconds = f"{' → '.join(record.steps)}; {record.seconds:.1f} seconds"
+    steps = f"{' → '.join(record.steps)}; {record.seconds:.1f} seconds"
     against = tuple(doubts_of_finding(record))
+    tables = (
+        baselines_grid(data, record.objective),
+        rungs_grid(record),
+        predictions_grid(record),
+    )
+    sections = (
+        _next_steps(record),
+        Section(
+            "The ladder",
+            "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
+            "the rung that was challenged. Blue is kept, orange is GCN's own.",
+            widget="bars",
+            values=ladder_bars(record),
+        ),
+        *graph_sections(record.sketch),
+        *_operator(record),
+        *(Section(grid.title, grids=(grid,)) for grid in tables if grid.rows or grid.caption),
+        replace(
+            data_section(data_grids(data)),
+            text=graph_sentence(record),
+            links=(("finding.json", "finding.json"),),
+        ),
+        reading_section(READING),
+    )
+    drawn = any(section.plots for section in sections)
     return Page(
         heading=record.dataset,
         lead=LEAD,
-        verdict=Verdict(record.best, record.verdict, "good", against, (seconds,), is_name=True),
-        sections=(
-            _next_steps(record),
-            _ladder(record),
-            *graph_sections(record.sketch),
-            *_operator(record),
-            *(
-                Section(grid.title, grids=(grid,))
-                for grid in (
-                    baselines_grid(data, record.objective),
-                    rungs_grid(record),
-                    predictions_grid(record),
-                )
-                if grid.rows or grid.caption
-            ),
-            replace(
-                data_section(data_grids(data) or [graph_grid(record)]),
-                links=(("finding.json", "finding.json"),),
-            ),
+        verdict=Verdict(
+            headline(record),
+            record.verdict,
+            "good" if record.signal in ("graph", "both") else "open",
+            against,
+            (steps,),
+            record.command,
         ),
-        footer=f"pgso {record.versions.get('pgso', '')}; split {record.seed}",
+        sections=sections,
+        footer=f"pgso {record.versions.get('pgso', '')}; split {record.seed}.",
+        scripts=("theme.js", "plot.js", "page.js") if drawn else ("theme.js",),
     )
+
+
+def headline(record: FindingRecord) -> str:
+    """What to use, in a few words."""
+    if record.signal == "neither":
+        return "No operator helps here"
+    if record.kept.S is None and record.kept.family == "features":
+        return f"Leave the graph out{HEADS.get(record.head, '')}"
+    return f"Use {record.best}{HEADS.get(record.head, '')}"
 
 
 def _next_steps(record: FindingRecord) -> Section:
-    code = [("Train a network with it:", record.code)]
-    if record.command:
-        code.append(("See whether it pays there, against learned operators:", record.command))
-    text = "" if record.command else f"But {CANNOT_CONFIRM}."
-    return Section("What to do next", text, code=tuple(code))
+    text = "The command above trains networks with it: does it pay there, against learned ones?"
+    if not record.command:
+        text = f"{CANNOT_CONFIRM[0].upper()}{CANNOT_CONFIRM[1:]}."
+    saved = save_command(record)
+    use = [("Save what predicts, for pgso predict on new rows:", saved)] if saved else []
+    return Section("What to do next", text, code=(*use, ("In Python:", record.code)))
 
 
-def _ladder(record: FindingRecord) -> Section:
-    marks, ticks = ladder_marks(record)
-    height = ROW * len(marks) + 48
-    return Section(
-        "The ladder",
-        "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to the "
-        "rung that was challenged. Blue is kept, orange is GCN's own.",
-        widget="ladder",
-        values={"marks": marks, "ticks": ticks, "height": height, "left": LEFT, "right": RIGHT},
-    )
+def save_command(record: FindingRecord) -> str:
+    """The line that saves what predicts; empty for data in memory."""
+    if record.dataset == IN_MEMORY:
+        return ""
+    asked: Any = record.spec
+    words = ["pgso", "find", record.dataset]
+    words += ["--seed", str(record.seed)] if record.seed else []
+    words += ["--objective", asked["objective"]] if asked.get("objective") else []
+    for name, value in (asked.get("data_options") or {}).items():
+        words += ["--option", f"{name}={value}"]
+    return shlex.join([*words, "--save", "model"])
 
 
 def _operator(record: FindingRecord) -> list[Section]:
     """S of the kept rung and its spectrum; nothing without a graph."""
-    grid, spectrum = operator_grid(record), spectrum_curve(record)
-    if grid is None:
+    S, spectrum = record.rung(record.best).S, record.spectrum
+    if S is None:
         return []
-    drawn = ", and how γ's eigenvalues are distributed on this graph, every edge with its reverse"
-    return [
-        Section(
-            "The operator",
-            f"S of the kept rung{drawn if spectrum else ''}.",
-            grids=(grid,),
-            widget="spectrum" if spectrum else "",
-            values=spectrum,
-        )
-    ]
+    grid = Grid("S", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
+    if spectrum is None:
+        return [Section("The operator", "S of the kept rung.", grids=(grid,))]
+    points = list(zip(spectrum.grid, spectrum.density, strict=True))
+    curve = Series("density", "pgso", points, [(x, 0.0, y) for x, y in points], quiet=True)
+    title = "Where the eigenvalues of γ lie"
+    plot = Plot("density", title, Axis("eigenvalue"), Axis("density"), (curve,))
+    text = "S of the kept rung, and the eigenvalues of γ on this graph, edges with their reverses."
+    return [Section("The operator", text, grids=(grid,), panels=(plot,))]
 
 
-LEAD = (
-    "Which operator does this graph want? Ridge regression in closed form, climbed from the "
-    "simplest rung on evidence only."
-)
-CANNOT_CONFIRM = (
-    "a trained network cannot confirm it on this split, which has no validation or no test set; "
-    "give some labelled examples these parts"
-)
-
-
-def ladder_marks(record: FindingRecord) -> tuple[list[Mark], list[tuple[float, str]]]:
-    """Rungs by loss, the best on top, each with the interval of its gain; and the axis.
+def ladder_bars(record: FindingRecord) -> list[Bar]:
+    """Every rung by its loss, the best on top, with the interval of its gain.
 
     The interval belongs to the difference to the rung that was challenged, so it is drawn around
     the rung's own loss.
     """
-    objective = record.objective
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    reaches = [_reach(rung) for rung in rungs]
-    low = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
-    high = max(rung.loss for rung in rungs)
-    span = (high - low) or 1.0
+    low = min(rung.loss - _reach(rung) for rung in rungs)
+    span = (max(rung.loss for rung in rungs) - low) or 1.0
+    bars = []
+    for rung in rungs:
+        kind = "reference" if rung.name == record.reference else "other"
+        kind = "kept" if rung.name == record.best else kind
+        losses = (rung.loss, rung.loss, rung.loss - _reach(rung), rung.loss + _reach(rung))
+        places = (2 + 96 * min((loss - low) / span, 1.0) for loss in losses)
+        bars.append(Bar(rung.name, f"{rung.loss:.4f}", kind, *places))
+    return bars
 
-    def x_of(loss: float) -> float:
-        share = min(max((loss - low) / span, 0.0), 1.0)
-        return round(LEFT + share * (RIGHT - LEFT), 1)
 
-    marks = []
-    for row, (rung, reach) in enumerate(zip(rungs, reaches, strict=True)):
-        kind = "kept" if rung.name == record.best else "other"
-        if rung.name == record.reference and kind == "other":
-            kind = "reference"
-        text = f"{rung.name}: loss {rung.loss:.4f}"
-        if rung.test is not None:
-            text += f", test {objective.written(rung.test)}"
-        left, right = x_of(rung.loss - reach), x_of(rung.loss + reach)
-        marks.append(
-            Mark(rung.name, ROW * (row + 0.5) + 4, x_of(rung.loss), left, right, kind, text)
-        )
-    ticks = [(x_of(low + span * k / 4), f"{low + span * k / 4:.3f}") for k in range(5)]
-    return marks, ticks
+def _reach(rung: RungRecord) -> float:
+    return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
 
 
 def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
-    """Every rung with its scores and its evidence, the kept one marked by an arrow.
+    """Every rung with its scores, the kept one on top, marked by an arrow.
 
     Args:
         record: The finding.
-        most: How many to show: the kept one, those it was climbed by, and the best of the others.
+        most: How many to show, without evidence and blocks: the kept one, those it was climbed by,
+            and the best of the others.
     """
-    rows, objective = [], record.objective
-    rungs = sorted(record.rungs, key=lambda rung: rung.loss)
+    rungs = sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss))
     if most is not None:
         wanted = {record.best, record.reference, *record.steps}
         first = {rung.name for rung in rungs[: max(most - len(wanted), 0)]}
         rungs = [rung for rung in rungs if rung.name in wanted | first]
+    rows, objective = [], record.objective
     for rung in rungs:
         scores = [objective.written(value) for value in (rung.loo, rung.val, rung.test)]
         name = f"→ {rung.name}" if rung.name == record.best else rung.name
-        row = (name, f"{rung.loss:.4f}", *scores, probability(rung.p))
-        rows.append(row if most is not None else (*row, ", ".join(rung.blocks)))
-    header: tuple[str, ...] = ("rung", "loss", "leave-one-out", "validation", "test", "chance")
+        row = (name, f"{rung.loss:.4f}", *scores)
+        rows.append(row if most else (*row, probability(rung.p), ", ".join(rung.blocks)))
+    header = ("rung", "loss", "leave one out", "validation", "test")
     hidden = len(record.rungs) - len(rungs)
-    more = f"; {hidden} more with --all" if hidden else ""
     caption = (
-        f"{objective.heading}; loss: of {record.judges:,} labels, none predicted by a fit that saw "
-        "it; chance: that one of the challengers looks this much better without being better" + more
+        f"{objective.heading}. Loss: of {record.judges:,} labels, each predicted by a fit that did "
+        f"not see it{f'; {hidden} more rungs with --all' if hidden else ''}."
     )
-    header = header if most is not None else (*header, "blocks")
-    return Grid("Every rung" if most is None else "The ladder", header, tuple(rows), caption)
+    if most:
+        return Grid("The ladder", header, tuple(rows), caption)
+    caption += " p: that the best challenger looks this much better by chance."
+    return Grid("Every rung", (*header, "p", "blocks"), tuple(rows), caption)
 
 
-def graph_grid(record: FindingRecord) -> Grid:
-    """The graph in numbers."""
-    graph = record.graph
-    homophily = "-" if graph.adjusted_homophily is None else f"{graph.adjusted_homophily:.2f}"
-    rows = (
-        ("graphs", f"{graph.num_graphs:,}"),
-        ("nodes", f"{graph.num_nodes:,}"),
-        ("directed edges", f"{graph.num_edges:,}"),
-        ("degree: median, mean, largest", _degrees(record)),
-        ("nodes without neighbours", f"{graph.isolated:,}"),
-        ("components", f"{graph.components:,}"),
-        ("adjusted homophily (training and validation labels)", homophily),
-        ("features", f"{graph.num_features:,}"),
-        ("training labels", f"{graph.num_labels:,} ({100 * graph.label_share:.1f} %)"),
-    )
-    return Grid("The graph", ("", "value"), rows)
+def graph_sentence(record: FindingRecord) -> str:
+    """The graph in numbers, on a line."""
+    graph, counted = record.graph, _counted
+    kind, edges = "directed", graph.num_edges
+    if not graph.is_directed:  # stored in both directions
+        kind, edges = "undirected", -(-graph.num_edges // 2)
+    parts = [counted(graph.num_graphs, "graph")] if graph.num_graphs > 1 else []
+    parts += [
+        counted(graph.num_nodes, "node"),
+        counted(edges, f"{kind} edge"),
+        f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
+        counted(graph.components, "component"),
+        f"{counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
+    ]
+    if graph.adjusted_homophily is not None:
+        parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
+    return f"{record.dataset}: {', '.join(parts)}."
 
 
-def operator_grid(record: FindingRecord) -> Grid | None:
-    """S of the kept rung; None without a graph."""
-    S = record.rung(record.best).S
-    if S is None:
-        return None
-    names = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
-    return Grid("S", ("", *names), (("S", *(f"{value:.4g}" for value in S)),))
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def predictions_grid(record: FindingRecord) -> Grid:
@@ -226,42 +239,18 @@ def predictions_grid(record: FindingRecord) -> Grid:
         names = record.targets or tuple(f"target {k}" for k in range(count))
         header = ("item", *(cell for name in names for cell in (name, f"{name}, truth")))
     what = "Some of the test set, or of what has no label, in their order; all: found.predict()"
-    return Grid("Predictions", header, tuple(rows), what if rows else "Every item has a label.")
+    what = what if rows else "Every item has a label."
+    if record.coverage is not None:
+        sets = sets_sentence(record.coverage, bool(record.targets))
+        what = f"{what}{'' if what.endswith('.') else '.'} {sets[0].upper()}{sets[1:]}."
+    return Grid("Predictions", header, tuple(rows), what)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """The density of eigenvalues, in the picture's coordinates."""
-
-    path: str
-    ticks: list[tuple[float, str]]
-    text: str  # what is read out
-
-
-def spectrum_curve(record: FindingRecord) -> Curve | None:
-    """The spectrum of the kept operator, 420 x 200; None without one."""
-    spectrum = record.spectrum
-    if spectrum is None:
-        return None
-    low, high = spectrum.grid[0], spectrum.grid[-1]
-    span, top = (high - low) or 1.0, max(spectrum.density) or 1.0
-
-    def across(value: float) -> float:
-        return round(20 + 380 * (value - low) / span, 1)
-
-    points = [
-        f"{across(x)},{round(180 - 165 * max(y, 0) / top, 1)}"
-        for x, y in zip(spectrum.grid, spectrum.density, strict=True)
-    ]
-    path = f"M{across(low)},180 L{' L'.join(points)} L{across(high)},180 Z"
-    ticks = [(across(low + span * k / 4), f"{low + span * k / 4:.3g}") for k in range(5)]
-    return Curve(path, ticks, f"eigenvalues between {low:.3g} and {high:.3g}")
-
-
-def _degrees(record: FindingRecord) -> str:
-    graph = record.graph
-    return f"{graph.degree_median:g}, {graph.degree_mean:.1f}, {graph.degree_max:g}"
-
-
-def _reach(rung: RungRecord) -> float:
-    return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
+def sets_sentence(coverage: Mapping[str, float], is_number: bool) -> str:
+    """What prediction sets or intervals hold on test, and how large they are."""
+    size = f"{coverage['size']:.4g} wide" if is_number else f"{coverage['size']:.1f} classes"
+    return (
+        f"{'intervals' if is_number else 'sets'} are made to hold {100 * coverage['asked']:.0f} % "
+        f"of the truths; of {coverage['labels']:.0f} test labels they held "
+        f"{100 * coverage['held']:.1f} %, {size} on average"
+    )

@@ -5,8 +5,10 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -25,34 +27,47 @@ class Grid:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
-    links: Mapping[str, str] = field(default_factory=dict)  # cells of the page that lead somewhere
+    links: Mapping[str, str] = field(default_factory=dict)  # of first and last cells on a page
     id: str = ""  # of the element on the page
 
     def first(self, count: int) -> "Grid":
         """The same table with so many rows at most."""
         return replace(self, rows=self.rows[:count])
 
-    def to_rich(self) -> Table:
-        """For the terminal; names of the user's own are never taken for markup."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """For the terminal; names of the user's own are never taken for markup.
+
+        Names wrap between words and nothing is cut: a table that is too wide is a list.
+        """
+        columns = list(zip(self.header, *self.rows, strict=True))
+        widths = [max(len(line) for cell in c for line in cell.split("\n")) for c in columns]
+        words = [max(len(word) for cell in c for word in cell.split() or [""]) for c in columns]
+        room = options.max_width - 2 * len(columns) - 1  # without the space between columns
+        while sum(widths) > room and widths != words:  # the column with most to spare gives way
+            spare = [width - word for width, word in zip(widths, words, strict=True)]
+            widths[spare.index(max(spare))] -= 1
+        if sum(widths) > room:
+            yield Text(self.title, style="bold")
+            for first, *others in self.rows:
+                named = zip(self.header[1:], others, strict=True)
+                cells = [f"{name} {cell}".strip() for name, cell in named if cell]
+                yield Text(f"{first}: {'; '.join(cells)}".replace("\n", ", "))
+            yield Text(f"{self.caption}\n")
+            return
         shown = Table(
             title=Text(self.title, style="bold"),
-            caption=Text(self.caption) if self.caption else None,
             box=box.SIMPLE_HEAD,
             title_justify="left",
-            caption_justify="left",
             padding=(0, 1, 0, 0),
             pad_edge=False,
         )
-        for column, name in enumerate(self.header):
-            words = [word for row in (self.header, *self.rows) for word in row[column].split()]
-            shown.add_column(
-                Text(name),
-                justify="right" if column else "left",
-                min_width=max(map(len, words), default=0),  # names may wrap, but are not cut
-            )
+        for column, (name, width) in enumerate(zip(self.header, widths, strict=True)):
+            justify: Literal["left", "right"] = "right" if column else "left"
+            shown.add_column(Text(name), justify=justify, width=width)
         for row in self.rows:
             shown.add_row(*(Text(cell) for cell in row))
-        return shown
+        yield shown
+        yield Text(f"{self.caption}\n" if self.caption else "", style="dim")
 
     def to_csv(self) -> str:
         r"""For spreadsheets; a cell that they would take for a formula is quoted as text.
@@ -65,8 +80,11 @@ class Grid:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
+        begins = ("=", "+", "-", "@", "\t", "\r")  # also of numbers with a sign, which are fine
         for row in (self.header, *self.rows):
-            writer.writerow([f"'{cell}" if _is_formula(cell) else cell for cell in row])
+            are_run = [cell.startswith(begins) and not NUMBERS.fullmatch(cell) for cell in row]
+            cells = zip(row, are_run, strict=True)
+            writer.writerow([f"'{cell}" if is_run else cell for cell, is_run in cells])
         return text.getvalue()
 
     def to_markdown(self) -> str:
@@ -78,9 +96,16 @@ class Grid:
         return "\n".join(lines) + "\n"
 
 
-def _is_formula(cell: str) -> bool:
-    """Spreadsheets run cells that begin so, also ``-1+...``; numbers with a sign are none."""
-    return cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBERS.fullmatch(cell)
+class Bar(NamedTuple):
+    """A row of a picture: a bar or a dot with its interval, in per cent of the picture's width."""
+
+    name: str
+    text: str  # its number
+    kind: str  # importance, or of a rung: kept, reference, other
+    start: float
+    end: float  # of the bar; the dot stands here
+    low: float
+    high: float
 
 
 def markdown_text(text: str) -> str:

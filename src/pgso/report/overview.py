@@ -1,17 +1,15 @@
-"""One page for a folder of runs: every finding, comparison, sweep and run, sortable and linked."""
+"""One page for a folder of runs: every finding, comparison and run, sortable and linked."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pgso.errors import InputError
-from pgso.records import RunRecord, Store
+from pgso.records import Store
 from pgso.records.comparison import COMPARISON_FILE as COMPARISON
-from pgso.records.comparison import SWEEP_FILE as SWEEP
-from pgso.records.comparison import ComparisonRecord, read_comparison, read_sweep
-from pgso.records.data import DataRecord
+from pgso.records.comparison import ComparisonRecord, read_comparison
 from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
 from pgso.report.finding import write_finding
@@ -35,7 +33,7 @@ def write_overview(root: str | Path) -> Path | None:
         The path of ``index.html``; None where there is nothing to show.
     """
     folder = Path(root)
-    grids = [*_findings(folder), *_comparisons(folder), *_sweeps(folder), *_runs(folder)]
+    grids = [*_findings(folder), *_comparisons(folder), *_runs(folder)]
     if not grids:
         return None
     write_atomically(folder / PAGE, as_html(overview_page(str(folder), grids)))
@@ -74,7 +72,7 @@ def _findings(root: Path) -> Iterator[Grid]:
         scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
         where = (path.parent.name, record.dataset, str(record.seed), record.best)
         rows.append((*where, objective.label, *scores, _day(path), record.verdict))
-    header = ("finding", "dataset", "split", "kept", "score", "leave-one-out", "validation", "test",
+    header = ("finding", "dataset", "split", "kept", "score", "leave one out", "validation", "test",
               "made", "verdict")  # fmt: skip
     if rows:
         yield Grid("Findings", header, tuple(rows), "", links)
@@ -90,12 +88,8 @@ def _comparisons(root: Path) -> Iterator[Grid]:
         links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
         objective = record.objective
         means = _means(record)
-        cells = [
-            f"{means[name]['mean']:.{objective.digits(means[name]['mean'])}f}"
-            if name in means
-            else ""
-            for name in compared
-        ]
+        scores = [means[name]["mean"] if name in means else None for name in compared]
+        cells = ["" if s is None else f"{s:.{objective.digits(s)}f}" for s in scores]
         rivals = [entry.test for entry in record.baselines if entry.test is not None]
         rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
         seeds = str(max((entry["n"] for entry in means.values()), default=0))
@@ -117,50 +111,19 @@ def _means(record: ComparisonRecord) -> dict[str, dict[str, Any]]:
 
 def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
     """The page of a comparison, if all that it showed is still there."""
-    runs = list(_of_keys(record.runs, store))
+    runs, reference = (
+        [run for key in keys if (run := store.read(key)) is not None]
+        for keys in (record.runs, record.reference)
+    )
     ladders = {run.ladder_revision for run in runs} - {None}
     is_changed = any(run.numerics != record.numerics for run in runs) or len(ladders) > 1
     if len(runs) < len(record.runs) or is_changed:
         return
-    data: dict[int, DataRecord] = {}
-    for run in runs:
-        if run.spec.seed not in data and (stored := store.data(run.spec)) is not None:
-            data[run.spec.seed] = stored
-    if record.baselines and len(data) < len({run.spec.seed for run in runs}):
+    specs = {run.spec.seed: run.spec for run in runs}
+    data = [stored for spec in specs.values() if (stored := store.data(spec)) is not None]
+    if record.baselines and len(data) < len(specs):
         return
-    reference = list(_of_keys(record.reference, store))
-    write_report(
-        runs, folder, list(data.values()), command=record.command, reference=reference, store=store
-    )
-
-
-def _of_keys(keys: Iterable[str], store: Store) -> Iterator[RunRecord]:
-    for key in keys:
-        record = store.read(key)
-        if record is not None:
-            yield record
-
-
-def _sweeps(root: Path) -> Iterator[Grid]:
-    rows, links = [], {}
-    for path, record in _read_all(root, SWEEP, read_sweep):
-        links[path.parent.name] = f"{quote(path.parent.name)}/{SWEEP}"
-        objective = record.objective
-        for best in record.best:
-            chosen = ", ".join(f"{name}={value}" for name, value in best.choice.items())
-            scores = [objective.written(score) for score in (best.val, best.test)]
-            where = (
-                path.parent.name,
-                record.dataset,
-                record.conv,
-                LABELS.get(best.operator, best.operator),
-            )
-            counts = (str(record.tried), str(record.seeds))
-            rows.append((*where, *counts, objective.label, *scores, _day(path), chosen))
-    header = ("sweep", "dataset", "conv", "operator", "tried", "seeds", "score", "validation",
-              "test", "made", "chosen")  # fmt: skip
-    if rows:
-        yield Grid("Sweeps", header, tuple(rows), "The choice is made on validation.", links)
+    write_report(runs, folder, data, command=record.command, reference=reference, store=store)
 
 
 def _runs(root: Path) -> Iterator[Grid]:

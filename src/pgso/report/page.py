@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -14,20 +13,19 @@ from pgso.records import RunRecord, Store
 from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord
 from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import write_atomically
-from pgso.records.record import Spectra
 from pgso.report.about import (
     baselines_grid,
-    chosen_epochs_grid,
     data_grids,
     mean_baselines,
-    provenance_grids,
     python_code,
+    runs_grid,
 )
-from pgso.report.comparison import STRONGER, TAKE_FOUND, Comparison, compare
+from pgso.report.comparison import Comparison, compare
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
+    costs_grid,
     edges_grid,
     evaluated_part,
     feature_bars,
@@ -38,7 +36,6 @@ from pgso.report.evaluation import (
 )
 from pgso.report.grid import Grid
 from pgso.report.plots import (
-    MOST_EPOCHS,
     Plot,
     curve_plots,
     detection_plots,
@@ -48,29 +45,31 @@ from pgso.report.plots import (
     write_figures,
 )
 from pgso.report.sections import Page, Section, Verdict, as_html, as_markdown
-from pgso.report.series import interval_at_start, learned_runs, points_of, thinned
-from pgso.report.tables import (
-    curve_grids,
-    differences_grid,
-    learned_grid,
-    likeness_grid,
-    reference_grid,
-    scores_grid,
-    trajectory_grids,
-)
+from pgso.report.series import by_epoch, learned_runs
+from pgso.report.tables import differences_grid, learned_grid, likeness_grid, scores_grid
 from pgso.report.words import LABELS
 
-SCRIPTS = ("plot.js", "operator.js", "explorer.js", "page.js")
+SCRIPTS = ("theme.js", "plot.js", "operator.js", "explorer.js", "page.js")
 SHORT = 10  # rows of a table about the data that is not folded
 LEAD = (
     "Should the graph operator be learned? Fixed against learned operators on the same seeds, "
     "splits and initial weights."
 )
-LEAD_OF_A_RUN = "One run: its scores, what it must beat, and what was learned."
+LEAD_OF_A_RUN = "One run: its scores, the baselines, and what was learned."
 FOOTER = (
     "Written by pgso from run records. The intervals show how the scores vary with the seed, not "
     "with the choice of test examples."
 )
+READING = {
+    "Difference": "Learned minus fixed on one seed: the same split, the same first weights. The "
+    "95 % interval is Student's, of the paired differences, Holm-corrected over the learned "
+    "operators.",
+    "Chosen epoch": "The one with the best validation score. Test has no say in it.",
+    "S": "The seven scalars of the operator γ(A, S). A certified interval holds all its "
+    "eigenvalues.",
+    "Calibration error": "0 when, of all predictions made with 80 % confidence, 80 % are right, "
+    "and so on.",
+}
 
 
 def write_report(
@@ -98,61 +97,53 @@ def write_report(
     Returns:
         The path of ``report.html``.
     """
-    folder = Path(out_dir)
     comparison = compare(records, reference)
-    verdict = comparison_verdict(comparison, doubts(records, data))
-    summary = comparison_record(records, comparison, verdict, data, command, reference)
-    page = replace(
-        comparison_page(
-            records,
-            comparison,
-            title or f"{comparison.dataset}, {comparison.conv}",
-            verdict,
-            data,
-            command,
-            {COMPARISON_FILE: COMPARISON_FILE} | record_links(records, store, folder),
-        ),
-        summary=summary.model_dump_json(indent=1),
-    )
+    summary = comparison_record(comparison, data, command)
+    return write_comparison(comparison, summary, out_dir, data, title, figures, store)
+
+
+def write_comparison(
+    comparison: Comparison,
+    summary: ComparisonRecord,
+    out_dir: str | Path,
+    data: Sequence[DataRecord] = (),
+    title: str | None = None,
+    figures: bool = False,
+    store: Store | None = None,
+) -> Path:
+    """The same of a comparison that was made already, with its record."""
+    folder = Path(out_dir)
+    links = {COMPARISON_FILE: COMPARISON_FILE} | record_links(comparison.runs, store, folder)
+    heading = title or f"{comparison.dataset}, {comparison.conv}"
+    page = comparison_page(comparison, summary, heading, data, links)
     summary.write(folder)
-    drawn = write_figures(records, page.plots, folder / "figures") if figures else []
+    drawn = write_figures(page.plots, folder / "figures") if figures else []
     write_atomically(folder / "report.html", as_html(page))
     pictures = [f"figures/{path.name}" for path in drawn]
     write_atomically(folder / "report.md", as_markdown(page, pictures))
     return folder / "report.html"
 
 
-def comparison_verdict(comparison: Comparison, said_against: Sequence[str]) -> Verdict:
-    """What the comparison says, and what speaks against it."""
-    text, _, reason = comparison.verdict.partition(": ")
-    tones = {TAKE_FOUND: "good", "learn it": "good", "keep the fixed one": "bad", STRONGER: "bad"}
-    tone = tones.get(text, "open")
-    return Verdict(text, reason, tone, tuple(said_against), comparison.notes)
-
-
 def comparison_record(
-    records: Sequence[RunRecord],
-    comparison: Comparison,
-    verdict: Verdict,
-    data: Sequence[DataRecord] = (),
-    command: str | None = None,
-    reference: Sequence[RunRecord] = (),
+    comparison: Comparison, data: Sequence[DataRecord] = (), command: str | None = None
 ) -> ComparisonRecord:
     """The comparison as data: its verdict, its scores, and the runs it rests on."""
-    scores = asdict(replace(comparison, runs=(), reference_runs=()))
+    numbers = comparison.to_dict()
     return ComparisonRecord(
         dataset=comparison.dataset,
         conv=comparison.conv,
         metric=comparison.metric,
         positive=comparison.positive,
         command=command,
-        numerics=records[0].numerics,
-        runs=tuple(record.spec.key for record in records),
-        reference=tuple(record.spec.key for record in reference),
+        numerics=comparison.runs[0].numerics,
+        runs=tuple(run.spec.key for run in (*comparison.runs, *comparison.left_out)),
+        reference=tuple(record.spec.key for record in comparison.reference_runs),
         verdict=comparison.verdict,
-        doubts=verdict.doubts,
+        next=comparison.next_command,
+        found=numbers["found"],
+        doubts=tuple(doubts(comparison.runs, data)),
         baselines=mean_baselines(data),
-        scores={name: scores[name] for name in ("test", "val", "reference", "notes")},
+        scores={name: numbers[name] for name in ("test", "val", "reference", "notes")},
     )
 
 
@@ -193,12 +184,11 @@ def render_run(
 ) -> str:
     """The page of a run as text."""
     spec, comparison = record.spec, compare([record])
-    verdict = run_verdict(record, data, doubts([record], data))
-    summary = comparison_record([record], comparison, verdict, data, command)
+    summary = comparison_record(comparison, data, command)
     heading = f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}"
-    page = comparison_page([record], comparison, heading, verdict, data, command, links)
-    page = replace(page, lead=LEAD_OF_A_RUN, summary=summary.model_dump_json(indent=1))
-    return as_html(page)
+    page = comparison_page(comparison, summary, heading, data, links)
+    verdict = run_verdict(record, data, summary.doubts)
+    return as_html(replace(page, lead=LEAD_OF_A_RUN, verdict=verdict))
 
 
 def run_verdict(
@@ -227,27 +217,26 @@ def run_verdict(
 
 
 def comparison_page(
-    records: Sequence[RunRecord],
     comparison: Comparison,
+    summary: ComparisonRecord,
     heading: str,
-    verdict: Verdict,
     data: Sequence[DataRecord] = (),
-    command: str | None = None,
     links: Mapping[str, str] | None = None,
 ) -> Page:
     """The page as a value.
 
     Args:
-        records: Runs that differ in operator and seed only.
-        comparison: Of these.
+        comparison: What it shows.
+        summary: Its record: doubts, the command that made it, and all numbers to be saved.
         heading: What the page is called.
-        verdict: What it says first.
-        data: What is known about their data, one per seed.
-        command: What the user typed.
+        data: What is known about the data, one per seed.
         links: Addresses of what lies beside the page, by name; of records, by key.
     """
+    records, judgement = comparison.runs, comparison.judgement
     runs = learned_runs(records)
+    found = [] if comparison.found is None else [comparison.found.sentence]
     sections = [
+        _scores(comparison),
         data_section(data_grids(data)),
         Section(
             "Baselines",
@@ -255,7 +244,6 @@ def comparison_page(
             "same splits. A network that does not beat them is not worth its training.",
             grids=(baselines_grid(data, comparison.objective),),
         ),
-        _scores(records, comparison),
         _right_and_wrong(records, comparison),
         *graph_sections(judged_sketch(records, data, comparison.candidate)),
         *_what_matters(records),
@@ -265,24 +253,43 @@ def comparison_page(
             panels=(learned_grid(records), likeness_grid(records)),
             layout="flow",
         ),
-        _training(records, comparison),
+        Section(
+            "Training",
+            "Mean over the seeds; the band goes from the lowest to the highest seed. Drag to zoom, "
+            "double-click or Escape to reset; with the keyboard, arrows read values, + and − zoom. "
+            "Thin lines stand at the chosen epochs.",
+            panels=tuple(curve_plots(records, comparison.objective)),
+        ),
         *([_explorer(records, runs)] if runs else []),
-        _what_was_run(records, command, links or {}),
-        Section("How to read this page", widget="reading", id="reading"),
+        _what_was_run(records, summary.command, links or {}),
+        reading_section(READING),
     ]
     return Page(
         heading=heading,
         lead=LEAD,
-        verdict=verdict,
+        verdict=Verdict(
+            judgement.text,
+            judgement.reason,
+            judgement.tone,
+            summary.doubts,
+            (*found, *comparison.notes),
+            comparison.next_command,
+        ),
         sections=tuple(filter(None, map(_filled, sections))),
         footer=FOOTER,
-        scripts=("theme.js", *SCRIPTS),
+        scripts=SCRIPTS,
         data={
             "labels": LABELS,
             "candidate": comparison.candidate,
-            "runs": [_run(record) for record in runs],
+            "runs": [by_epoch(record) for record in runs],
         },
+        summary=summary.model_dump_json(indent=1),
     )
+
+
+def reading_section(words: Mapping[str, str]) -> Section:
+    """What the words of a page mean."""
+    return Section("How to read this page", widget="reading", values=words.items(), id="reading")
 
 
 def _filled(section: Section) -> Section | None:
@@ -334,20 +341,20 @@ def data_section(grids: Sequence[Grid]) -> Section:
     return Section("The data", panels=short, layout="pair", folded=folded, id="data-section")
 
 
-def _scores(records: Sequence[RunRecord], comparison: Comparison) -> Section:
+def _scores(comparison: Comparison) -> Section:
     differences = differences_grid(comparison)
     plots = [
         replace(plot, title="Test score of every seed", numbers=differences)
         if differences.rows
         else plot
-        for plot in score_plots(records, comparison)
+        for plot in score_plots(comparison.runs, comparison)
     ]
-    tables = [scores_grid(comparison, "test"), scores_grid(comparison, "val")]
+    tables = (scores_grid(comparison, "test"), scores_grid(comparison, "val"))
     return Section(
         "Scores by seed",
         "A line joins the runs of one seed. The diamond is the mean, its bar the 95 % interval. "
         "The epoch is chosen on validation; so is the learned operator that the verdict is about.",
-        panels=(*plots, *tables, reference_grid(comparison)) if plots else (),
+        panels=(*plots, *tables) if plots else (),
         layout="pair narrow-left",
     )
 
@@ -359,8 +366,9 @@ def _right_and_wrong(records: Sequence[RunRecord], comparison: Comparison) -> Se
         "Right and wrong",
         f"{evaluated_part(records)} examples at the chosen epoch{over}.",
         panels=(
-            *confusion_grids(records).values(),
+            *confusion_grids(records),
             labels_grid(records),
+            costs_grid(records, comparison.candidate),
             *detection_plots(records, positive_class(records)),
             *scatter_plots(records),
             *reliability_plots(records),
@@ -395,19 +403,6 @@ def _what_matters(records: Sequence[RunRecord]) -> list[Section]:
     return sections
 
 
-def _training(records: Sequence[RunRecord], comparison: Comparison) -> Section:
-    objective = comparison.objective
-    plots = curve_plots(records, objective, curve_grids(records, objective))
-    return Section(
-        "Training",
-        "Mean over the seeds; the band goes from the lowest to the highest seed. Drag to zoom, "
-        "double-click or Escape to reset; with the keyboard, arrows read values, + and − zoom. "
-        "Thin lines stand at the chosen epochs.",
-        grids=(chosen_epochs_grid(records),) if plots else (),
-        panels=tuple(plots),
-    )
-
-
 def _explorer(records: Sequence[RunRecord], runs: Sequence[RunRecord]) -> Section:
     """One run, epoch by epoch: what the script moves together."""
     spectra = [run.spectra for run in records if run.spectra is not None]
@@ -416,16 +411,9 @@ def _explorer(records: Sequence[RunRecord], runs: Sequence[RunRecord]) -> Sectio
         "has_densities": any(entry.get("start") or entry.get("by_epoch") for entry in spectra),
         "has_subgraph": any(entry.get("subgraph") for entry in spectra),
     }
-    names = ("the certified interval", "the spectrum", "the operator's entries")
-    moved = ["the values of S", *(name for name, there in zip(names, has.values()) if there)]  # noqa: B905
-    together = f"{', '.join(moved[:-1])} and {moved[-1]}" if len(moved) > 1 else moved[0]
-    return Section(
-        "One run, epoch by epoch",
-        f"Move the slider: {together} move together.",
-        id="explorer",
-        widget="explorer",
-        values=has | {"trajectories": trajectory_grids(records)},
-    )
+    text = "Move the slider: the values of S and all that follows from them move together."
+    title = "One run, epoch by epoch"
+    return Section(title, text, id="explorer", widget="explorer", values=has)
 
 
 def _what_was_run(
@@ -437,34 +425,5 @@ def _what_was_run(
         "What was run",
         code=(*shell, (python, python_code(records))),
         links=tuple((name, to) for name, to in links.items() if name.endswith(".json")),
-        folded=tuple(provenance_grids(records, links)),
+        folded=(runs_grid(records, links),),
     )
-
-
-def _run(record: RunRecord) -> dict[str, Any]:
-    """One run for the explorer, with the start as epoch 0 of every curve."""
-    spectra = record.spectra or Spectra()
-    points, bounds = dict(points_of(record, "parameters")), dict(points_of(record, "interval"))
-    chosen = None if record.epoch is None else record.epoch + 1
-    if chosen is not None:
-        points[chosen] = record.parameters  # a thinned record may have left this epoch out
-    epochs = sorted(points)
-    keep = [] if chosen is None else [epochs.index(chosen)]
-    shown = [(epochs[k], points[epochs[k]]) for k in thinned(len(epochs), MOST_EPOCHS, keep)]
-    intervals = None
-    if bounds:
-        layers = range(len(record.start))
-        at_start = [interval_at_start(record, layer) for layer in layers]
-        intervals = [at_start, *(bounds.get(epoch) for epoch, _ in shown)]
-    return {
-        "operator": record.spec.operator,
-        "seed": record.spec.seed,
-        "chosen": chosen,
-        "epochs": [0, *(epoch for epoch, _ in shown)],
-        "parameters": [record.start, *(operators for _, operators in shown)],
-        "intervals": intervals,
-        "start": spectra.get("start", []),
-        "learned": spectra.get("learned", []),
-        "byEpoch": spectra.get("by_epoch", []),
-        "subgraph": spectra.get("subgraph"),
-    }

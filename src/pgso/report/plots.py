@@ -1,6 +1,6 @@
 """Plots as values. plot.js draws them on a page, :func:`write_figures` as PNG, SVG and PDF."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,25 +9,17 @@ import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.record import Spectra
+from pgso.records.record import Detection
 from pgso.report.comparison import Comparison
 from pgso.report.grid import Grid
-from pgso.report.series import (
-    Band,
-    by_operator,
-    curve_band,
-    interval_bands,
-    parameter_bands,
-    thinned,
-)
-from pgso.report.words import DASHES, LABELS, OPERATORS, PARAMETERS, places
+from pgso.report.series import MOST_EPOCHS, by_operator, curve_band, thinned
+from pgso.report.words import LABELS, OPERATORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
-MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
-MOST_COLUMNS = 4  # of a figure's panels
+DASHED = "7 4"  # lengths, as in SVG
 FORMATS = ("png", "svg", "pdf")
 STYLE = {
     "font.size": 9,
@@ -58,7 +50,7 @@ class Series:
     """One curve, with a band around it."""
 
     name: str
-    colour: str  # an operator, a name of S, or "quiet"
+    colour: str  # an operator, or "quiet"
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float, float]] | None = None
     dash: str = ""  # lengths, as in SVG
@@ -130,16 +122,8 @@ def score_plots(records: Sequence[RunRecord], comparison: Comparison) -> list[Pl
     ]
 
 
-def curve_plots(
-    records: Sequence[RunRecord], objective: Objective, numbers: Mapping[str, Grid]
-) -> list[Plot]:
-    """Loss, validation and test score against epochs, mean and range over the seeds.
-
-    Args:
-        records: Runs of one setting.
-        objective: What is scored.
-        numbers: Tables that stand under the plots; a curve without one has no numbers.
-    """
+def curve_plots(records: Sequence[RunRecord], objective: Objective) -> list[Plot]:
+    """Loss, validation and test score against epochs, mean and range over the seeds."""
     groups = by_operator(records, LABELS)
     chosen = tuple(
         (run.epoch + 1.0, name)
@@ -147,25 +131,30 @@ def curve_plots(
         for run in group
         if run.epoch is not None
     )
+    titles = {"loss": "Training loss", "val": "Validation", "test": "Test"}
     plots = []
-    for curve, grid in numbers.items():
-        scale = 1.0 if curve == "loss" else objective.shown(1.0)
-        series = [
-            _band_series(LABELS[name], name, band)
-            for name, group in groups.items()
-            if (band := curve_band(group, curve, scale)) is not None
-        ]
-        plots.append(
-            Plot(
-                name=f"curve-{curve}",
-                title=grid.title,
-                x=Axis("epochs", whole=True),
-                y=Axis("loss" if curve == "loss" else objective.heading),
-                series=tuple(series),
-                marks=chosen,
-                numbers=grid,
+    for curve, title in titles.items():
+        is_loss = curve == "loss"
+        scale = 1.0 if is_loss else objective.shown(1.0)
+        series = []
+        for name, group in groups.items():
+            band = curve_band(group, curve, scale)
+            shown = [band[k] for k in thinned(len(band), MOST_EPOCHS)]
+            if shown:
+                points = [(epoch, mean) for epoch, mean, _, _ in shown]
+                reach = [(epoch, low, high) for epoch, _, low, high in shown]
+                series.append(Series(LABELS[name], name, points, reach))
+        if series:
+            plots.append(
+                Plot(
+                    name=f"curve-{curve}",
+                    title=f"{title if is_loss else f'{title} {objective.heading}'}, by epoch",
+                    x=Axis("epochs", whole=True),
+                    y=Axis("loss" if is_loss else objective.heading),
+                    series=tuple(series),
+                    marks=chosen,
+                )
             )
-        )
     return plots
 
 
@@ -187,13 +176,28 @@ def detection_plots(records: Sequence[RunRecord], positive: str | None) -> list[
         return [Series(LABELS[name], name, _pairs(RECORDED, y)) for name, y in means.items()]
 
     share = float(np.mean([curve.share for curve in list(found.values())[-1]]))
-    chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHES["dashed"])
+    chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
     recall, precision = curves_of("recall"), curves_of("precision")
     rate, title = _unit("false positive rate"), f"Precision and recall of {positive}"
     return [
         Plot("roc", f"ROC of {positive}", rate, _unit("recall"), (*recall, _diagonal("chance"))),
         Plot("precision", title, _unit("recall"), _unit("precision"), (*precision, chance)),
+        *_lift_plots(found, positive),
     ]
+
+
+def _lift_plots(found: dict[str, list[Detection]], positive: str | None) -> list[Plot]:
+    """How much more frequent the class is among those with the highest scores."""
+    series = [
+        Series(LABELS[name], name, _pairs(RECORDED[1:], np.mean(lifts, axis=0).tolist()))
+        for name, curves in found.items()
+        if (lifts := [curve.lift for curve in curves if curve.lift])
+    ]
+    if not series:
+        return []
+    even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
+    x, y = Axis("share of the examples, highest scores first"), Axis("lift")
+    return [Plot("lift", f"Lift of {positive}", x, y, (*series, even))]
 
 
 def reliability_plots(records: Sequence[RunRecord]) -> list[Plot]:
@@ -230,128 +234,43 @@ def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
     return plots
 
 
-def operator_plots(records: Sequence[RunRecord]) -> dict[str, list[Plot]]:
-    """What is drawn in files only: S, the certified interval and the density, operator by operator.
-
-    S and the interval are means over the seeds; densities are of the first seed that has them.
-    """
-    plots: dict[str, list[Plot]] = {"parameters": [], "interval": [], "density": []}
-    for k, (title, group, layer) in enumerate(_operators(records)):
-        epochs, colour = Axis("epochs"), group[0].spec.operator
-        bands = parameter_bands(group, layer)
-        if bands:
-            dashes = {name: DASHES.get(style, "") for name, (_, style) in PARAMETERS.items()}
-            lines = [_band_series(name, name, band, dashes[name]) for name, band in bands.items()]
-            plots["parameters"].append(Plot(f"S-{k}", title, epochs, Axis("value"), tuple(lines)))
-        ends = interval_bands(group, layer)
-        if ends is not None:
-            low, high = ends
-            band = list(zip(low.epochs, low.mean, high.mean, strict=True))
-            below = Series("", colour, _pairs(low.epochs, low.mean), band)
-            above = Series("", colour, _pairs(high.epochs, high.mean))
-            y = Axis("certified interval")
-            plots["interval"].append(Plot(f"interval-{k}", title, epochs, y, (below, above)))
-        for run in group:
-            spectra = run.spectra or Spectra()
-            start, learned = spectra.get("start", []), spectra.get("learned", [])
-            if layer < min(len(start), len(learned)):
-                before, after = start[layer], learned[layer]
-                dash = DASHES["dashed"]
-                curves = (
-                    Series("start", "fixed", _pairs(before["grid"], before["density"]), dash=dash),
-                    Series("learned", colour, _pairs(after["grid"], after["density"])),
-                )
-                x, heading = Axis("eigenvalue"), f"{title}, seed {run.spec.seed}"
-                plots["density"].append(Plot(f"density-{k}", heading, x, Axis("density"), curves))
-                break
-    return plots
-
-
-def _operators(records: Sequence[RunRecord]) -> list[tuple[str, list[RunRecord], int]]:
-    """Every learned operator: its name, its runs, its layer from 0."""
-    learned = [name for name in LABELS if name not in ("fixed", "found", "auto")]
-    panels = []
-    for name, group in by_operator(records, learned).items():
-        runs = [run for run in group if run.curves.get("parameters")]
-        if not runs:
-            continue
-        for layer, position in enumerate(places(runs[0].spec, len(runs[0].parameters))):
-            label = f"{LABELS[name]}, {position}" if position else LABELS[name]
-            panels.append((label, runs, layer))
-    return panels
-
-
-def _band_series(name: str, colour: str, band: Band, dash: str = "") -> Series:
-    shown = thinned(len(band.epochs), MOST_EPOCHS)
-    points = [(band.epochs[k], band.mean[k]) for k in shown]
-    return Series(
-        name, colour, points, [(band.epochs[k], band.low[k], band.high[k]) for k in shown], dash
-    )
-
-
 def _pairs(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, float]]:
     return list(zip(x, y, strict=True))
 
 
 def _diagonal(name: str, low: float = 0, high: float = 1) -> Series:
-    return Series(name, "quiet", [(low, low), (high, high)], dash=DASHES["dashed"])
+    return Series(name, "quiet", [(low, low), (high, high)], dash=DASHED)
 
 
 def _unit(label: str) -> Axis:
     return Axis(label, (-0.02, 1.02))
 
 
-def write_figures(records: Sequence[RunRecord], plots: Sequence[Plot], folder: Path) -> list[Path]:
-    """Write every figure that the records have numbers for, in three formats.
-
-    The same records give the same bytes.
-
-    Args:
-        records: Runs of one setting.
-        plots: Those of the page, of which scores and curves are drawn again.
-        folder: Where to write.
-
-    Returns:
-        The PNG files, in the order of the report.
-    """
+def write_figures(plots: Sequence[Plot], folder: Path) -> list[Path]:
+    """Write every plot in three formats, and return the PNG files; equal plots give equal bytes."""
     import matplotlib as mpl
 
-    groups = {
-        "scores": [plot for plot in plots if plot.name == "scores"],
-        "curves": [plot for plot in plots if plot.name.startswith("curve-")],
-        **operator_plots(records),
-    }
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
     with mpl.rc_context(STYLE):
-        for name, panels in groups.items():
-            if not panels:
-                continue
-            figure = draw_figure(panels)
+        for plot in plots:
+            figure = draw_figure(plot)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # else every format computes the layout again
             for form in FORMATS:
                 dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-                figure.savefig(folder / f"{name}.{form}", dpi=160, metadata=dateless)
-            written.append(folder / f"{name}.png")
-    return written
+                figure.savefig(folder / f"{plot.name}.{form}", dpi=160, metadata=dateless)
+    return [folder / f"{plot.name}.png" for plot in plots]
 
 
-def draw_figure(plots: Sequence[Plot]) -> Any:
-    """Some plots side by side, in rows of four, with one legend."""
+def draw_figure(plot: Plot) -> Any:
+    """A plot as a figure of matplotlib."""
     from matplotlib.figure import Figure
 
-    columns = min(len(plots), MOST_COLUMNS)
-    rows = -(-len(plots) // columns)
-    width = 4.5 if len(plots) == 1 else 3.4
-    figure = Figure(figsize=(width * columns, 3.0 * rows), layout="constrained")
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, plot in zip(panels, plots, strict=False):
-        _draw(axes, plot)
-    for unused in panels[len(plots) :]:
-        unused.remove()
-    if any(series.name and not series.quiet for series in plots[0].series):
-        panels[len(plots) - 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    _draw(axes, plot)
+    if any(series.name and not series.quiet for series in plot.series):
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
@@ -383,4 +302,4 @@ def _draw(axes: "Axes", plot: Plot) -> None:
 
 
 def _hex(colour: str) -> str:
-    return OPERATORS.get(colour) or PARAMETERS.get(colour, ("#9ca3af", ""))[0]
+    return OPERATORS.get(colour, "#9ca3af")

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -54,7 +55,7 @@ class Verdict:
     tone: str  # good, bad or open
     doubts: tuple[str, ...] = ()  # what speaks against it
     notes: tuple[str, ...] = ()
-    is_name: bool = False  # whether the text is a name, to be written as it is
+    command: str = ""  # what to type next
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def as_html(page: Page) -> str:
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         data_json=Markup(embedded(data)),  # noqa: S704
+        date=date.today().isoformat(),
     )
 
 
@@ -105,6 +107,7 @@ def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
     if page.verdict is not None:
         said = [page.verdict.text, *([page.verdict.reason] if page.verdict.reason else [])]
         lines += [f"**{markdown_text(': '.join(said))}**", ""]
+        lines += [f"    {page.verdict.command}", ""] if page.verdict.command else []
         lines += [f"- {markdown_text(doubt)}" for doubt in page.verdict.doubts]
         lines += [f"- {markdown_text(note)}" for note in page.verdict.notes]
         lines.append("")

@@ -1,7 +1,13 @@
 """Words and colours: how operators and numbers are written in every table, figure and page."""
 
+import shlex
+from typing import Any
+
+from pgso.data.dataset import suited
 from pgso.records import RunSpec
 
+NONE = "–"  # where a table has no number
+IN_MEMORY = "in memory"  # as pgso.data.task, which needs torch, calls data without a name
 LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "found": "found", "auto": "auto"}
 
 
@@ -23,7 +29,6 @@ PARAMETERS = {
     "e3": ("#009e73", "dashed"),
     "a": ("#cc79a7", "dotted"),
 }
-DASHES = {"dashed": "7 4", "dotted": "2 3"}  # of lines in SVG
 
 
 def places(spec: RunSpec, count: int) -> list[str]:
@@ -50,13 +55,54 @@ def signed(value: float, digits: int = 1) -> str:
         >>> signed(16.23), signed(-0.01), signed(-2.5)
         ('+16.2', '+0.0', '-2.5')
     """
-    return f"{_without_minus_zero(value, digits):+.{digits}f}"
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def plain(value: float, digits: int = 1) -> str:
     """A number with so many digits, never "-0.0"."""
-    return f"{_without_minus_zero(value, digits):.{digits}f}"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _without_minus_zero(value: float, digits: int) -> float:
-    return round(value, digits) + 0.0
+def options_of(spec: RunSpec) -> list[str]:
+    """The choices of a spec that its dataset does not suggest, as words of a command.
+
+    Example:
+        >>> options_of(RunSpec(dataset="karate", num_layers=3, terms=("self", "gcn"), lr=0.1))
+        ['--terms', 'self,gcn', '--layers', '3', '--lr', '0.1']
+    """
+    implying = {"terms": None, "basis": None, "task": None, "recipe": "paper"}  # other choices
+    given = {name: getattr(spec, name) for name in ("dataset", *implying)}
+    usual = suited(RunSpec(**given)).model_dump() | implying
+    words: list[str] = []
+    for name, value in spec.model_dump().items():
+        if name in ("dataset", "operator", "seed") or value == usual[name]:
+            continue
+        extra: Any = RunSpec.model_fields[name].json_schema_extra or {}
+        flag = extra.get("option") or f"--{name.replace('_', '-')}"
+        if name == "data_options":
+            changed = {key: entry for key, entry in value.items() if entry != usual[name].get(key)}
+            words += [word for key in changed for word in ("--option", f"{key}={changed[key]}")]
+        elif value is None:  # a dataset may suggest something else
+            words += ["--set", f"{name}=null"]
+        elif isinstance(value, bool) and name != "learn":
+            words.append(flag if value else f"--no-{flag[2:]}")
+        elif isinstance(value, tuple | list):
+            words += [flag, ",".join(map(str, value))]
+        else:
+            words += [flag, "false" if value is False else str(value)]
+    return words
+
+
+def has_command(spec: RunSpec) -> bool:
+    """Whether the command line can run a spec: not of data in memory or of a user's own module.
+
+    A module of the user's stands in ``conv`` under its class's name; our convs are in small
+    letters.
+    """
+    return spec.dataset != IN_MEMORY and spec.conv.islower()
+
+
+def command_of(command: str, spec: RunSpec) -> str:
+    """The line that runs a spec; its operator is named for ``train`` only."""
+    operator = ["--operator", spec.operator] if command == "train" else []
+    return shlex.join(["pgso", command, spec.dataset, *operator, *options_of(spec)])

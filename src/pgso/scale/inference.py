@@ -1,10 +1,6 @@
 """Outputs of every node with all its neighbours, layer by layer and batch by batch."""
 
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +16,6 @@ from pgso.scale.place import Place
 from pgso.scale.sampler import ALL, NeighborSampler
 
 Rows = Callable[[Tensor], Any]  # nodes (b,) -> their features (b, F)
-Shelf = Callable[[Iterator[Tensor]], Tensor]  # batches of rows -> all rows, in memory or in a file
 
 
 def predict_by_layer(
@@ -28,41 +23,43 @@ def predict_by_layer(
     x: Tensor,  # (n, F)
     graph: Graph,
     batch_size: int = 16_384,
-    folder: str | Path | None = None,
     place: Place | None = None,
 ) -> Tensor:  # (n, C)
     """Class scores of every node, equal to ``model(x, graph)`` in evaluation mode.
 
     A layer is finished for all nodes before the next one begins, so that a node's neighbours are
-    looked up and never computed again: O(E F) time, and one batch with its neighbours in memory.
+    looked up and never computed again: O(E F) time, and beside the outputs of layers one batch
+    with its neighbours in memory.
 
     Args:
         model: A node model; it is left in evaluation mode.
         x: Features, in memory or in a mapped file.
         graph: The whole graph.
         batch_size: Nodes at a time.
-        folder: Where outputs of layers go, as files that are removed at the end; by default they
-            stay in memory.
         place: Where the model is; by default on the CPU, alone. If the place is one of several
-            processes, all of them call this, each computes a share of the nodes, and layers'
-            outputs stay in memory.
+            processes, all of them call this, and each computes a share of the nodes.
     """
     if model.task != "node":
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
     model.eval()
     walk = _Walk(graph, batch_size, place or Place())
-    with torch.no_grad(), _shelf(None if walk.place.num_ranks > 1 else folder, walk) as keep:
-        rows = _encoded(model, FeatureRows(x), walk.device)
-        outputs: list[Tensor] = []
+    features = FeatureRows(x)
+    rows: Rows = lambda nodes: features(nodes).to(walk.device)  # noqa: E731
+    with torch.no_grad():
+        if model.encoder is not None:
+            encoder, given = model.encoder, rows
+            rows = lambda nodes: encoder(given(nodes))  # noqa: E731
+        every: list[Rows] = []
         for layer in model.layers:
-            outputs.append(keep(_layer_outputs(layer, rows, walk, keep)))
-            rows = _looked_up(outputs[-1], walk.device)
+            rows = walk.kept(_layer_outputs(layer, rows, walk))
+            every.append(rows)
         if model.jump is not None:
             jump = model.jump
-            every = [_looked_up(out, walk.device) for out in outputs]
-            made = keep(walk.nodes(lambda nodes: jump([out(nodes) for out in every])))
-            rows = _looked_up(made, walk.device)
-        return walk.joined(walk.nodes(lambda nodes: _read_out(model, rows(nodes))))
+            rows = walk.kept(walk.nodes(lambda nodes: jump([out(nodes) for out in every])))
+        if model.head is not None:
+            head, read = model.head, rows
+            rows = lambda nodes: head(read(nodes))  # noqa: E731
+        return walk.joined(walk.nodes(rows))
 
 
 class _Walk:
@@ -96,8 +93,13 @@ class _Walk:
             return rows
         return self.place.gathered(rows.to(self.device), self.sizes).cpu()
 
+    def kept(self, batches: Iterator[Tensor]) -> Rows:
+        """A function that looks up the rows of these batches, and moves them to the device."""
+        values = self.joined(batches)
+        return lambda nodes: values[nodes].to(self.device)
 
-def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator[Tensor]:
+
+def _layer_outputs(layer: Any, rows: Rows, walk: _Walk) -> Iterator[Tensor]:
     """A layer of one hop at once; several hops of one linear map one after the other.
 
     A filter's layer is computed for all nodes at once, in memory.
@@ -111,49 +113,6 @@ def _layer_outputs(layer: Any, rows: Rows, walk: _Walk, keep: Shelf) -> Iterator
         return walk.hop(lambda x, part: layer(as_features(x), part), rows)
     hidden: Rows = lambda nodes: conv.lin.times_weight(as_features(rows(nodes)))  # noqa: E731
     for gso in conv.operators:
-        hidden = _looked_up(keep(walk.hop(gso, hidden)), walk.device)
+        hidden = walk.kept(walk.hop(gso, hidden))
     bias = 0.0 if conv.lin.bias is None else conv.lin.bias
     return walk.nodes(lambda nodes: layer.after(hidden(nodes) + bias, as_features(rows(nodes))))
-
-
-def _looked_up(values: Tensor, device: torch.device) -> Rows:
-    """A function that looks up computed rows, and moves them to the device."""
-    return lambda nodes: values[nodes].to(device)
-
-
-def _encoded(model: GNN, rows: FeatureRows, device: torch.device) -> Rows:
-    encoder = model.encoder
-    if encoder is None:
-        return lambda nodes: rows(nodes).to(device)
-    return lambda nodes: encoder(rows(nodes).to(device))
-
-
-def _read_out(model: GNN, rows: Tensor) -> Tensor:
-    if model.head is None:
-        return rows
-    out: Tensor = model.head(rows)
-    return out
-
-
-@contextmanager
-def _shelf(folder: str | Path | None, walk: _Walk) -> Iterator[Shelf]:
-    """A function that keeps batches of rows as one tensor, in memory or in files of a folder."""
-    if folder is None:
-        yield walk.joined
-        return
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        number = count()
-
-        def keep(batches: Iterator[Tensor]) -> Tensor:
-            out, start = None, 0
-            for batch in batches:
-                if out is None:
-                    name = Path(scratch) / f"{next(number)}.npy"
-                    shape = (sum(walk.sizes), batch.size(1))
-                    kind = batch.numpy().dtype
-                    out = np.lib.format.open_memmap(name, "w+", kind, shape)
-                out[start : start + len(batch)] = batch.numpy()
-                start += len(batch)
-            return torch.empty(0) if out is None else torch.from_numpy(out)
-
-        yield keep

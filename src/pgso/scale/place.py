@@ -15,6 +15,7 @@ from pgso.errors import InputError, PGSOError
 from pgso.launch import launch, patience
 
 CPU = torch.device("cpu")
+SIGNS_OF_LOSS = ("gloo", "nccl", "connection", "socket", "peer", "timed out", "timeout")
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ class Place:
 
     def average(self, tensors: Iterable[Tensor | None]) -> None:
         """Replace tensors by their mean over all processes, in one exchange."""
+        if self.num_ranks == 1:
+            return
         present = [tensor for tensor in tensors if tensor is not None]
-        if self.num_ranks == 1 or not present:
+        if not present:
             return
         flat = torch.cat([tensor.flatten() for tensor in present])
         dist.all_reduce(flat)
@@ -90,13 +93,13 @@ class Place:
         sizes: Sequence[int],  # n_r of every process
     ) -> Tensor:  # (sum of n_r, F)
         """The rows of all processes, in their order, in every process."""
-        blocks = [
-            rows.contiguous() if rank == self.rank else rows.new_empty(size, *rows.shape[1:])
-            for rank, size in enumerate(sizes)
-        ]
-        for rank, block in enumerate(blocks):
-            if self.num_ranks > 1:
-                dist.broadcast(block, src=rank)
+        if self.num_ranks == 1:
+            return rows
+        blocks = []
+        for rank, size in enumerate(sizes):
+            own = rank == self.rank
+            blocks.append(rows.contiguous() if own else rows.new_empty(size, *rows.shape[1:]))
+            dist.broadcast(blocks[-1], src=rank)
         return torch.cat(blocks)
 
 
@@ -187,27 +190,18 @@ def joined(device: Where = None) -> Iterator[Place]:
             "PGSO_PATIENCE to more seconds"
         ) from None
     try:
-        with reporting_losses(place):
-            yield place
-            # gloo's threads free the last tensors, and need Python's lock for it. Ending the group
-            # holds that lock and would wait for them forever (pytorch#56297). Here they have time.
-            dist.barrier()
-    finally:
-        dist.destroy_process_group()
-
-
-@contextmanager
-def reporting_losses(place: Place) -> Iterator[None]:
-    """Say in one sentence that a process was lost, and how the run goes on."""
-    try:
-        yield
-    except RuntimeError as error:  # gloo and nccl have no class of their own for it
-        signs = ("gloo", "nccl", "connection", "socket", "peer", "timed out", "timeout")
-        broken = isinstance(error, dist.DistError)
-        if not broken and not any(sign in str(error).lower() for sign in signs):
+        yield place
+        # gloo's threads free the last tensors, and need Python's lock for it. Ending the group
+        # holds that lock and would wait for them forever (pytorch#56297). Here they have time.
+        dist.barrier()
+    except RuntimeError as error:  # gloo and nccl have no class of their own for a lost process
+        is_lost = isinstance(error, dist.DistError)
+        if not is_lost and not any(sign in str(error).lower() for sign in SIGNS_OF_LOSS):
             raise
         raise LostProcess(
             f"process {place.rank} of {place.num_ranks} lost another one "
             f"({str(error).splitlines()[0][:200]}); "
             "start the same command again, and the run goes on from its last checkpoint"
         ) from None
+    finally:
+        dist.destroy_process_group()

@@ -8,15 +8,16 @@ in its own file.
 from collections.abc import Sequence
 from functools import singledispatch
 
+import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
 from pgso.gso.algebra import Product, Scaled, Sum, common_base
-from pgso.gso.channels import ChannelShift
-from pgso.gso.node_shift import NodeShift
+from pgso.gso.node_shift import ChannelShift, NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
 from pgso.gso.polynomials import Polynomial
@@ -73,6 +74,12 @@ def operator_of(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     return shift(op, S)
 
 
+def row_and_column_norm(op: ShiftOperator) -> tuple[float, float]:
+    """‖γ‖_∞ and ‖γ‖_1: the largest sum of sizes in a row and in a column."""
+    sizes = abs(op.to_scipy())
+    return float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
+
+
 def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     """The operator, given as one or as a graph and S; refused if the theorems do not hold for it.
 
@@ -93,7 +100,7 @@ def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
 
 
 def _refuse_signs(op: NodeShift) -> None:
-    graph, m2 = op.graph, op.tables.m2.detach()
+    graph, m2 = op.graph, op.factors().m2.detach()
     row, col = graph.pattern.row, graph.pattern.col
     signs = m2.sign()
     opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
@@ -124,24 +131,19 @@ def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
 
 
 def _offending_edge(graph: Graph) -> str:
-    pattern, transposed = graph.pattern, graph.transposed
-    if pattern is transposed:  # then it is a weight that differs
-        assert graph.weight is not None
-        weight = graph.weight.detach()
-        reverse = weight.index_select(0, graph.transposition)
-        entry = int((weight - reverse).abs().argmax())
-        i, j = int(pattern.row[entry]), int(pattern.col[entry])
-        return (
-            f"the edge {j} → {i} weighs {float(weight[entry]):.6g}, "
-            f"its reverse {float(reverse[entry]):.6g}"
-        )
-    # Both lists are sorted: where they first differ, the smaller entry is in one of them only.
-    differs = (pattern.row != transposed.row) | (pattern.col != transposed.col)
-    entry = int(differs.to(torch.int8).argmax())
-    here = (int(pattern.row[entry]), int(pattern.col[entry]))
-    there = (int(transposed.row[entry]), int(transposed.col[entry]))
-    target, source = here if here < there else (there[1], there[0])
-    return f"the edge {source} → {target} has no reverse"
+    source, target = graph.edge_index.numpy(force=True)
+    weight = np.ones(len(source))
+    if graph.edge_weight is not None:
+        weight = graph.edge_weight.double().numpy(force=True)
+    A = csr_array((weight, (target, source)), shape=graph.shape)
+    difference = (A - A.T).tocoo()
+    entry = int(np.abs(difference.data).argmax())
+    i, j = difference.coords[0][entry], difference.coords[1][entry]
+    if A[i, j] == 0:
+        i, j = j, i
+    if A[j, i] == 0:
+        return f"the edge {j} → {i} has no reverse"
+    return f"the edge {j} → {i} weighs {A[i, j]:.6g}, its reverse {A[j, i]:.6g}"
 
 
 @singledispatch
@@ -157,7 +159,7 @@ def twin(op: ShiftOperator) -> ShiftOperator:
 
 @twin.register
 def _(op: NodeShift) -> ShiftOperator:
-    tables = op.tables
+    tables = op.factors()
     m2, product = tables.m2, tables.left * tables.right
     if m2.dim():  # an S per node: of each m2 its sign stays
         m2, product = m2.sign(), product * m2.abs()
@@ -166,7 +168,7 @@ def _(op: NodeShift) -> ShiftOperator:
     same = tables._replace(
         alpha=tables.own, m2=m2, left=half, right=half, a=torch.zeros_like(tables.a)
     )
-    return NodeShift(op.graph, same, op.index, dtype=op.dtype)
+    return NodeShift(op.graph, tables=same, dtype=op.dtype)
 
 
 @twin.register

@@ -1,6 +1,7 @@
 """Spectral embedding and clustering with any γ(A, S), as scikit-learn estimators."""
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any, Self
 
 import numpy as np
@@ -148,23 +149,35 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         return self
 
 
-@torch.no_grad()
+@singledispatch
 def _direction(op: ShiftOperator) -> float:
     """Above 0 if eigenvalues grow with how alike neighbours are in the eigenvector."""
-    if isinstance(op, NodeShift):
-        return float(op.tables.m2.mean())
-    if isinstance(op, Scaled):
-        return float(op.factor) * _direction(op.of)
-    if isinstance(op, Sum):
-        return _direction(op.left) + _direction(op.right)
-    if isinstance(op, Polynomial):
-        low, high = values_at(op, torch.stack(interval(op.of)))[0]
-        return float(high - low) * _direction(op.of)
+    del op
     return 0.0  # the identity tells nothing apart
+
+
+@_direction.register
+def _(op: NodeShift) -> float:
+    return float(op.factors().m2.detach().mean())
+
+
+@_direction.register
+def _(op: Scaled) -> float:
+    return float(op.factor) * _direction(op.of)
+
+
+@_direction.register
+def _(op: Sum) -> float:
+    return _direction(op.left) + _direction(op.right)
+
+
+@_direction.register
+def _(op: Polynomial) -> float:
+    low, high = values_at(op, torch.stack(interval(op.of)).detach())[0]
+    return float(high - low) * _direction(op.of)
 
 
 def _signs(vectors: Array) -> Array:  # (k,)
     """The sign that makes the largest entry of each column positive, as in scikit-learn."""
     largest = np.abs(vectors).argmax(axis=0)
-    signs: Array = np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    return signs
+    return np.asarray(np.sign(vectors[largest, np.arange(vectors.shape[1])]))

@@ -15,7 +15,11 @@ from pgso.spectrum.certified import OnGraph, Parameters, certified, roots, twin
 from pgso.spectrum.interval import gershgorin_interval
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     import pandas
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
@@ -23,8 +27,6 @@ Which = Literal["both", "smallest", "largest"]
 ENDS = ("both", "smallest", "largest")
 DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
-
-
 COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
 BELOW = 0.5  # where eigenvalues of [1, 3] are moved once they are found
 SAME = 1e-5  # overlap from which on two vectors are not of different eigenpairs
@@ -44,8 +46,7 @@ class Eigenpairs:
     residuals: Array  # (k,) ‖γ v - λ v‖
 
     def __repr__(self) -> str:
-        low, high = self.values[0], self.values[-1]
-        return f"Eigenpairs({len(self.values)} from {low:.4g} to {high:.4g})"
+        return f"Eigenpairs({len(self.values)} from {self.values[0]:.4g} to {self.values[-1]:.4g})"
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per eigenvalue, with its residual; vectors stay in ``vectors``."""
@@ -54,8 +55,19 @@ class Eigenpairs:
         return pandas.DataFrame({"eigenvalue": self.values, "residual": self.residuals})
 
     def _repr_html_(self) -> str:
-        html: str = self.to_frame().to_html(max_rows=10)
-        return html
+        return self.to_frame().to_html(max_rows=10)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the eigenvalues in ascending order: matplotlib axes in, axes out."""
+        from pgso.drawing import plot_eigenvalues
+
+        return plot_eigenvalues(self.values, ax)
+
+    def report(self, path: "str | os.PathLike[str]") -> "Path":
+        """Write a page with the picture and the table; it works offline."""
+        from pgso.drawing import write_page
+
+        return write_page(path, repr(self), self._repr_html_(), self.plot)
 
 
 def eigenvalues(
@@ -139,7 +151,10 @@ def _symmetric_pairs(
     matrix = symmetric.to_scipy()
     diagonal = matrix.diagonal()
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
-        return _diagonal_pairs(diagonal, k, which)  # nothing for Lanczos to iterate on
+        nodes = np.argsort(diagonal, kind="stable")[_ends(n, k, which)]
+        w = np.zeros((n, k))
+        w[nodes, np.arange(k)] = 1.0
+        return diagonal[nodes], w  # nothing for Lanczos to iterate on
     if n > DENSE_BELOW and k <= n // 4:
         low, high = (float(end.detach()) for end in gershgorin_interval(symmetric))
         # Scaled into [1, 3], so that tol means the same for every S; ARPACK may lose eigenvalue 0.
@@ -155,18 +170,10 @@ def _symmetric_pairs(
     return values[chosen], w[:, chosen]
 
 
-def _diagonal_pairs(diagonal: Array, k: int, which: str) -> tuple[Array, Array]:
-    nodes = np.argsort(diagonal, kind="stable")[_ends(diagonal.size, k, which)]
-    w = np.zeros((diagonal.size, k))
-    w[nodes, np.arange(k)] = 1.0
-    return diagonal[nodes], w
-
-
 def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
     """The places of the k wanted ones among ``size`` ascending values."""
     low = {"smallest": k, "largest": 0, "both": k // 2}[which]
-    places: NDArray[np.intp] = np.r_[0:low, size - (k - low) : size]
-    return places
+    return np.r_[0:low, size - (k - low) : size]
 
 
 def extreme_pairs(
@@ -223,7 +230,8 @@ def _largest(
         while True:
             probe, u = _search(rest, 1, accuracy, max_iterations, random, start)
             error = np.linalg.norm(rest @ u - u * probe, axis=0)
-            if not _belongs(probe, error, values, max(2 * tol, 1e-12)):
+            # What was left out may reach past the least value kept only by rounding.
+            if not probe[-1] + error[-1] > values[0] + max(2 * tol, 1e-12):
                 return values, w
             if accuracy <= tol:
                 break
@@ -290,15 +298,9 @@ def _deflated(matrix: csr_array | LinearOperator, values: Array, w: Array) -> Li
     """
 
     def moved(x: Array) -> Array:
-        out: Array = matrix @ x - w @ (((values - BELOW) * w).T @ x)
-        return out
+        return matrix @ x - w @ (((values - BELOW) * w).T @ x)
 
     return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
-
-
-def _belongs(probe: Array, error: Array, values: Array, slack: float) -> bool:
-    """Whether what was left out may reach past the least value kept, by more than slack."""
-    return bool(probe[-1] + error[-1] > values[0] + slack)
 
 
 def check_pairs(matrix: csr_array, values: Array, w: Array, tol: float) -> None:

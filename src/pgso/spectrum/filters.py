@@ -20,7 +20,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
-from pgso.spectrum.certified import certified, roots
+from pgso.spectrum.certified import certified, roots, row_and_column_norm
 from pgso.spectrum.eigen import eigenpairs
 from pgso.spectrum.interval import interval
 
@@ -126,20 +126,20 @@ def heat(op: ShiftOperator, t: float = 1.0, degree: int = 40) -> Filter:
         raise InputError(f"the time t must be a number that is not negative, got {t!r}")
     if _square(op).is_certifiable:
         return filter(op, lambda s: torch.exp(-t * s), degree)
-    diagonal = _one_matrix(op).diagonal()
+    diagonal = op.diagonal()
     centre = float(diagonal.min() + diagonal.max()) / 2
     shifted = op - centre * op**0
-    reach = t * norm_bound(shifted)
+    reach = t * min(row_and_column_norm(shifted))
     count = _checked_degree(degree) + 1
     k = torch.arange(count, dtype=torch.float64)
     # e^-tc (-t)^k / k!, from logarithms: no factor overflows before the others shrink it.
     sizes = torch.exp(torch.xlogy(k, torch.tensor(t)) - torch.lgamma(k + 1) - t * centre)
     series = sizes * (-1.0) ** k
-    left_out = _exp(count * math.log(max(reach, 1e-300)) - math.lgamma(count + 1) - t * centre)
+    left_out = count * math.log(max(reach, 1e-300)) - math.lgamma(count + 1) - t * centre
     shrinks_by = reach / (count + 1)  # each further term against the one before it, at most
-    error = left_out / (1 - shrinks_by) if shrinks_by < 1 else math.inf
+    error = math.exp(min(left_out, 700)) / (1 - shrinks_by) if shrinks_by < 1 else math.inf
     made = _filter(shifted, series, "monomial", error, None)
-    return _warned(made, _exp(reach - t * centre))
+    return _warned(made, math.exp(min(reach - t * centre, 700)))
 
 
 def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
@@ -168,7 +168,7 @@ def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
                 "eigenvalues up to 1, such as 'gcn' or 'mean', or a larger alpha"
             )
         return filter(op, lambda s: alpha / (1 - (1 - alpha) * s), degree)
-    decay = (1 - alpha) * norm_bound(_one_matrix(op))
+    decay = (1 - alpha) * min(row_and_column_norm(op))
     if decay >= 1 - 1e-9:
         raise InputError(
             f"the series of PageRank need not converge: (1 - alpha) times the norm of this "
@@ -303,23 +303,11 @@ def certified_ends(op: ShiftOperator) -> tuple[float, float]:
     return float(low.detach()), float(high.detach())
 
 
-def norm_bound(op: ShiftOperator) -> float:
-    """The largest sum of sizes in a row, or in a column if that is less."""
-    sizes = abs(op.to_scipy())
-    return float(min(sizes.sum(axis=0).max(), sizes.sum(axis=1).max()))
-
-
 def _square(op: ShiftOperator) -> ShiftOperator:
     if not isinstance(op, ShiftOperator):
         raise InputError(f"a filter takes an operator, got {type(op).__name__}; see pgso.shift")
     if op.shape[0] != op.shape[1]:
         raise InputError(f"a function needs a square operator, got shape {op.shape}")
-    return op
-
-
-def _one_matrix(op: ShiftOperator) -> ShiftOperator:
-    if op.diagonal().dim() > 1:
-        raise InputError("an operator with an S per channel is one matrix per channel; take one")
     return op
 
 
@@ -362,10 +350,6 @@ def _values(function: Function, points: Array) -> Array:
             "hold eigenvalues; give one that is finite there"
         )
     return values
-
-
-def _exp(exponent: float) -> float:
-    return math.exp(exponent) if exponent < 700 else math.inf
 
 
 def _bases(op: ShiftOperator) -> tuple[Tensor, Tensor]:  # (n, n) each, V^-1 and V

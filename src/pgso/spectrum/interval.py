@@ -13,11 +13,10 @@ from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, weighted_product
-from pgso.graph.degrees import degree_classes, kinds_of_nodes, received_weight
+from pgso.graph.degrees import kinds_of_nodes, received_weight
 from pgso.gso.algebra import Identity, Product, Scaled, Sum, common_base
-from pgso.gso.channels import ChannelShift
 from pgso.gso.formula import Factors, factors
-from pgso.gso.node_shift import NodeShift
+from pgso.gso.node_shift import ChannelShift, NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import BASES, Polynomial, bernstein, evaluate, from_bernstein
 from pgso.spectrum.certified import OnGraph, Parameters, certified
@@ -124,7 +123,8 @@ def _(op: ChannelShift, method: str) -> Ends:
     """An interval per channel. Discs are computed once per kind of node, not once per node."""
     del method
     graph: Graph = op.graph  # type: ignore[assignment]
-    degree, neighbours, loops = kinds_of_nodes(graph)
+    degree, neighbours, loops, *_ = kinds_of_nodes(graph)
+    assert op.S is not None
     vectors = factors(op.S.double().unbind(), degree.unsqueeze(1))
     by_row = None if loops is None else loops.unsqueeze(1)
     return ends(*discs(vectors, neighbours.unsqueeze(1), by_row))
@@ -172,18 +172,13 @@ def ends(C: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     """
     low, high = (C - R).amin(0), (C + R).amax(0)
     slack = ROUNDING * (C.detach().abs() + R.detach()).amax(0)
-    return low - slack * _is_long(low), high + slack * _is_long(high)
-
-
-def _is_long(end: Tensor) -> Tensor:
-    return end.detach() != end.detach().float().double()
+    is_long = [end.detach() != end.detach().float().double() for end in (low, high)]
+    return low - slack * is_long[0], high + slack * is_long[1]
 
 
 def centres_and_radii(op: NodeShift) -> tuple[Tensor, Tensor]:  # (n,) each
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
     graph: Graph = op.graph  # type: ignore[assignment]
-    if op.index is not None and graph.loops is None:  # one disc for nodes of one degree
-        return discs(op.tables, degree_classes(graph)[0], None)  # type: ignore[index]
     loops = None if graph.loops is None else graph.loops.double()
     return discs(op.factors(), received_weight(graph), loops)
 
@@ -200,50 +195,37 @@ def discs(
 
 
 def _optimal(op: NodeShift) -> Ends:
-    """The ends of the best s for either side: see :func:`interval`."""
+    """The ends of the best s for either side, one sparse product a try: see :func:`interval`."""
+    from scipy.optimize import minimize_scalar  # takes half a second to be imported
+
     graph: Graph = op.graph  # type: ignore[assignment]
     loops = None if graph.loops is None else graph.loops.double()
-    C, _ = discs(op.factors(), received_weight(graph), loops)
-    radii = _Radii(op)
-    _, high = ends(C, radii(radii.best(C, +1.0)))
-    low, _ = ends(C, radii(radii.best(C, -1.0)))
-    return low, high
+    vectors = op.factors()
+    C, _ = discs(vectors, received_weight(graph), loops)
+    assert op.S is not None
+    p = float((op.S[4] + op.S[5]).detach())
+    d_a = graph.row_sums.detach() + op.S[6]
+    scale = (vectors.outer * vectors.right).abs()
+    coupled = scale.detach() != 0  # the others are eigenvalues by themselves
+    sizes = graph.entries.detach().double().abs().index_fill(0, graph.pattern.diagonal, 0)
 
-
-class _Radii:
-    """R_i(s) of :func:`interval` as a function of s: one sparse product a call."""
-
-    def __init__(self, op: NodeShift) -> None:
-        graph: Graph = op.graph  # type: ignore[assignment]
-        vectors = op.factors()
-        assert op.S is not None
-        self.graph, self.scale = graph, (vectors.outer * vectors.right).abs()
-        self.exponent = float((op.S[4] + op.S[5]).detach())
-        d_a = graph.row_sums.detach() + op.S[6]
-        self.positive, self.d_a = d_a > 0, torch.where(d_a > 0, d_a, 1.0)
-        self.coupled = self.scale.detach() != 0  # the others are eigenvalues by themselves
-        entries = graph.entries.detach().double().abs()
-        self.sizes = entries.index_fill(0, graph.pattern.diagonal, 0)
-
-    def __call__(self, s: float) -> Tensor:  # (n,)
-        power = torch.where(self.positive, self.d_a**s, 1.0)
-        inward = torch.where(self.coupled, power, 0.0).unsqueeze(1)
-        total = weighted_product(self.graph, self.sizes, inward).squeeze(1)
-        return self.scale / power * total
+    def radii(s: float) -> Tensor:  # (n,)
+        power = torch.where(d_a > 0, torch.where(d_a > 0, d_a, 1.0) ** s, 1.0)
+        inward = torch.where(coupled, power, 0.0).unsqueeze(1)
+        return scale / power * weighted_product(graph, sizes, inward).squeeze(1)
 
     @torch.no_grad()
-    def best(self, C: Tensor, side: float) -> float:
+    def best(side: float) -> float:
         """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
-        from scipy.optimize import minimize_scalar  # takes half a second to be imported
-
-        p = self.exponent
-        minimum = minimize_scalar(
-            lambda s: float((side * C + self(s)).amax()),
+        found = minimize_scalar(
+            lambda s: float((side * C + radii(s)).amax()),
             bounds=(min(0.0, p) - REACH, max(0.0, p) + REACH),
             method="bounded",
             options={"xatol": 1e-3},
         )
-        return float(minimum.x)
+        return float(found.x)
+
+    return ends(C, radii(best(-1.0)))[0], ends(C, radii(best(+1.0)))[1]
 
 
 def range_over(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:

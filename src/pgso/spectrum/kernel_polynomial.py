@@ -54,8 +54,7 @@ class Density:
         """One row per point: eigenvalue, density, error, resolution."""
         import pandas
 
-        names = ("density", "error", "resolution")
-        columns = {name: getattr(self, name) for name in names}
+        columns = {name: getattr(self, name) for name in ("density", "error", "resolution")}
         return pandas.DataFrame({"eigenvalue": self.grid, **columns})
 
     def _repr_html_(self) -> str:
@@ -130,13 +129,10 @@ def density(
         >>> found.histogram([-0.5, 0.5, 2, 3.5])[0].round(1)  # 0, 1 and 3
         array([0.3, 0.3, 0.3])
     """
-    for name, value, least in (
-        ("num_moments", num_moments, 2),
-        ("num_probes", num_probes, 2),
-        ("num_points", num_points, 2),
-    ):
-        if value < least:
-            raise InputError(f"{name} must be at least {least}, got {value}")
+    counts = {"num_moments": num_moments, "num_probes": num_probes, "num_points": num_points}
+    for name, value in counts.items():
+        if value < 2:
+            raise InputError(f"{name} must be at least 2, got {value}")
     symmetric = twin(certified(graph, S))
     low, high = (float(end.detach()) for end in interval(symmetric))
     centre = (low + high) / 2
@@ -146,17 +142,14 @@ def density(
 
     theta = np.pi * (np.arange(num_points)[::-1] + 0.5) / num_points
     k = np.arange(num_moments)
-    weights = _jackson(num_moments) * np.where(k == 0, 1.0, 2.0)
+    step = np.pi / (num_moments + 1)  # Jackson's damping: the kernel is positive, π / count wide
+    damped = (num_moments - k + 1) * np.cos(step * k) + np.sin(step * k) / np.tan(step)
+    weights = damped / (num_moments + 1) * np.where(k == 0, 1.0, 2.0)
     samples = moments @ (weights[:, None] * np.cos(np.outer(k, theta))) / (np.pi * np.sin(theta))
     grid = centre + half * np.cos(theta)
     samples /= np.trapezoid(samples.mean(axis=0), grid)
-    return Density(
-        grid=grid,
-        density=samples.mean(axis=0),
-        error=_standard_error(samples),
-        resolution=half * np.pi / num_moments * np.sin(theta),
-        samples=samples,
-    )
+    resolution = half * np.pi / num_moments * np.sin(theta)
+    return Density(grid, samples.mean(axis=0), _standard_error(samples), resolution, samples)
 
 
 @torch.no_grad()
@@ -207,16 +200,6 @@ def _dots(left: Tensor, right: Tensor) -> Tensor:  # (n, probes), (n, probes) ->
     return torch.stack([(x * y).sum(0) for x, y in blocks]).double().sum(0)
 
 
-def _jackson(count: int) -> Array:  # (count,)
-    """Jackson's damping factors: the kernel is positive, of width π / count."""
-    k, step = np.arange(count), np.pi / (count + 1)
-    damped: Array = ((count - k + 1) * np.cos(step * k) + np.sin(step * k) / np.tan(step)) / (
-        count + 1
-    )
-    return damped
-
-
 def _standard_error(samples: Array) -> Array:
     """Of the mean over the first axis."""
-    error: Array = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
-    return error
+    return samples.std(axis=0, ddof=1) / np.sqrt(len(samples))

@@ -2,10 +2,10 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +13,9 @@ from torch_geometric.nn import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.channels import ChannelShift
 from pgso.gso.module import PGSO
-from pgso.gso.node_shift import OnPattern
 from pgso.gso.shift import apply_pgso
-from pgso.spectrum.certified import OnGraph, Parameters, operator_of
+from pgso.spectrum.certified import OnGraph, Parameters, operator_of, row_and_column_norm
 from pgso.spectrum.interval import gershgorin_interval
 
 LINEAR = (nn.Linear, PyGLinear)
@@ -28,15 +26,7 @@ class SpectralWarning(UserWarning):
     """The spectral radius of an operator has grown out of proportion."""
 
 
-class ScalarWriter(Protocol):
-    """The part of ``torch.utils.tensorboard.SummaryWriter`` that is used."""
-
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> Any:
-        """Log one number."""
-
-
-@dataclass(frozen=True)
-class OperatorReading:
+class OperatorReading(NamedTuple):
     """One operator, by Theorem 2: every eigenvalue lies in [low, high]."""
 
     low: float
@@ -53,16 +43,14 @@ class OperatorReading:
         return max(abs(self.low), abs(self.high))
 
 
-@dataclass(frozen=True)
-class LayerReading:
+class LayerReading(NamedTuple):
     """One layer's output: both numbers fall to 0 where features are smoothed out."""
 
     dirichlet_energy: float  # see pgso.spectrum.monitor
     mean_average_distance: float
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """What :meth:`SpectralMonitor.observe` saw at one step."""
 
     step: int
@@ -86,7 +74,7 @@ class SpectralMonitor:
         1.0
     """
 
-    def __init__(self, writer: ScalarWriter | None = None, growth_limit: float = 10.0) -> None:
+    def __init__(self, writer: Any = None, growth_limit: float = 10.0) -> None:
         self.writer = writer
         self.growth_limit = growth_limit
         self.history: list[Observation] = []
@@ -103,14 +91,30 @@ class SpectralMonitor:
         module that holds an operator as its own attribute. A pass begins where the model is called
         or, if it is a list of layers, with the first of them after :meth:`observe`.
         """
-        layers = {id(parent): name for name, parent, _ in _uses(model)}
-        by_name = dict(model.named_modules())
+
+        def keep(name: str) -> Callable[..., None]:
+            def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+                if isinstance(output, Tensor) and output.is_floating_point():
+                    self._outputs[name] = output.detach()
+
+            return hook
+
+        def count(name: str) -> Callable[..., None]:
+            def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+                if self._is_read:
+                    self._calls.clear()
+                    self._is_read = False
+                self._calls[name] = self._calls.get(name, 0) + 1
+
+            return hook
+
         handles = [model.register_forward_pre_hook(lambda *_: self._forget())]
-        for name in layers.values():
-            handles.append(by_name[name].register_forward_hook(self._keep(name)))
-        for name, module in by_name.items():
+        layers = {name for name, _ in _uses(model)}
+        for name, module in model.named_modules():
+            if name in layers:
+                handles.append(module.register_forward_hook(keep(name)))
             if isinstance(module, (PGSO, *LINEAR, *BATCH_NORM)):
-                handles.append(module.register_forward_hook(self._count(name)))
+                handles.append(module.register_forward_hook(count(name)))
         try:
             yield
         finally:
@@ -130,14 +134,13 @@ class SpectralMonitor:
             step: The number to log under; by default it counts up.
         """
         graph = Graph.of(graph)
-        operators = {}
-        for name, operator in _operators(model).items():
-            operators[name] = _reading(operator, graph)
         self._is_read = True
+        # How often each map is applied: counted in the last pass, or once a layer before it.
+        uses = self._calls or Counter(operator for _, operator in _uses(model))
         observation = Observation(
             step=len(self.history) if step is None else step,
-            operators=operators,
-            lipschitz=lipschitz_bound(model, graph, self._uses_of(model)),
+            operators={name: _reading(gso, graph) for name, gso in _operators(model).items()},
+            lipschitz=lipschitz_bound(model, graph, uses),
             layers={
                 name: LayerReading(dirichlet_energy(out, graph), mean_average_distance(out, graph))
                 for name, out in self._outputs.items()
@@ -147,17 +150,9 @@ class SpectralMonitor:
         self.history.append(observation)
         self._warn(observation)
         if self.writer is not None:
-            self._write(observation, self.writer)
+            for tag, value in _scalars(observation):
+                self.writer.add_scalar(tag, value, observation.step)
         return observation
-
-    def _uses_of(self, model: nn.Module) -> dict[str, int]:
-        """How often each map is applied: counted in the last pass, or once a layer before it."""
-        if self._calls:
-            return dict(self._calls)
-        uses = dict.fromkeys(_operators(model), 0)
-        for _, _, operator in _uses(model):
-            uses[operator] += 1
-        return {name: max(count, 1) for name, count in uses.items()}
 
     def _warn(self, observation: Observation) -> None:
         for name, reading in observation.operators.items():
@@ -173,38 +168,20 @@ class SpectralMonitor:
                     stacklevel=3,
                 )
 
-    @staticmethod
-    def _write(observation: Observation, writer: ScalarWriter) -> None:
-        for name, operator in observation.operators.items():
-            for quantity in ("low", "high", "centre", "radius"):
-                tag = f"spectrum/{name or 'operator'}/{quantity}"
-                writer.add_scalar(tag, getattr(operator, quantity), observation.step)
-        for name, layer in observation.layers.items():
-            for quantity in ("dirichlet_energy", "mean_average_distance"):
-                tag = f"smoothness/{name or 'layer'}/{quantity}"
-                writer.add_scalar(tag, getattr(layer, quantity), observation.step)
-        if math.isfinite(observation.lipschitz):
-            writer.add_scalar("spectrum/lipschitz", observation.lipschitz, observation.step)
-
     def _forget(self) -> None:
         self._outputs.clear()
         self._calls.clear()
 
-    def _keep(self, name: str) -> Any:
-        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-            if isinstance(output, Tensor) and output.is_floating_point():
-                self._outputs[name] = output.detach()
 
-        return hook
-
-    def _count(self, name: str) -> Any:
-        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-            if self._is_read:
-                self._calls.clear()
-                self._is_read = False
-            self._calls[name] = self._calls.get(name, 0) + 1
-
-        return hook
+def _scalars(observation: Observation) -> Iterator[tuple[str, float]]:
+    for name, operator in observation.operators.items():
+        for quantity in ("low", "high", "centre", "radius"):
+            yield f"spectrum/{name or 'operator'}/{quantity}", getattr(operator, quantity)
+    for name, layer in observation.layers.items():
+        for quantity, value in layer._asdict().items():
+            yield f"smoothness/{name or 'layer'}/{quantity}", value
+    if math.isfinite(observation.lipschitz):
+        yield "spectrum/lipschitz", observation.lipschitz
 
 
 def _reading(operator: PGSO, graph: Graph) -> "OperatorReading":
@@ -223,37 +200,30 @@ def _operators(model: nn.Module) -> dict[str, PGSO]:
     return {name: module for name, module in model.named_modules() if isinstance(module, PGSO)}
 
 
-def _uses(model: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
-    """Every (layer's name, layer, operator's name); lists of operators are not layers."""
-    names = {id(operator): name for name, operator in _operators(model).items()}
+def _uses(model: nn.Module) -> Iterator[tuple[str, str]]:
+    """Every (layer's name, operator's name); lists of operators are not layers."""
+    names = {operator: name for name, operator in _operators(model).items()}
     containers = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
     for name, layer in model.named_modules():
         held = [child for child in layer.children() if isinstance(child, PGSO)]
         if held and not isinstance(layer, containers):
             # Our convs say in which order, and how often, they use what they hold.
             for operator in getattr(layer, "operators", held):
-                yield name, layer, names[id(operator)]
+                yield name, names[operator]
 
 
-@torch.no_grad()
 def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
     r"""A bound on :math:`\|\gamma\|_2`, by :math:`\sqrt{\|\gamma\|_1 \|\gamma\|_\infty}`.
 
-    Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. Two sparse
-    products; holds for directed graphs too.
+    Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. It holds for
+    directed graphs and for expressions, too, whose products are formed.
 
     Example:
         >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
         >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
         1.414
     """
-    op = operator_of(graph, S)
-    if not isinstance(op, OnPattern) or isinstance(op, ChannelShift):
-        raise InputError(f"this takes one γ on a graph, not a {type(op).__name__} of such")
-    sizes, pattern = op.entries(torch.float64).abs(), op.graph.pattern
-    rows, columns = (sizes.new_zeros(count) for count in op.shape)
-    rows, columns = rows.index_add(0, pattern.row, sizes), columns.index_add(0, pattern.col, sizes)
-    return math.sqrt(float(rows.amax()) * float(columns.amax()))
+    return math.sqrt(math.prod(row_and_column_norm(operator_of(graph, S))))
 
 
 @torch.no_grad()
@@ -278,9 +248,9 @@ def lipschitz_bound(model: nn.Module, graph: Graph, uses: Mapping[str, int]) -> 
             return math.inf
         if getattr(module, "sums_nodes", False):
             bound *= math.sqrt(graph.num_nodes)
-        if isinstance(module, PGSO) and module.kind != "scalar":
-            return math.inf
         if isinstance(module, PGSO):
+            if module.kind != "scalar":
+                return math.inf
             bound *= operator_norm_bound(module.on(graph)) ** uses.get(name, 1)
         elif isinstance(module, LINEAR):
             bound *= float(torch.linalg.matrix_norm(module.weight.double(), 2)) ** uses.get(name, 1)

@@ -1,16 +1,16 @@
 """``pgso spectrum``: bounds, extreme eigenvalues and density of operators as a page."""
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pgso.drawing import GREY, ORANGE, PALETTE, page
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
@@ -21,38 +21,7 @@ from pgso.spectrum.interval import interval
 from pgso.spectrum.kernel_polynomial import Density, density
 
 LARGEST = 1e150  # entries and degrees beyond it overflow when they are squared
-# Okabe and Ito's colours: colour-blind readers can tell them apart.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-TEMPLATE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Spectrum of {{ title }}</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: 1rem 0 }
-th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd }
-th:first-child, td:first-child { text-align: left }
-img { max-width: 100% }
-</style>
-</head>
-<body>
-<h1>Spectrum of {{ title }}</h1>
-<p>{{ "{:,}".format(graph.num_nodes) }} nodes, {{ "{:,}".format(graph.num_edges) }} directed edges.
-Every eigenvalue lies in both intervals; the density is estimated from random probes.</p>
-<table>
-<tr><th>operator</th>{% for name in names %}<th>{{ name }}</th>{% endfor %}
-<th>Theorem 2</th><th>optimal interval</th><th>smallest and largest eigenvalue</th></tr>
-{% for s in summaries %}
-<tr><td>{{ s.name }}</td>{% for value in s.S %}<td>{{ "%.4g"|format(value) }}</td>{% endfor %}
-<td>{{ span(s.theorem2) }}</td><td>{{ span(s.optimal) }}</td><td>{{ span(s.extremes) }}</td></tr>
-{% endfor %}
-</table>
-<img alt="Degree histogram, and the spectral density of each operator"
- src="data:image/png;base64,{{ picture }}">
-</body>
-</html>
-"""
+GREEN = PALETTE[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,25 +62,20 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     """
     graph = undirected(graph)
     params = resolve(S).as_floats()
-    theorem2 = tuple(float(end) for end in interval(graph, params, method="theorem2"))
-    degree = float(graph.degree.abs().max()) if graph.num_nodes else 0.0
-    if not max(*map(abs, theorem2), degree) < LARGEST:
+    low, high = interval(graph, params, "theorem2")
+    theorem2 = float(low), float(high)
+    if not max(*map(abs, theorem2), float(graph.degree.abs().max())) < LARGEST:
         raise InputError(
             f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}: too "
             "large to be squared in double precision; scale S or the weights"
         )
-    optimal = tuple(float(end) for end in interval(graph, params, method="optimal"))
+    low, high = interval(graph, params)
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing
         extremes = np.empty(0)
     return Summary(
-        name=name,
-        S=params,
-        theorem2=(theorem2[0], theorem2[1]),
-        optimal=(optimal[0], optimal[1]),
-        extremes=extremes,
-        density=density(graph, params),
+        name, params, theorem2, (float(low), float(high)), extremes, density(graph, params)
     )
 
 
@@ -146,46 +110,28 @@ def _draw_degrees(ax: Axes, graph: Graph) -> None:
     ax.hist(degree, bins=edges.tolist(), color=GREY, log=wide)
     if wide:
         ax.set_ylim(bottom=0.7)  # so that a single node is seen
-    ax.set(title="degrees", xlabel="degree d (edges, or their weight)", ylabel="number of nodes")
-    _tidy(ax)
+    ax.set(xlabel="degree d (edges, or their weight)", ylabel="number of nodes")
+    ax.set_title("degrees", fontsize=10)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_operator(ax: Axes, summary: Summary) -> None:
-    estimate = summary.density
-    ax.fill_between(
-        estimate.grid,
-        np.maximum(estimate.density - 2 * estimate.error, 0),
-        estimate.density + 2 * estimate.error,
-        color=BLUE,
-        alpha=0.3,
-        linewidth=0,
-        label="± 2 standard errors",
-    )
-    ax.plot(estimate.grid, estimate.density, color=BLUE, linewidth=1.3, label="density")
+    band, line = summary.density.plot(ax).collections[0], ax.lines[0]
+    band.set_label("± 2 standard errors")
+    line.set_label("density")
     top = _ceiling(summary)
     ax.set_ylim(-0.22 * top, top)
     for ends, height, colour, label in (
         (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
         (summary.optimal, -0.13, GREEN, "optimal interval"),
     ):
-        height *= top
-        ax.hlines(height, *ends, color=colour, label=label, linewidth=5)
-    ax.plot(
-        summary.extremes,
-        [-0.185 * top] * len(summary.extremes),
-        linestyle="none",
-        marker="|",
-        markersize=9,
-        markeredgewidth=1.6,
-        color="black",
-        label="extreme eigenvalues",
-    )
+        ax.hlines(height * top, *ends, color=colour, label=label, linewidth=5)
+    ax.plot(summary.extremes, [-0.185 * top] * len(summary.extremes), "k|", ms=9, mew=1.6)
+    ax.lines[-1].set_label("extreme eigenvalues")
     _leave_out_what_is_empty(ax, summary, top)
     S = ", ".join(f"{value:.3g}" for value in summary.S)
     ax.set_title(f"{summary.name}  ({S})", fontsize=10, parse_math=False)
-    ax.set(xlabel="eigenvalue", ylabel="density")
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
-    _tidy(ax)
 
 
 def _leave_out_what_is_empty(ax: Axes, summary: Summary, top: float) -> None:
@@ -213,12 +159,7 @@ def _ceiling(summary: Summary) -> float:
     return float(min(density.max() * 1.08, max(4 * bulk, 1e-12)))
 
 
-def _tidy(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.title.set_fontsize(10)
-
-
-def span(values: Sequence[float]) -> str:
+def span(values: Sequence[float] | NDArray[np.float64]) -> str:
     """The two ends of some ascending values.
 
     Example:
@@ -230,14 +171,26 @@ def span(values: Sequence[float]) -> str:
     return f"[{values[0]:z.4f}, {values[-1]:z.4f}]"
 
 
-def render(graph: Graph, title: str, summaries: Sequence[Summary], png: bytes) -> str:
+def render(graph: Graph, title: str, summaries: Sequence[Summary], figure: Figure) -> str:
     """The page as text; names that come from users are escaped."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    return environment.from_string(TEMPLATE).render(
-        title=title,
-        graph=graph,
-        names=NAMES,
-        summaries=summaries,
-        span=span,
-        picture=base64.b64encode(png).decode(),
+    import pandas
+
+    rows = [
+        {
+            "operator": summary.name,
+            **{name: f"{value:.4g}" for name, value in zip(NAMES, summary.S, strict=True)},
+            "Theorem 2": span(summary.theorem2),
+            "optimal interval": span(summary.optimal),
+            "smallest and largest eigenvalue": span(summary.extremes),
+        }
+        for summary in summaries
+    ]
+    with pandas.option_context("display.max_colwidth", None):  # names are not cut
+        table = pandas.DataFrame(rows).to_html(index=False, border=0)
+    heading = f"Spectrum of {title}"
+    body = (
+        f"<h1>{escape(heading)}</h1>\n<p>{graph.num_nodes:,} nodes, {graph.num_edges:,} directed "
+        "edges. Every eigenvalue lies in both intervals; the density is estimated from random "
+        f"probes.</p>\n<div>{table}</div>"
     )
+    return page(heading, body, figure)

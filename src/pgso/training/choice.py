@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from pgso.data import Task
+from pgso.data import DATASETS, Task
+from pgso.data.dataset import is_table
 from pgso.errors import InputError
-from pgso.evaluation.evidence import confidence_in_gain
+from pgso.evaluation.statistics import confidence_in_gain
 from pgso.finding.advice import network_of
 from pgso.finding.finding import check_problem, rung_record
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
 from pgso.records import RunRecord, RunSpec
+from pgso.records.suggestions import PROPOSES
 from pgso.training.session import Session, take_best
-
-PROPOSES = ("gcn", "sgc", "gin", "gat")  # convs that leave the operator open
 
 
 class Candidate(NamedTuple):
@@ -25,14 +25,18 @@ class Candidate(NamedTuple):
     rung: str
     changes: dict[str, Any]
     operator: str  # how its network is trained: fixed, or learned from where the rung has S
+    closed_form: tuple[float | None, float | None] | None = None  # its own scores: val and test
 
 
 def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     """The kept rung's network first, then the networks of other rungs by leave-one-out loss.
 
-    Validation labels take no part: they judge the networks. Only GCNs become banks or change the
-    edges that they see; other architectures take the operator of rungs that have one. There are no
-    candidates where ``find`` has no answer: links, several labels, and terms that were asked for.
+    Validation labels take no part: they judge the networks. Only on a user's own data, ``found``
+    is what :func:`pgso.find` keeps with all labels, with a layer for each of its hops.
+
+    Only GCNs become banks or change the edges that they see; other architectures take the operator
+    of rungs that have one. There are no candidates where ``find`` has no answer: links, several
+    labels, and terms that were asked for.
 
     Args:
         spec: Whose network is changed.
@@ -40,8 +44,9 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     """
     if spec.conv not in PROPOSES or spec.terms is not None:
         return []
+    is_find = spec.operator == "found" and spec.dataset not in DATASETS
     try:
-        problem = Problem.of(replace(task, val=task.val[:0]))
+        problem = Problem.of(task if is_find else replace(task, val=task.val[:0]))
         check_problem(problem)
     except InputError:
         return []
@@ -52,12 +57,21 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     is_directed = not problem.graph.is_undirected
     for fitted in (best, *others):
         rung = rung_record(fitted, best, problem)
-        choices = network_of(rung, is_directed)
+        choices = network_of(rung, is_directed, is_find and is_table(task))
         operator = str(choices.pop("operator"))
         changes = _expressible(choices, spec, rung.family)
+        if changes is not None and is_find and spec.conv == "gcn":
+            changes = {**choices, **changes}  # also layers and rates, but not what was said
+            for name in (
+                {"num_layers", "lr", "norm", "weight_decay"}
+                & spec.model_fields_set
+                & changes.keys()
+            ):
+                del changes[name]
         tried = [candidate.changes for candidate in proposed]
         if changes is not None and changes not in tried:
-            proposed.append(Candidate(rung.name, changes, operator))
+            scores = (rung.val, rung.test) if is_find else None
+            proposed.append(Candidate(rung.name, changes, operator, scores))
     return proposed
 
 

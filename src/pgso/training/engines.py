@@ -83,7 +83,7 @@ def run_all(
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = _in_turn(partial(run_one, root=root, device=device), missing)
+        finished = (run_one(spec, root, device) for spec in missing)
     else:
         # Workers that are used again have the environment of their start, so this is looked up now.
         job = partial(run_one, root=data_root(root).absolute(), device=device)
@@ -98,15 +98,18 @@ def run_all(
 
 
 def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
-    """One run. An error becomes a failed record, so that it does not stop the others."""
+    """One run, in one thread. An error becomes a failed record, and does not stop the others."""
     from pgso.training.fit import fit, state_of, versions
 
-    try:
-        return fit(spec, root, device=device)
-    except Exception as error:
-        why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
-        state = state_of(spec.dataset)
-        return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
+    with one_thread():
+        try:
+            return fit(spec, root, device=device)
+        except Exception as error:
+            why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
+            state = state_of(spec.dataset)
+            return RunRecord(spec=spec, status="failed", error=why, data=state, versions=versions())
+        finally:
+            give_freed_memory_back()
 
 
 def useful_workers(specs: Sequence[RunSpec], workers: int, num_edges: int | None = None) -> int:
@@ -130,14 +133,6 @@ def useful_workers(specs: Sequence[RunSpec], workers: int, num_edges: int | None
         return spec.num_trainings * spec.epochs * (PER_EPOCH + PER_EDGE * edges)
 
     return 1 if sum(map(seconds, specs)) < WORTH_WORKERS else max(min(workers, len(specs)), 1)
-
-
-def _in_turn(job: RunOne, specs: Sequence[RunSpec]) -> Records:
-    for spec in specs:
-        with one_thread():  # the caller's code between records keeps its own number
-            record = job(spec)
-        yield record
-        give_freed_memory_back()
 
 
 def in_workers(job: RunOne, specs: Sequence[RunSpec], store: Store, workers: int) -> Records:
@@ -171,7 +166,8 @@ def _in_pool(
             yield delayed(_run_and_put)(job, spec, store.root)
 
     try:
-        with parallel_config("loky", inner_max_num_threads=1, initializer=_start_worker):
+        set_up = {"initializer": _start_worker, "initargs": (os.getpid(),)}
+        with parallel_config("loky", inner_max_num_threads=1, **set_up):
             pool = Parallel(
                 n_jobs=workers,
                 return_as="generator_unordered",
@@ -191,15 +187,16 @@ def _in_pool(
 def _run_and_put(job: RunOne, spec: RunSpec, folder: Path) -> RunRecord:
     record = job(spec)
     Store(folder).put(record)  # the parent saves it too, unless it was killed
-    give_freed_memory_back()
     return record
 
 
-def _start_worker() -> None:
-    """Set up a worker: no SIGINT, since the parent stops it, and an end when its parent ends."""
+def _start_worker(parent: int) -> None:
+    """Set up a worker: no SIGINT, since the parent stops it, and an end when its parent ends.
+
+    The parent may be gone already: its id comes from itself, not from ``getppid``.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_freed_memory()
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -219,23 +216,20 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
         _start_ray(ray, address)
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
     # Workers on other machines use their own $PGSO_DATA, or ours if they have none.
-    folder, fallback = map(_absolute, (root, os.environ.get("PGSO_DATA")))
+    places = [
+        None if path is None else str(Path(path).expanduser().absolute())
+        for path in (root, os.environ.get("PGSO_DATA"))
+    ]
     pending: dict[Any, RunSpec] = {}
     try:
-        pending = {
-            task.remote(spec.model_dump(mode="json"), folder, fallback): spec for spec in specs
-        }
+        pending = {task.remote(spec.model_dump(mode="json"), *places): spec for spec in specs}
         while pending:
-            ready, _ = ray.wait(list(pending), num_returns=1)
-            for reference in ready:
-                spec = pending.pop(reference)
-                try:
-                    yield RunRecord.model_validate_json(ray.get(reference))
-                except (
-                    ray.exceptions.RayError,
-                    ValueError,
-                ) as error:  # or a record of another version of pgso
-                    yield RunRecord(spec=spec, status="failed", error=str(error).splitlines()[0])
+            (ready,), _ = ray.wait(list(pending), num_returns=1)
+            spec = pending.pop(ready)
+            try:
+                yield RunRecord.model_validate_json(ray.get(ready))
+            except (ray.exceptions.RayError, ValueError) as error:  # or another version's record
+                yield RunRecord(spec=spec, status="failed", error=str(error).splitlines()[0])
     finally:
         for reference in pending:
             ray.cancel(reference, force=True)
@@ -289,17 +283,12 @@ def _check_for_ray(address: str, host: str, port: int) -> None:
         raise OSError("what listens there is not Ray, or of another version")
 
 
-def _absolute(path: str | Path | None) -> str | None:
-    return None if path is None else str(Path(path).expanduser().absolute())
-
-
 def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) -> str:
     """What a cluster's worker runs. Specs and records travel as plain data, not as classes."""
     if fallback is not None:
         os.environ.setdefault("PGSO_DATA", fallback)
     keep_freed_memory()
-    with one_thread():
-        return run_one(RunSpec(complete=True, **spec), root).model_dump_json()
+    return run_one(RunSpec(complete=True, **spec), root).model_dump_json()
 
 
 @contextmanager

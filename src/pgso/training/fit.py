@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
@@ -30,12 +30,10 @@ from pgso.records import RunRecord, RunSpec
 from pgso.records.fingerprint import fingerprint
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
-from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads, wants_threads
-from pgso.training.scoring import certified_now
 from pgso.training.session import Divergence, MakeNetwork, Session, evaluate
 
 Watcher = Callable[[Session], None]
@@ -71,7 +69,7 @@ def fit(
         positive: Of two classes, the one that scores are about; by default the rarer one. As
             ``data_options={"positive": ...}`` in the spec.
         watch: Called after every epoch, for progress or logging.
-        save: Where to write the best weights, as safetensors.
+        save: Where to write the model: a folder, or one file that ends in ``.safetensors``.
         checkpoint: A checkpoint file. The run resumes from it if it is there, and writes it every
             ``checkpoint_every`` epochs. It is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
@@ -106,7 +104,7 @@ def fit(
     state = None if task is not None else place.text_of_first(state_of(spec.dataset))
     if spec.head == "closed_form":
         if save is not None:
-            raise InputError("a closed-form head has no weights to save; use pgso.find().head()")
+            raise InputError("a closed-form head is saved by pgso.find(...).save(path)")
         return find_operator(spec, root, versions()).model_copy(update={"data": state})
     if task is None:
         with ONE_AT_A_TIME, one_thread():
@@ -116,7 +114,7 @@ def fit(
     )
     session, record = fit_task(spec, task, watch=watch, checkpoint=checkpoint_file, device=place)
     if save is not None and session.best_weights and place.is_first:
-        save_model(Path(save), session)
+        save_model(Path(save), session, task, spec.key)
     if checkpoint_file is not None and place.is_first:
         checkpoint_file.remove()
     return record.model_copy(update={"data": state})
@@ -162,7 +160,12 @@ def fit_task(
     gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
     """
     place = place_of(device)
-    task = prepared(spec, task)
+    task = task.scored_by(spec.objective)
+    check_task(spec, task)
+    with ONE_AT_A_TIME, one_thread():
+        task = on_base(task, spec.base)
+        if spec.reorder and spec.shape != "node":  # a value per node belongs to its number
+            task = in_fast_order(task)
     with (
         ONE_AT_A_TIME,
         threads(place.threads if wants_threads(task) else 1),
@@ -172,17 +175,6 @@ def fit_task(
             return _fit_choice(spec, task, watch, checkpoint, place)
         session = Session(spec, task, place, network)
         return session, _run(session, watch, checkpoint)
-
-
-def prepared(spec: RunSpec, task: Task) -> Task:
-    """The task as a spec is trained on it: its objective, base and order of nodes."""
-    task = task.scored_by(spec.objective)
-    check_task(spec, task)
-    with ONE_AT_A_TIME, one_thread():
-        task = on_base(task, spec.base)
-        if spec.reorder and spec.shape != "node":  # a value per node belongs to its number
-            task = in_fast_order(task)
-    return task
 
 
 def _fit_choice(
@@ -207,6 +199,7 @@ def _fit_choice(
         "chosen": session.spec.operator,
         "rung": None if candidate is None else candidate.rung,
         "network": {} if candidate is None else candidate.changes,
+        "closed_form": None if candidate is None else candidate.closed_form,
         "ladder": LADDER if spec.climbs else None,
         "confidence": confidence,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
@@ -217,11 +210,15 @@ def _fit_choice(
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
     """Run a session to its end, save checkpoints on the way, and return its record."""
     started = time.perf_counter()
-    start = Start.of(session)
+    start, start_interval = session.operators(), session.certified()
+    place, status, error = session.place, "done", None
     if checkpoint is not None:
         checkpoint.load(session)
-        _check_together(session, checkpoint.path)
-    status, error = "done", None
+        if place.total(session.epoch) != session.epoch * place.num_ranks:
+            raise InputError(
+                f"the processes see different checkpoints at {checkpoint.path}; "
+                "choose a folder that all machines share with --out"
+            )
     while session.epoch < session.spec.epochs:
         try:
             session.run_epoch()
@@ -230,38 +227,13 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             break
         if watch is not None:
             watch(session)
-        if checkpoint is not None and session.place.is_first and checkpoint.is_due(session):
+        if checkpoint is not None and place.is_first and checkpoint.is_due(session):
             checkpoint.save(session)
-
-    return record_of(session, start, time.perf_counter() - started, status, error)
-
-
-class Start(NamedTuple):
-    """The operators of a run before its first epoch."""
-
-    parameters: tuple[SevenNumbers, ...]
-    interval: tuple[tuple[float, float], ...]  # certified; empty where nothing is
-
-    @classmethod
-    def of(cls, session: Session) -> "Start":
-        """As they are now."""
-        gsos = session.model.operators if session.is_ours else ()
-        return cls(session.operators(), certified_now(gsos, session.task.graph))
-
-
-def record_of(
-    session: Session,
-    start: Start,
-    seconds: float,
-    status: str = "done",
-    error: str | None = None,
-) -> RunRecord:
-    """The record of a run that has ended."""
-    spec, task = session.spec, session.task
-    at, curves = session.best_epoch, session.curves
-    learned = start.parameters if at is None else tuple(curves["parameters"][at])
+    seconds = time.perf_counter() - started
+    task, at, curves = session.task, session.best_epoch, session.curves
+    learned = start if at is None else tuple(curves["parameters"][at])
     return RunRecord(
-        spec=spec,
+        spec=session.spec,
         status=status,  # type: ignore[arg-type]
         error=error,
         metric=task.metric,
@@ -269,8 +241,8 @@ def record_of(
         val=None if at is None else curves["val"][at],
         test=None if at is None else curves["test"][at],
         epoch=at,
-        start=start.parameters,
-        start_interval=start.interval,
+        start=start,
+        start_interval=start_interval,
         evaluation=evaluate(session),
         parameters=learned,
         nearest=tuple(
@@ -281,10 +253,7 @@ def record_of(
         judged=_judged(session),
         curves=curves,
         versions=versions() | {"device": str(session.device)},
-        timing={
-            "seconds": seconds,
-            "peak_memory_mib": peak_memory(),
-        },
+        timing={"seconds": seconds, "peak_memory_mib": peak_memory()},
     )
 
 
@@ -354,16 +323,6 @@ def _check_relations(spec: RunSpec, task: Task) -> None:
             raise UnknownNameError("relation", name, relations)
     if wanted and (spec.sample or spec.base or task.kind != "node"):
         raise InputError("terms on relations need a node task on its whole graph, without a base")
-
-
-def _check_together(session: Session, checkpoint: Path) -> None:
-    """Refuse to go on if the processes resume at different epochs."""
-    place = session.place
-    if place.total(session.epoch) != session.epoch * place.num_ranks:
-        raise InputError(
-            f"the processes see different checkpoints at {checkpoint}; "
-            "choose a folder that all machines share with --out"
-        )
 
 
 def versions() -> dict[str, str]:

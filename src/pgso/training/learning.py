@@ -1,4 +1,4 @@
-"""What a run minimises, and how S learns beside the weights."""
+"""What a run minimises, which labels choose its epoch, and how S learns beside the weights."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,6 +16,10 @@ from pgso.objectives import Objective
 from pgso.objectives.values import Scale
 from pgso.records import RunSpec
 from pgso.spectrum.interval import gershgorin_interval
+
+FEWEST = 9  # validation labels, below which there is nothing to divide
+NEVER = (-torch.inf, -torch.inf)
+SLACK = 1e-6  # S is stored in 32 bits: aim a little below the bound, so that rounding keeps it
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,80 @@ class Criterion:
         """Outputs of the network in the unit of the targets."""
         return out if self.scale is None else self.scale.decode(out)
 
-    def __call__(self, out: Tensor, y: Tensor, reduction: str = "mean") -> Tensor:  # ()
+    def __call__(self, out: Tensor, y: Tensor) -> Tensor:  # ()
         """The loss of these outputs."""
-        return self.objective.loss(out, y, self.weight, reduction)
+        return self.objective.loss(out, y, self.weight)
+
+
+class Selection:
+    """The parts of a validation set, and the epoch that each of them prefers.
+
+    What S was learned on does not choose the epoch, and what chose the epoch does not judge
+    (docs/train.md). With ``s_loss="held_out"``, S learns on a half of the validation labels.
+    With ``judges``, validation has three parts, the same for every run of a task:
+
+    ======== ====================================== =====================
+    part     S learns on it (``held_out``)          fixed S
+    ======== ====================================== =====================
+    first    teaches S                              judges
+    second   chooses the epoch that is judged       the same
+    third    judges                                 the same
+    ======== ====================================== =====================
+
+    The epoch whose weights are kept in the end is chosen on all labels that did not teach S: the
+    others are free once the judgement is made.
+
+    Args:
+        spec: The run's; ``operator`` is one of fixed, pgso, mpgso.
+        task: Its data.
+    """
+
+    def __init__(self, spec: RunSpec, task: Task) -> None:
+        self.objective: Objective = task.objective
+        self.answers = task.y[task.val]  # (val,) or (val, outputs)
+        n = task.val.numel()
+        is_divided = n >= FEWEST
+        held_out = spec.s_loss == "held_out" and spec.operator != "fixed" and is_divided
+        parts = 3 if spec.judges else 2
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
+        part = torch.empty(n, dtype=torch.long)
+        part[order] = torch.arange(n) * parts // max(n, 1)
+        teaches = part == 0
+        self.teaches = teaches if held_out else torch.ones(n, dtype=torch.bool)
+        self.chooses = ~teaches if held_out else torch.ones(n, dtype=torch.bool)
+        self.judges = torch.zeros(n, dtype=torch.bool)
+        if spec.judges and is_divided:
+            self.judges = (part == 2) | (teaches & (not held_out))
+        self.chooses_judged = part == 1
+        self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
+        self.judged_merit: tuple[float, float] = NEVER
+
+    def learning(self, task: Task) -> Task:
+        """The task as a loop sees it: validation is what S may learn on."""
+        return task if bool(self.teaches.all()) else replace(task, val=task.val[self.teaches])
+
+    def merit(self, values: Tensor, score: float | None, val_loss: float) -> tuple[float, float]:
+        """How good an epoch is; its outputs are remembered if it is the best to be judged.
+
+        Args:
+            values: Outputs of the validation set, in the unit of the targets.
+            score: Of the whole validation set.
+            val_loss: Likewise.
+        """
+        if bool(self.judges.any()):
+            merit = self._merit(values, self.chooses_judged)
+            if merit > self.judged_merit:
+                self.judged, self.judged_merit = values.detach().clone(), merit
+        if bool(self.chooses.all()):
+            return self.objective.merit(score), -val_loss
+        return self._merit(values, self.chooses)
+
+    def _merit(self, values: Tensor, rows: Tensor) -> tuple[float, float]:
+        """The score of some rows; of equal scores the smaller loss is better."""
+        out, y = values[rows], self.answers[rows]
+        score = self.objective.score(out.numpy(force=True), y.numpy(force=True))
+        loss = 0.0 if self.objective.answer == "value" else float(self.objective.loss(out, y))
+        return self.objective.merit(score), -loss
 
 
 class OperatorLearning:
@@ -56,7 +131,7 @@ class OperatorLearning:
     The paper's recipe treats S as more weights. S is also seven hyper-parameters of the operator:
     ``s_loss="val"`` takes their gradient from the validation loss, and the weights' from the
     training loss, in the same step; ``"held_out"`` from a part of validation that is used for
-    nothing else (:class:`pgso.training.scoring.Selection`).
+    nothing else (:class:`Selection`).
     """
 
     def __init__(self, spec: RunSpec, model: nn.Module) -> None:
@@ -94,9 +169,6 @@ class OperatorLearning:
             for scalar, start in zip(self.scalars, self.start, strict=True):
                 if scalar.grad is not None:
                     scalar.grad += self.spec.weight_decay * (scalar.detach() - start)
-
-
-SLACK = 1e-6  # S is stored in 32 bits: aim a little below the bound, so that rounding keeps it
 
 
 def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:

@@ -1,8 +1,9 @@
 """How an epoch goes through the data: the whole graph, batches of graphs, links, or samples."""
 
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from pgso.data import Task
 from pgso.data.batch import Batch
 from pgso.data.links import NonLinks
 from pgso.errors import InputError
+from pgso.gso.module import PGSO, operators_on
+from pgso.gso.operator import ShiftOperator
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.models.links import LinkModel
@@ -28,110 +31,134 @@ def predict_outputs(
 ) -> Tensor:  # (n, outputs), (num_graphs, outputs) or (rows, 1 + m)
     """Outputs of every node, every graph, or every row of pairs of a link task."""
     if task.kind == "graph":
-        assert isinstance(model, GNN)
-        batches = graph_batches(task, torch.arange(task.num_graphs))
-        return predict_batches(model, batches, device)
+        return _of_batches(model, _batches(task, torch.arange(task.num_graphs)), device)
     model.eval()
-    x, graph = task.x.to(device), task.edges.to(device)
+    pairs = [] if task.pairs is None else [task.pairs.to(device)]
     with torch.no_grad():
-        if task.kind == "link":
-            assert task.pairs is not None
-            return model(x, graph, task.pairs.to(device)).cpu()  # type: ignore[no-any-return]
-        return model(x, graph).cpu()  # type: ignore[no-any-return]
+        out: Tensor = model(task.x.to(device), task.edges.to(device), *pairs)
+    return out.cpu()
 
 
-def predict_batches(
-    model: GNN, batches: Iterable[Batch], device: torch.device | str
-) -> Tensor:  # (graphs, outputs)
-    """Outputs of the graphs of these batches."""
-    model.eval()
-    moved = (part.to(device) for part in batches)
-    with torch.no_grad():
-        return torch.cat(
-            [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in moved]
-        ).cpu()
-
-
-def graph_batches(task: Task, indices: Tensor) -> list[Batch]:
-    """Some graphs of a task, in batches as large as an evaluation takes at once."""
+def _batches(task: Task, indices: Tensor) -> list[Batch]:
     return [task.batch(part) for part in indices.split(EVALUATED_AT_ONCE)]
 
 
-class Run(NamedTuple):
-    """What every loop is made from."""
-
-    spec: RunSpec
-    task: Task  # targets as they are learned
-    criterion: Criterion
-    scored: Tensor  # the items whose outputs an evaluation needs: indices of nodes, graphs or rows
-    place: Place
-
-    @property
-    def device(self) -> torch.device:
-        """Where losses and outputs are computed."""
-        return self.place.device
+def _of_batches(model: Any, batches: list[Batch], device: torch.device | str) -> Tensor:
+    model.eval()
+    with torch.no_grad():
+        return torch.cat([_on_batch(model, batch.to(device)) for batch in batches]).cpu()
 
 
-class Loop(Protocol):
-    """Where losses and outputs come from.
+def _on_batch(model: Any, batch: Batch) -> Tensor:  # (graphs, outputs)
+    out: Tensor = model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
+    return out
+
+
+def loop_of(
+    spec: RunSpec, task: Task, criterion: Criterion, scored: Tensor, place: Place
+) -> "Loop":
+    """The loop that the spec, the kind of the task and the number of processes ask for.
+
+    Args:
+        spec: The run's.
+        task: Its data, targets as they are learned.
+        criterion: What is minimised.
+        scored: Whose outputs an evaluation needs: indices of nodes, graphs or rows of pairs.
+        place: Where losses and outputs are computed.
+    """
+    kind: type[Loop] = WholeGraph
+    if task.kind == "link":
+        kind = Links
+        if spec.sample or place.num_ranks > 1:
+            raise InputError(
+                "links are learned on the whole graph in one process: leave out sample and torchrun"
+            )
+    elif spec.sample:
+        kind = Sampled
+    elif task.kind == "graph":
+        kind = Graphs
+    elif place.num_ranks > 1:
+        raise InputError(
+            f"{place.num_ranks} processes share sampled batches, not one whole graph: add "
+            "--sample 15,10 (in Python sample=(15, 10)), or start one process without torchrun"
+        )
+    return kind(spec, task, criterion, scored, place)
+
+
+class Loop:
+    """Where losses and outputs come from; arguments are those of :func:`loop_of`.
 
     Of several processes each has its share of a loss; the mean of the shares is the loss.
     """
 
+    def __init__(
+        self, spec: RunSpec, task: Task, criterion: Criterion, scored: Tensor, place: Place
+    ) -> None:
+        self.task, self.criterion, self.scored, self.place = task, criterion, scored, place
+        self.prepare(spec)
+
+    def prepare(self, spec: RunSpec) -> None:
+        """Move to the device what every epoch needs there."""
+
+    @abstractmethod
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         """The loss of every step of an epoch, and how many examples it is the mean of."""
 
+    @abstractmethod
     def held_out_loss(self, model: Any) -> Tensor:
         """A loss of validation examples, for S to learn on; asked for after a training loss."""
 
+    @abstractmethod
     def outputs(self, model: Any) -> Tensor:  # (scored, outputs)
         """What the network says about the scored examples, in evaluation mode, on the CPU."""
 
 
-class WholeGraph:
-    """All nodes at once."""
+class WholeGraph(Loop):
+    """All nodes at once: one loss an epoch; validation's loss is of the same pass."""
 
-    def __init__(self, run: Run) -> None:
-        self.criterion = run.criterion
-        task = run.task.to(run.device)
-        self.x, self.graph = task.x, task.edges
-        self.train, self.val, self.scored = task.train, task.val, run.scored.to(run.device)
+    def prepare(self, spec: RunSpec) -> None:
+        task = self.task.to(self.place.device)
+        self.x, self.graph, self.scored = task.x, task.edges, self.scored.to(self.place.device)
+        self.train, self.val = task.train, task.val
         self.train_y, self.val_y = task.y[task.train], task.y[task.val]
-        self.out: Tensor | None = None  # of the training pass, which both losses are taken from
+        self.out = torch.empty(0)  # of the training pass, which both losses are taken from
+        self.fixed: dict[
+            PGSO, ShiftOperator
+        ] = {}  # where no S is learned: made once for all epochs
+
+    def edges(self, model: Any) -> Any:
+        """What a network is given beside x: the graph, or the operators on it that never change."""
+        if not isinstance(model, GNN) or any(gso.learned for gso in model.operators):
+            return self.graph
+        self.fixed = self.fixed or operators_on(model.operators, self.graph, None, len(self.x))
+        return self.fixed or self.graph
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
-        """One loss."""
-        self.out = network(self.x, self.graph)
+        self.out = network(self.x, self.edges(network))
         yield self.criterion(self.out.index_select(0, self.train), self.train_y), len(self.train)
 
-    def held_out_loss(self, model: GNN) -> Tensor:
-        """The loss of all validation nodes, from the same pass."""
-        assert self.out is not None
+    def held_out_loss(self, model: Any) -> Tensor:
         return self.criterion(self.out.index_select(0, self.val), self.val_y)
 
-    def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
-        """One pass."""
+    def outputs(self, model: Any) -> Tensor:
         model.eval()
         with torch.no_grad():
-            out: Tensor = model(self.x, self.graph)
+            out: Tensor = model(self.x, self.edges(model))
             return out.index_select(0, self.scored).cpu()
 
 
-class Graphs:
-    """Graphs in an order that is drawn anew every epoch."""
+class Graphs(Loop):
+    """Batches of graphs, in an order that is drawn anew every epoch."""
 
-    def __init__(self, run: Run) -> None:
-        self.task, self.criterion, self.place = run.task, run.criterion, run.place
-        self.batch_size = run.spec.batch_size
-        self.scored = run.scored
+    def prepare(self, spec: RunSpec) -> None:
+        self.batch_size = spec.batch_size
 
     @cached_property
     def scored_batches(self) -> list[Batch]:
         """What an evaluation goes through."""
-        return graph_batches(self.task, self.scored)
+        return _batches(self.task, self.scored)
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
-        """One loss a batch."""
         task, place = self.task, self.place
         order = place.of_first(task.train[torch.randperm(task.train.numel())])
         for indices in order.split(self.batch_size):
@@ -143,63 +170,56 @@ class Graphs:
             weight = own_share.numel() * len(shares) / indices.numel()
             yield weight * self._loss(task.batch(own_share), network), indices.numel()
 
-    def held_out_loss(self, model: GNN) -> Tensor:
-        """The loss of as many validation graphs as a batch has."""
+    def held_out_loss(self, model: Any) -> Tensor:  # of as many graphs as a batch has
         val = self.task.val
         chosen = torch.randperm(val.numel())[: max(self.batch_size, 2)]
         return self._loss(self.task.batch(val[chosen]), model)
 
-    def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
-        """Batch by batch."""
-        return predict_batches(model, self.scored_batches, self.place.device)
+    def outputs(self, model: Any) -> Tensor:
+        return _of_batches(model, self.scored_batches, self.place.device)
 
     def _loss(self, batch: Batch, network: nn.Module) -> Tensor:
         batch = batch.to(self.place.device)
-        out = network(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
-        return self.criterion(out, batch.y)
+        return self.criterion(_on_batch(network, batch), batch.y)
 
 
-class Links:
-    """The links of the graph train; links that were taken out of it validate and test."""
+class Links(Loop):
+    """Full-batch link prediction: all training links, each with a freshly drawn pair that is none.
 
-    def __init__(self, run: Run) -> None:
-        task, self.criterion, self.device = run.task, run.criterion, run.device
+    The links of the graph train; links that were taken out of it validate and test.
+    """
+
+    def prepare(self, spec: RunSpec) -> None:
+        task, device = self.task, self.place.device
         assert task.pairs is not None
         self.links = task.graph.edge_index[:, task.train]  # (2, L), on the CPU
         self.none = NonLinks(task.graph.edge_index.numpy(), task.num_nodes)
-        self.x, self.graph = task.x.to(run.device), task.graph.to(run.device)
-        self.val = task.pairs[task.val].to(run.device)
-        self.scored = task.pairs[run.scored].to(run.device)
-        self.z: Tensor | None = None  # embeddings of the training pass
+        self.x, self.graph = task.x.to(device), task.graph.to(device)
+        self.val, self.scored = task.pairs[task.val].to(device), task.pairs[self.scored].to(device)
+        self.z = torch.empty(0)  # embeddings of the training pass
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
-        """One step an epoch."""
         assert isinstance(network, LinkModel)
         rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
         none = torch.from_numpy(self.none.structured(self.links.numpy(), 1, rng))  # (L, 1, 2)
-        pairs = torch.cat([self.links.T[:, None], none], dim=1).to(self.device)
+        pairs = torch.cat([self.links.T[:, None], none], dim=1).to(self.place.device)
         self.z = network.embed(self.x, self.graph)
         out = network.decode(self.z, pairs)
         yield self.criterion(out, pairs[:, 0, 0]), len(pairs)
 
-    def held_out_loss(self, model: LinkModel) -> Tensor:
-        """The loss of all validation links, from the same pass."""
-        assert self.z is not None
+    def held_out_loss(self, model: Any) -> Tensor:
         return self.criterion(model.decode(self.z, self.val), self.val[:, 0, 0])
 
-    def outputs(self, model: LinkModel) -> Tensor:  # (scored, 1 + m)
-        """One pass."""
+    def outputs(self, model: Any) -> Tensor:  # (scored, 1 + m)
         model.eval()
         with torch.no_grad():
             return model(self.x, self.graph, self.scored).cpu()  # type: ignore[no-any-return]
 
 
-class Sampled:
-    """Every process takes a share of each batch."""
+class Sampled(Loop):
+    """Batches of nodes with some of their neighbours; every process takes a share of each."""
 
-    def __init__(self, run: Run) -> None:
-        spec, self.task, self.scored = run.spec, run.task, run.scored
-        self.criterion, self.place = run.criterion, run.place
+    def prepare(self, spec: RunSpec) -> None:
         assert spec.sample is not None
         if len(spec.sample) != spec.num_layers:
             raise InputError(
@@ -207,26 +227,23 @@ class Sampled:
                 f"got {','.join(map(str, spec.sample))}"
             )
         self.loader = NeighborLoader(
-            self.task, spec.sample, spec.batch_size, spec.seed, None, True,
-            run.place.rank, run.place.num_ranks,
+            self.task, spec.sample, spec.batch_size, spec.seed,
+            rank=self.place.rank, num_ranks=self.place.num_ranks,
         )  # fmt: skip
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
-        """One loss a batch."""
         self.loader.epoch = epoch
         for batch in self.loader:
             yield batch.weight * self._loss(network, batch), self.loader.batch_size
 
-    def held_out_loss(self, model: GNN) -> Tensor:
-        """The loss of as many validation nodes as a batch has."""
+    def held_out_loss(self, model: Any) -> Tensor:  # of as many nodes as a batch has
         val = self.task.val
         count = max(2, self.loader.batch_size // self.place.num_ranks)
         chosen = val[torch.randperm(val.numel())[:count]]
         rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
         return self._loss(model, self.loader.batch(chosen, rng))
 
-    def outputs(self, model: GNN) -> Tensor:  # (scored, outputs)
-        """Layer by layer; every process does a share of the nodes."""
+    def outputs(self, model: Any) -> Tensor:  # layer by layer
         out = predict_by_layer(model, self.task.x, self.task.graph, place=self.place)
         return out.index_select(0, self.scored)
 
@@ -234,23 +251,3 @@ class Sampled:
         batch = batch.to(self.place.device)
         out = network(batch.x, batch.graph)[: batch.num_seeds]
         return self.criterion(out, batch.y)
-
-
-def loop_of(run: Run) -> Loop:
-    """What the spec, the kind of the task and the number of processes ask for."""
-    if run.task.kind == "link":
-        if run.spec.sample or run.place.num_ranks > 1:
-            raise InputError(
-                "links are learned on the whole graph in one process: leave out sample and torchrun"
-            )
-        return Links(run)
-    if run.spec.sample:
-        return Sampled(run)
-    if run.task.kind == "graph":
-        return Graphs(run)
-    if run.place.num_ranks > 1:
-        raise InputError(
-            f"{run.place.num_ranks} processes share sampled batches, not one whole graph: add "
-            "--sample 15,10 (in Python sample=(15, 10)), or start one process without torchrun"
-        )
-    return WholeGraph(run)

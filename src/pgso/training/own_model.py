@@ -38,23 +38,17 @@ def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Mo
             warnings.simplefilter("ignore", ConversionWarning)
             fresh = convert(fresh, spec.operator)
     single = data if isinstance(data, BaseData) else None
-    network: Any = OwnModel(fresh, task, single, _is_weighted(data))
+    weighted = True  # of a name or a task, its graph knows
+    if not isinstance(data, str | os.PathLike | Task):
+        weighted = getattr(single or data[0], "edge_weight", None) is not None
+    network: Any = OwnModel(fresh, task, single, weighted)
     torch.manual_seed(spec.seed)  # the same dropout for every operator
     return LinkModel(network, 0) if task.kind == "link" else network
 
 
-def _is_weighted(data: Any) -> bool:
-    """Whether edges have weights: of a name or a task, its graph knows."""
-    if isinstance(data, str | os.PathLike | Task):
-        return True
-    first = data if isinstance(data, BaseData) else data[0]
-    return getattr(first, "edge_weight", None) is not None
-
-
 def _reset(model: nn.Module) -> nn.Module:
     """New weights for every seed."""
-    reset = getattr(model, "reset_parameters", None)
-    parts = [model] if callable(reset) else model.children()
+    parts = [model] if hasattr(model, "reset_parameters") else model.children()
     for part in parts:
         for module in [part] if hasattr(part, "reset_parameters") else part.modules():
             if callable(renew := getattr(module, "reset_parameters", None)):
@@ -82,9 +76,11 @@ class OwnModel(nn.Module):
         self.model, self.task, self.weighted = model, task, weighted
         self.names = _argument_names(model) - {"y"}  # the answers are what it is asked for
         self.fixed: tuple[list[Any], dict[str, Any]] | None = None
-        self.target: str | None = None
+        self.target: str | None = None  # of several types, the one that is answered for
+        self.num_targets: int | None = None
         if isinstance(data, HeteroData) and task.kind == "node":
             self.target = target_type(data, None)
+            self.num_targets = int(data[self.target].num_nodes or 0)
             self.fixed = self._typed_inputs(data)
         elif data is not None and task.kind == "node":
             inputs = {name: data[name] for name in (*WEIGHTS, *self.names) if name in data}
@@ -121,22 +117,19 @@ class OwnModel(nn.Module):
             positions, named = self._inputs(x, edges, {"edge_weight": weight, "edge_attr": weight})
         if batch is not None:
             named = {**named, "batch": batch}
-        out = self._call(positions, named)
-        if isinstance(out, dict) and self.target is not None:
-            out = out.get(self.target)
-        rows = self._rows(x, num_graphs)
-        return self._checked(out, rows)
-
-    def _call(self, positions: list[Any], named: dict[str, Any]) -> Any:
-        if self.target is None:
-            return self.model(*positions, **named)
         try:
-            return self.model(*positions, **named)
+            out = self.model(*positions, **named)
         except (TypeError, AttributeError) as error:
+            if self.target is None:
+                raise
             raise InputError(
                 f"{type(self.model).__name__} does not take (x_dict, edge_index_dict): {error}; "
                 "make it a model of several types with torch_geometric.nn.to_hetero"
             ) from error
+        if isinstance(out, dict) and self.target is not None:
+            out = out.get(self.target)
+        rows = x.size(0) if self.num_targets is None else self.num_targets
+        return self._checked(out, rows if num_graphs is None else num_graphs)
 
     def _edges(self, graph: Graph) -> tuple[Tensor, Tensor | None]:
         """Edges and weights as PyG has them, made once a graph."""
@@ -148,13 +141,6 @@ class OwnModel(nn.Module):
             return edges.repeat_interleave(weight.round().long(), dim=1), None
 
         return graph.memo(("as PyG has it", self.weighted), make)
-
-    def _rows(self, x: Tensor, num_graphs: int | None) -> int:
-        if num_graphs is not None:
-            return num_graphs
-        if self.target is not None:
-            return self.num_targets
-        return x.size(0)
 
     def _checked(self, out: Any, rows: int) -> Tensor:
         columns = self.task.num_outputs
@@ -197,19 +183,14 @@ class OwnModel(nn.Module):
         return [x, edges], taken
 
     def _typed_inputs(self, data: HeteroData) -> tuple[list[Any], dict[str, Any]]:
-        assert self.target is not None
-        self.num_targets = int(data[self.target].num_nodes or 0)
         missing = [name for name in data.node_types if getattr(data[name], "x", None) is None]
         if missing:
             raise InputError(
                 f"nodes of type {missing[0]!r} have no features x; give them some, such as ones"
             )
-        positions: list[Any] = [data.x_dict, data.edge_index_dict]
-        named = {}
-        for name in WEIGHTS:
-            if f"{name}_dict" in self.names:
-                named[f"{name}_dict"] = data.collect(name)
-        return positions, named
+        wanted = [name for name in WEIGHTS if f"{name}_dict" in self.names]
+        named = {f"{name}_dict": data.collect(name) for name in wanted}
+        return [data.x_dict, data.edge_index_dict], named
 
 
 def _argument_names(model: nn.Module) -> set[str]:

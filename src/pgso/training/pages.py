@@ -1,6 +1,7 @@
 """What a page shows beside runs: data, baselines and spectra, computed once and stored."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,6 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from pgso.data.arrays import Array
 from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
 from pgso.data.task import Task
@@ -57,8 +57,6 @@ FRAMES = 12  # densities along a run
 POINTS = 300  # of a density: as many as its 200 moments can tell apart
 SHOWN = 40  # nodes of the heat map
 
-Spectrum = Callable[[SevenNumbers], Density]
-
 
 def complete_spectra(
     records: Sequence[RunRecord], store: Store, root: str | Path | None = None
@@ -85,8 +83,10 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     task = task_of(shown[0].spec, root)
     spectra: dict[str, Spectra] = {}
     for base in dict.fromkeys(_choice(record, "base") for record in shown):
+        graph = on_base(task, base).graph
         alike = [record for record in shown if _choice(record, "base") == base]
-        spectra |= _on_graph(on_base(task, base).graph, alike)
+        subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
+        spectra |= {one.spec.key: _spectra(one, graph, subgraph, density_of) for one in alike}
     return spectra
 
 
@@ -95,37 +95,39 @@ def _choice(record: RunRecord, name: str) -> Any:
     return record.network.get(name, getattr(record.spec, name))
 
 
-def _on_graph(graph: Graph, records: Sequence[RunRecord]) -> dict[str, Spectra]:
+def _spectra(
+    record: RunRecord, graph: Graph, subgraph: Subgraph, density_of: Callable[..., Density]
+) -> Spectra:
+    edges = {term.partition("@")[2] for term in _choice(record, "terms") or ()}
     directed = not graph.is_undirected
-    subgraph = surroundings(graph)
-    densities: dict[SevenNumbers, Density] = {}
-
-    def spectrum(S: SevenNumbers) -> Density:
-        if S not in densities:
-            values = density(graph, S, num_points=POINTS)
-            densities[S] = Density(grid=_short(values.grid), density=_short(values.density))
-        return densities[S]
-
-    def of(record: RunRecord) -> Spectra:
-        edges = {term.partition("@")[2] for term in _choice(record, "terms") or ()}
-        if edges - {"", "in", "out"} or (directed and edges - {""}):
-            # The page's entries are of all edges in one direction, normalised by its degrees.
-            return Spectra()
-        if directed or graph.num_nodes > LARGEST:
-            return Spectra(subgraph=subgraph)
-        return Spectra(
-            start=[spectrum(S) for S in record.start],
-            learned=[spectrum(S) for S in record.parameters],
-            by_epoch=_frames(record, spectrum) if graph.num_edges <= MOST_EDGES else [],
-            subgraph=subgraph,
-        )
-
-    return {record.spec.key: of(record) for record in records}
+    if edges - {"", "in", "out"} or (directed and edges - {""}):
+        # The page's entries are of all edges in one direction, normalised by its degrees.
+        return Spectra()
+    if directed or graph.num_nodes > LARGEST:
+        return Spectra(subgraph=subgraph)
+    frames: list[DensityAtEpoch] = []
+    curve = record.curves.get("parameters", [])
+    if curve and record.spec.operator != "fixed" and graph.num_edges <= MOST_EDGES:
+        epochs = record.curves.get("epoch", range(len(curve)))
+        for frame in sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)}):
+            for layer, S in enumerate(curve[frame]):
+                drawn = density_of(tuple(S))
+                frames.append(DensityAtEpoch(**drawn, epoch=epochs[frame], operator=layer))
+    return Spectra(
+        start=[density_of(S) for S in record.start],
+        learned=[density_of(S) for S in record.parameters],
+        by_epoch=frames,  # at equal distances in time, for the slider to move through
+        subgraph=subgraph,
+    )
 
 
-def _short(values: Array) -> list[float]:
-    """Eight digits: more than a page can show, in half of the room."""
-    return [float(f"{value:.8g}") for value in values.tolist()]
+def _density(graph: Graph, S: SevenNumbers) -> Density:
+    """With eight digits: more than a page can show, in half of the room."""
+    values = density(graph, S, num_points=POINTS)
+    grid, heights = (
+        [float(f"{value:.8g}") for value in side.tolist()] for side in (values.grid, values.density)
+    )
+    return Density(grid=grid, density=heights)
 
 
 def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
@@ -153,18 +155,3 @@ def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
         "adjacency": A[nodes][:, nodes].toarray().tolist(),
         "degree": graph.degree.numpy(force=True)[nodes].tolist(),
     }
-
-
-def _frames(record: RunRecord, spectrum: Spectrum) -> list[DensityAtEpoch]:
-    """Densities at equal distances in time, for the slider to move through."""
-    if record.spec.operator == "fixed":
-        return []
-    curve = record.curves.get("parameters", [])
-    epochs = record.curves.get("epoch", range(len(curve)))
-    frames = sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)})
-    return [
-        DensityAtEpoch(**spectrum(tuple(S)), epoch=epochs[frame], operator=layer)
-        for frame in frames
-        if curve
-        for layer, S in enumerate(curve[frame])
-    ]

@@ -1,8 +1,9 @@
 """One run under way: model, optimiser, curves, best epoch; what a checkpoint holds."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -14,30 +15,26 @@ from pgso.data.description import MOST_EDGES, cells_of, sketched_items
 from pgso.drawing import chosen_nodes
 from pgso.errors import InputError
 from pgso.evaluation.scores import evaluation_of
+from pgso.graph import Graph
+from pgso.graph.degrees import kinds_of_nodes
 from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
 from pgso.records.data import Cell
 from pgso.records.record import Evaluation
 from pgso.records.spec import SevenNumbers
 from pgso.scale.place import Where, place_of
-from pgso.training.learning import Criterion, OperatorLearning, limit_radius
-from pgso.training.loops import Run, loop_of
-from pgso.training.scoring import Curves, Scoring, Selection, is_certifiable, seven_numbers
+from pgso.spectrum.interval import gershgorin_interval
+from pgso.training.learning import NEVER, Criterion, OperatorLearning, Selection, limit_radius
+from pgso.training.loops import loop_of
 
 MakeNetwork = Callable[[RunSpec, Task], nn.Module]
+CURVES = ("loss", "train", "val", "test", "parameters", "interval")
+MANY_GRAPHS = 10_000  # above this, training graphs are not scored again every epoch
+CERTIFIED_AT_ONCE = 2**20  # discs of Theorem 2 in one go
 
 
 class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is recorded)
     """The loss or a scalar of an operator has become NaN or infinite."""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The epoch that validation likes best so far."""
-
-    merit: tuple[float, float] = (-math.inf, -math.inf)  # of its val score, minus its val loss
-    epoch: int | None = None
-    weights: dict[str, Tensor] | None = None
 
 
 class Session:
@@ -60,13 +57,12 @@ class Session:
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
         learned = self.criterion.learned(task)
-        self.learned_y = learned.y[self.scoring.scored]
+        self.learned_val = learned.y[task.val]
         self.is_ours = network is None  # then theory and presets are about the task's graph
         self.model: Any = (network or build_model)(spec, task).to(self.device)
-        self.selection = Selection(spec, task, self.scoring)
+        self.selection = Selection(spec, task)
         shown = self.selection.learning(learned)
-        run = Run(spec, shown, self.criterion, self.scoring.scored, self.place)
-        self.loop = loop_of(run)
+        self.loop = loop_of(spec, shown, self.criterion, self.scoring.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
             self.loop.outputs(self.model)  # lazy layers find their widths
         self.network = self.place.data_parallel(self.model)
@@ -77,33 +73,48 @@ class Session:
             self.optimiser, spec.lr_step, spec.lr_decay
         )
         self._limit_radius()
-        self._curves = Curves(task.graph)
-        self._tensors = tensors_of(self.model)  # to walk through a model takes as long as a copy
-        self.best = Best()
+        # To walk through a model takes as long as a copy of it, so these are listed once.
+        self._tensors = tensors_of(self.model)
+        self._parameters = list(self.model.parameters())
+        # Running statistics only: of three processes, the mean of a fixed S may be another number.
+        self._statistics = [
+            value
+            for name, value in self.model.named_buffers()
+            if name.rpartition(".")[2].startswith("running_")
+        ]
+        self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
+        self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
+        self.is_certifiable = self.is_ours and is_certifiable(self.model, task.graph)
+        self.best_merit = NEVER  # of the epoch's val score, minus its val loss
+        self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
+        self.best_weights: dict[str, Tensor] = {}  # its weights
 
     @property
     def epoch(self) -> int:
         """How many epochs have ended."""
-        return self._curves.epochs
+        return len(self._curves["loss"])
 
     @property
     def curves(self) -> dict[str, list[Any]]:
-        """Loss, scores, S and certified intervals of every epoch that has ended."""
-        return self._curves.values()
+        """Loss, scores, S and certified intervals of every epoch that has ended.
 
-    @property
-    def best_epoch(self) -> int | None:
-        """The epoch that validation likes best so far, counted from 0."""
-        return self.best.epoch
-
-    @property
-    def best_weights(self) -> dict[str, Tensor]:
-        """Its weights; none before the first epoch has ended."""
-        return self.best.weights or {}
+        Intervals are computed here, on demand: many epochs together take as long as one.
+        """
+        if self._uncertified:
+            waiting = zip(*self._uncertified, strict=True)
+            by_operator = [certified_ends(self.task.graph, values) for values in waiting]
+            self._curves["interval"] += [list(ends) for ends in zip(*by_operator, strict=True)]
+            self._uncertified = []
+        return self._curves
 
     def operators(self) -> tuple[SevenNumbers, ...]:
         """The current S of every operator: means where it has many values."""
         return tuple(seven_numbers(gso.S.detach()) for gso in self.model.operators)
+
+    def certified(self) -> tuple[tuple[float, float], ...]:
+        """The certified interval of every operator as it is; empty where nothing is certified."""
+        gsos = self.model.operators if self.is_certifiable else ()
+        return tuple(certified_ends(self.task.graph, [gso.S.detach().cpu()])[0] for gso in gsos)
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
@@ -112,28 +123,21 @@ class Session:
         self.model.train()
         loss = self._train()
         self.scheduler.step()
-        # Running statistics only: of three processes, the mean of a fixed S may be another number.
-        self.place.average(
-            value
-            for name, value in self.model.named_buffers()
-            if name.rpartition(".")[2].startswith("running_")
-        )
-        self.end_epoch(loss, self.loop.outputs(self.model))
-
-    def end_epoch(self, loss: float, outputs: Tensor) -> None:
-        """Score the outputs of an epoch, and remember the weights if they are the best yet.
-
-        Args:
-            loss: Of the training examples.
-            outputs: Of the scored examples, as the loop gives them.
-        """
-        out, val_loss = self._judged(outputs)
-        self.check_finite("validation loss", val_loss)
-        self.record(loss, out)
-        merit = self.selection.merit(out, self._curves.last("val"), val_loss)
-        if merit > self.best.merit:
-            weights = {name: value.detach().clone() for name, value in self._tensors.items()}
-            self.best = Best(merit, self.epoch - 1, weights)
+        self.place.average(self._statistics)
+        out, val_loss = self.evaluate()
+        self._check_finite("validation loss", val_loss)
+        values = [gso.S.detach().cpu() for gso in self.model.operators]
+        operators = tuple(map(seven_numbers, values))
+        self._check_finite("operator", *chain(*operators))
+        scores = self.scoring.scores(out)
+        for name, value in {"loss": loss, **scores, "parameters": operators}.items():
+            self._curves[name].append(value)
+        if self.is_certifiable:
+            self._uncertified.append(values)
+        merit = self.selection.merit(self.scoring.by_part(out)["val"], scores["val"], val_loss)
+        if merit > self.best_merit:
+            self.best_merit, self.best_epoch = merit, self.epoch - 1
+            self.best_weights = {name: t.detach().clone() for name, t in self._tensors.items()}
 
     def _train(self) -> float:
         """Every step of an epoch, and the mean loss.
@@ -149,30 +153,28 @@ class Session:
             if steps == 0:
                 mean = self._mean_of_processes(loss)
             held_out = self.loop.held_out_loss(self.model) if self.learning.on_validation else None
-            self._step(loss, held_out)
+            for parameter in self._parameters:
+                parameter.grad = None
+            self.learning.backward(loss, held_out, self.epoch)
+            if held_out is not None:  # torch averages the gradients of the other loss alone
+                self.place.average(scalar.grad for scalar in self.learning.scalars)
+            self.optimiser.step()
+            self._limit_radius()
             total += loss.detach().double() * count
             steps, seen = steps + 1, seen + count
         return mean if steps < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
         mean = self.place.total(loss.item()) / self.place.num_ranks
-        self.check_finite("loss", mean)
+        self._check_finite("loss", mean)
         return mean
-
-    def _step(self, loss: Tensor, held_out: Tensor | None = None) -> None:
-        self.optimiser.zero_grad()
-        self.learning.backward(loss, held_out, self.epoch)
-        if held_out is not None:  # torch averages the gradients of the other loss alone
-            self.place.average(scalar.grad for scalar in self.learning.scalars)
-        self.optimiser.step()
-        self._limit_radius()
 
     def _limit_radius(self) -> None:
         if self.spec.max_radius is not None:
             graph = self.task.graph.to(self.device)
             limit_radius(self.model.operators, graph, self.spec.max_radius)
 
-    def check_finite(self, what: str, *values: float) -> None:
+    def _check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
         for value in values:
             if not math.isfinite(value):
@@ -183,24 +185,12 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        return self._judged(self.loop.outputs(self.model))
-
-    def _judged(self, out: Tensor) -> tuple[Tensor, float]:
-        val, y = (self.scoring.by_part(values)["val"] for values in (out, self.learned_y))
+        out = self.loop.outputs(self.model)
         criterion = self.criterion
         if criterion.weight is not None:
             criterion = replace(criterion, weight=criterion.weight.cpu())
-        return criterion.decoded(out), criterion(val, y).item()
-
-    def record(self, loss: float, out: Tensor) -> None:
-        """Put the epoch's loss, scores and S on the curves."""
-        gsos = self.model.operators
-        values = [gso.S.detach().cpu() for gso in gsos]
-        operators = tuple(map(seven_numbers, values))
-        self.check_finite("operator", *(number for S in operators for number in S))
-        scores = self.scoring.scores(out)
-        certifiable = self.is_ours and is_certifiable(gsos)
-        self._curves.add(values, certifiable, loss=loss, **scores, parameters=operators)
+        val_loss = criterion(self.scoring.by_part(out)["val"], self.learned_val).item()
+        return criterion.decoded(out), val_loss
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """All that a run needs to be resumed: tensors by name, and plain data."""
@@ -217,8 +207,8 @@ class Session:
         return tensors, {
             "spec": self.spec.model_dump(mode="json"),
             "curves": self.curves,
-            "best": self.best.merit,
-            "best_epoch": self.best.epoch,
+            "best": self.best_merit,
+            "best_epoch": self.best_epoch,
             "judged": self.selection.judged_merit,
             "scheduler": self.scheduler.state_dict(),
             "rates": [group["lr"] for group in state["param_groups"]],
@@ -229,17 +219,21 @@ class Session:
         assign(self.model, _part(tensors, "model/"))
         state = self.optimiser.state_dict()
         state["state"] = {}
+        parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
         for name, value in _part(tensors, "optimiser/").items():
             number, moment = name.split("/")
+            # Moments of other shapes than the parameters': the fused step would not look.
+            if moment != "step" and value.shape != parameters[int(number)].shape:
+                raise ValueError(f"moment {moment} of parameter {number}")
             state["state"].setdefault(int(number), {})[moment] = value
         for group, rate in zip(state["param_groups"], plain["rates"], strict=True):
             group["lr"] = rate
-        self._check_moments(state["state"])
         self.optimiser.load_state_dict(state)
         self.scheduler.load_state_dict(plain["scheduler"])
-        self._curves = Curves(self.task.graph, plain["curves"])
+        self._curves, self._uncertified = plain["curves"], []
         merit, loss = plain["best"]
-        self.best = Best((merit, loss), plain["best_epoch"], _part(tensors, "best/"))
+        self.best_merit, self.best_epoch = (merit, loss), plain["best_epoch"]
+        self.best_weights = _part(tensors, "best/")
         if "judged" in tensors:
             merit, loss = plain["judged"]
             self.selection.judged, self.selection.judged_merit = tensors["judged"], (merit, loss)
@@ -247,13 +241,68 @@ class Session:
         if self.device.type == "cuda" and "random_cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random_cuda"], self.device)
 
-    def _check_moments(self, state: dict[int, dict[str, Tensor]]) -> None:
-        """Refuse moments that are not of the parameters' shapes: the fused step would not look."""
-        parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
-        for number, moments in state.items():
-            for name, value in moments.items():
-                if name != "step" and value.shape != parameters[number].shape:
-                    raise ValueError(f"moment {name} of parameter {number}")
+
+class Scoring:
+    """Which items an evaluation needs, and the scores of each part.
+
+    Args:
+        task: The data, targets in their own unit.
+    """
+
+    def __init__(self, task: Task) -> None:
+        parts = {"train": task.train, "val": task.val, "test": task.test}
+        # Training links are compared with other pairs every epoch: they have no score.
+        if task.kind == "link" or (task.kind == "graph" and task.train.numel() > MANY_GRAPHS):
+            del parts["train"]
+        self.objective = task.objective
+        self.sizes = {name: index.numel() for name, index in parts.items()}
+        self.scored = torch.cat(list(parts.values()))  # whose outputs an evaluation needs
+        self.y = task.y[self.scored]
+
+    def by_part(self, values: Tensor) -> dict[str, Tensor]:
+        """What belongs to the scored items, cut into train, val and test."""
+        parts = values.split(list(self.sizes.values()))
+        return dict(zip(self.sizes, parts, strict=True))
+
+    def scores(self, out: Tensor) -> dict[str, float | None]:
+        """The score of every part; None for a part without one."""
+        by_part: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
+        outputs, answers, start = out.numpy(force=True), self.y.numpy(force=True), 0
+        for name, size in self.sizes.items():
+            rows = slice(start, start + size)
+            by_part[name] = self.objective.score(outputs[rows], answers[rows])
+            start += size
+        return by_part
+
+
+def seven_numbers(S: Tensor) -> SevenNumbers:
+    """S as plain floats: means where it has many values."""
+    means: SevenNumbers = tuple((S if S.dim() == 1 else S.flatten(1).mean(1)).tolist())
+    return means
+
+
+def is_certifiable(model: Any, graph: Graph) -> bool:
+    """Whether Theorem 2 holds for its operators: with an S per node eigenvalues may be complex."""
+    return graph.is_undirected and all(
+        gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
+        for gso in model.operators
+    )
+
+
+def certified_ends(
+    graph: Graph, by_epoch: Sequence[Tensor]
+) -> list[tuple[float, float]]:  # one per epoch
+    """The certified interval of every epoch's S, in one call: epochs are channels of one S."""
+    intervals: list[tuple[float, float]] = []
+    width = by_epoch[0].numel() // by_epoch[0].size(0)  # how many values S has of each scalar
+    at_once = max(1, CERTIFIED_AT_ONCE // (kinds_of_nodes(graph)[0].numel() * width))
+    for start in range(0, len(by_epoch), at_once):
+        part = torch.stack([*by_epoch[start : start + at_once]], dim=1)
+        ends = gershgorin_interval(graph, part.reshape(part.size(0), 1, -1))
+        low, high = (end.view(-1, width) for end in ends)
+        intervals += zip(low.amin(1).tolist(), high.amax(1).tolist(), strict=True)
+    # The last digits depend on how many epochs are computed at once: a resumed run has fewer.
+    return [(float(f"{low:.12g}"), float(f"{high:.12g}")) for low, high in intervals]
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -271,15 +320,15 @@ def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
             current[name].copy_(value)
 
 
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
 def take_best(session: Session) -> Model:
     """The session's model with the weights of its best epoch."""
     assign(session.model, session.best_weights)
     model: Model = session.model
     return model
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
 def evaluate(session: Session) -> Evaluation | None:

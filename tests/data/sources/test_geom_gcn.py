@@ -4,7 +4,6 @@ import pytest
 from pgso.data.dataset import Sizes
 from pgso.data.sources import geom_gcn
 from pgso.data.sources.geom_gcn import Origin
-from pgso.data.task import Task
 from pgso.errors import InputError
 
 NODES = "node_id\tfeature\tlabel\n1\t0,1\t1\n0\t1,0\t0\n2\t1,3\t1\n3\t0,0\t0\n"
@@ -34,21 +33,22 @@ def load(folder, seed=0, **options):
 
 
 def test_nodes_come_in_the_order_of_their_ids_and_edges_once(toy):
-    arrays = load(toy)
-    assert arrays.y.tolist() == [0, 1, 1, 0]
-    assert arrays.edge_index.tolist() == [[0, 1, 3], [1, 2, 3]]
+    task = load(toy)
+    assert task.y.tolist() == [0, 1, 1, 0]
+    assert task.graph.edge_index.tolist() == [[0, 1, 3], [1, 2, 3]]
     rows = {2: [[1, 0], [0, 1], [1, 3], [0, 0]]}
     bags = {4: [[1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 0]]}
-    assert arrays.x.tolist() == (rows | bags)[arrays.x.shape[1]]
+    assert task.x.tolist() == (rows | bags)[task.num_features]
 
 
 def test_a_seed_takes_its_public_split(toy):
-    assert [part.tolist() for part in load(toy, 11).split] == [[1, 2], [3], [0]]
-    assert load(toy, 1).split[1].tolist() == [3]
+    task = load(toy, 11)
+    assert [part.tolist() for part in (task.train, task.val, task.test)] == [[1, 2], [3], [0]]
+    assert load(toy, 1).val.tolist() == [3]
 
 
 def test_options_make_it_undirected_and_normalise_it(toy):
-    assert load(toy, undirected=True).edge_index.shape[1] == 5
+    assert load(toy, undirected=True).num_edges == 5
     total = load(toy, normalise=True).x.sum(1)
     assert np.isin(total, [0, 1]).all()
 
@@ -71,7 +71,7 @@ def test_options_make_it_undirected_and_normalise_it(toy):
 def test_wrong_files_are_one_clear_error(toy, file, content, problem):
     (toy / file).write_text(content)
     with pytest.raises(InputError, match=problem):
-        Task.from_arrays("Toy", load(toy))
+        load(toy)
 
 
 def test_the_split_of_another_graph_is_refused(toy):

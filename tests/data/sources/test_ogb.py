@@ -76,12 +76,11 @@ def test_wrong_files_are_one_clear_error(molhiv, files, problem):
         load_task("ogbg-molhiv", root=molhiv)
 
 
-def test_a_truncated_file_leaves_no_copy(molhiv, cache_folder):
+def test_a_truncated_file_is_refused(molhiv):
     path = molhiv / "ogbg_molhiv" / "raw" / "edge.csv.gz"
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(InputError, match=r"edge\.csv\.gz cannot be read"):
         load_task("ogbg-molhiv", root=molhiv)
-    assert not cache_folder.exists()
 
 
 def test_citations_are_symmetrised_unless_asked_not_to(arxiv):
@@ -91,10 +90,9 @@ def test_citations_are_symmetrised_unless_asked_not_to(arxiv):
     assert directed.graph.edge_index.tolist() == [[1, 0, 2], [0, 1, 3]]
 
 
-def test_a_copy_gives_the_same_and_changed_files_are_read_again(arxiv, cache_folder):
+def test_changed_files_are_read_again(arxiv):
     first, again = load_task("ogbn-arxiv", root=arxiv), load_task("ogbn-arxiv", root=arxiv)
     assert np.array_equal(first.x, again.x)
-    assert len(list(cache_folder.iterdir())) == 1
     write(arxiv / "ogbn_arxiv", {"raw/node-feat": "9.5,1\n0,0\n1,1\n0,1\n"})
     assert load_task("ogbn-arxiv", root=arxiv).x[0, 0] == 9.5
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from pgso.data.sources import planetoid
-from pgso.data.task import Task
 from pgso.errors import InputError
 from tests.data.sources.raw_files import TOY_PLANETOID, write_planetoid
 
@@ -23,30 +22,31 @@ def load(folder, **options):
 
 
 def test_test_nodes_find_their_place_and_missing_ones_stay_isolated(folder):
-    arrays = load(folder, normalise=False)
-    x = arrays.x.toarray()
+    task = load(folder, normalise=False)
+    x = task.x
     assert x[502].tolist() == [2, 2, 0]
     assert x[503].tolist() == [0, 0, 0]
     assert x[504].tolist() == [0, 0, 5]
-    assert arrays.y[[502, 504]].tolist() == [0, 1]
-    assert arrays.edge_index.tolist() == [[1, 0, 502, 1], [0, 1, 1, 502]]
+    assert task.y[[502, 504]].tolist() == [0, 1]
+    assert task.graph.edge_index.tolist() == [[1, 0, 502, 1], [0, 1, 1, 502]]
 
 
 def test_rows_sum_to_one_unless_they_are_empty(folder):
-    total = load(folder).x.sum(axis=1)
+    total = load(folder).x.numpy().sum(axis=1)
     assert total[503] == 0
     np.testing.assert_allclose(np.delete(total, 503), 1, rtol=1e-6)
 
 
 def test_the_public_split_ignores_the_seed_and_the_random_one_does_not(folder):
-    public = load(folder).split
-    assert [len(part) for part in public] == [2, 500, 2]
-    assert public[2].tolist() == [502, 504]
+    public = load(folder)
+    assert [len(part) for part in (public.train, public.val, public.test)] == [2, 500, 2]
+    assert public.test.tolist() == [502, 504]
     root = folder.parent.parent
-    random = [planetoid.load("Toy", root, seed, split="random").split for seed in (0, 0, 1)]
-    assert np.array_equal(random[0][0], random[1][0])
-    assert not np.array_equal(random[0][0], random[2][0])
-    assert [round(len(part) / 505, 1) for part in random[0]] == [0.6, 0.2, 0.2]
+    random = [planetoid.load("Toy", root, seed, split="random") for seed in (0, 0, 1)]
+    assert np.array_equal(random[0].train, random[1].train)
+    assert not np.array_equal(random[0].train, random[2].train)
+    parts = random[0].train, random[0].val, random[0].test
+    assert [round(len(part) / 505, 1) for part in parts] == [0.6, 0.2, 0.2]
 
 
 def test_an_unknown_split_is_refused(folder):
@@ -62,7 +62,7 @@ def test_any_file_truncated_emptied_or_swapped_is_one_clear_error(folder, part):
     for content in (b"", whole[: len(whole) // 2], other):
         path.write_bytes(content)
         with pytest.raises(InputError) as caught:
-            Task.from_arrays("Toy", load(folder))
+            load(folder)
         assert "Toy" in str(caught.value)
 
 

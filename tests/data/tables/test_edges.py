@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pgso.data import load_task
 from pgso.data.tables.edges import read_edges as edges_of
-from pgso.data.tables.table import read_table
+from pgso.data.tables.reader import read_table
 from pgso.errors import InputError
 
 

@@ -180,11 +180,11 @@ def test_two_classes_may_be_scored_by_roc_auc(write):
         ({"labels": LABELS + "gil,red,1\n"}, r"labels\.csv, line 8: expected 2 cells, got 3"),
         (
             {"splits": SPLITS + "gil,test\n"},
-            r"splits\.csv, line 8: column 1: 'gil' is in no other file",
+            r"splits\.csv, line 8: column 'node': 'gil' is in no other file",
         ),
         (
-            {"splits": SPLITS.replace("valid", "dev")},
-            "line 5: column 2: a part of the split.*got 'dev'",
+            {"splits": SPLITS.replace("valid", "vla")},
+            "line 5: column 'split': a part of the split.*got 'vla'",
         ),
         (
             {"splits": SPLITS, "labels": LABELS.replace("ann,red", "ann,")},
@@ -227,7 +227,7 @@ def test_an_edge_to_a_node_without_features_is_refused(write):
         f"{name},1\n" for name in ["ann", "bob", "cid", "dan", "eve", "fay"]
     )
     with pytest.raises(
-        InputError, match=r"edges\.csv, line 7: column 1: node 'zoe' is in no other file"
+        InputError, match=r"edges\.csv, line 7: column 'source': node 'zoe' is in no other file"
     ):
         load_task(write(features=features, edges=EDGES + "zoe,ann\n"))
 
@@ -411,7 +411,7 @@ def test_a_relation_that_is_a_word_of_terms_is_refused(tmp_path, name):
 
 def test_a_column_that_names_single_edges_is_no_relation(tmp_path):
     edges = "source,target,relation\n" + "".join(f"a,b,edge {k}\n" for k in range(1001))
-    with pytest.raises(InputError, match="has 1001 relations, at most 1000 are allowed"):
+    with pytest.raises(InputError, match="has 1,001 relations, at most 1,000 are allowed"):
         load_task(write_kinds(tmp_path / "kinds", edges))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgso.data import load_task
+from pgso import Task, load_task
 
 N = 24
 CITIES = ("Nice", "Lyon", "Saint-Étienne")
@@ -230,3 +230,124 @@ def test_a_few_labels_and_blank_lines_and_quoted_commas(tmp_path):
     assert task.ids[0] == "Neil, 0"
     assert sorted(task.ids) == sorted(truth.names)
     assert (task.y >= 0).sum() == 12
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("name", ["", "customer", "node"])
+@pytest.mark.parametrize("names", ["words", "counted", "from one", "large"])
+def test_columns_may_be_called_0_1_2_as_those_of_a_matrix(tmp_path, names, name, width):
+    truth = Truth(NAMES[names])
+    folder = write(tmp_path / "matrix", truth, "comma", False, False, False)
+    matrix = np.random.default_rng(0).normal(size=(N, width)).round(3)
+    frame = pd.DataFrame(matrix, index=pd.Index(truth.names, name=name or None))
+    frame.iloc[SHUFFLE].to_csv(folder / "features.csv")
+    task = load_task(folder)
+    truth.expected(task, False)
+    assert task.columns == tuple(map(str, range(width)))
+    place = [task.ids.index(str(node)) for node in truth.names]
+    assert np.corrcoef(task.x[place, -1], matrix[:, -1])[0, 1] > 0.999999
+
+
+def test_a_matrix_without_names_is_read_in_the_order_of_labels_without_names(tmp_path):
+    truth = Truth(list(range(N)))
+    folder = write(tmp_path / "matrix", truth, "comma", False, False, False)
+    pd.DataFrame({"label": truth.labels}).to_csv(folder / "labels.csv", index=False)
+    matrix = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 2)).round(3))
+    matrix.to_csv(folder / "features.csv", index=False)
+    assert load_task(folder).columns == ("0", "1")
+
+
+@pytest.mark.parametrize("names", ["words", "counted", "from one"])
+@pytest.mark.parametrize("index", [False, True])
+def test_an_index_that_was_written_and_read_again_is_no_feature(tmp_path, names, index):
+    truth = Truth(NAMES[names])
+    folder = write(tmp_path / "twice", truth, "index", True, True, False)
+    plain = load_task(folder)
+    for path in folder.iterdir():
+        pd.read_csv(path, dtype=str).to_csv(path, index=index)
+    task = load_task(folder)
+    truth.expected(task, True)
+    assert task.columns == plain.columns
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["15-03-2021", "16-04-2021"], "date"),
+        (["15/03/2021 10:05", "16/04/2021 11:15"], "date"),
+        (["3 Mar 2021", "16 Apr 2021"], "date"),
+        (["March 3, 2021", "April 16, 2021"], "date"),
+        (["2021-03", "2021-04"], "date"),
+        (["15.03.21", "16.04.21"], "date"),
+        (["2019-20", "2020-21"], "category"),
+        (["1.2.10", "1.3.12"], "category"),
+        (["1", "2", "#N/A"], "number"),
+        (["1", "2", "<NA>"], "number"),
+        (["1", "2", "."], "number"),
+        (["True", "False"], "boolean"),
+    ],
+)
+def test_cells_are_what_people_write(tmp_path, cells, kind):
+    truth = Truth(NAMES["words"])
+    folder = write(tmp_path / "cells", truth, "comma", False, False, False)
+    rows = pd.DataFrame({"node": truth.names, "x": (cells * N)[:N], "other": range(N)})
+    rows.to_csv(folder / "features.csv", index=False)
+    column = load_task(folder).preparation.columns[0]
+    assert (column.name, column.kind) == ("x", kind)
+
+
+def test_a_class_may_be_called_label_and_a_part_dev(tmp_path):
+    truth = Truth(NAMES["words"])
+    truth.labels = ["label" if i % 2 == 0 else "class" for i in range(N)]
+    truth.parts = [part.replace("val", "dev") for part in truth.parts]
+    folder = write(tmp_path / "bare", truth, "comma", False, False, True, header=False)
+    task = load_task(folder)
+    assert task.y[task.ids.index(truth.names[0])] == 1
+    assert len(task.val) == 6
+
+
+def test_blanks_may_separate_nodes_and_excel_may_name_its_separator(tmp_path):
+    truth = Truth(NAMES["words"])
+    folder = write(tmp_path / "blanks", truth, "semicolon", False, True, False)
+    for path in folder.iterdir():
+        path.write_text("sep=;\n" + path.read_text())
+    truth.expected(load_task(folder), False)
+    edges = as_text(truth.edges(False), "comma", header=False).replace(",", " ")
+    (folder / "edges.csv").unlink()
+    (folder / "edges.txt").write_text(edges)
+    truth.expected(load_task(folder), False)
+
+
+def test_letters_that_move_the_cursor_are_removed_from_every_name(tmp_path):
+    truth = Truth(NAMES["words"])
+    folder = write(tmp_path / "escapes", truth, "comma", False, True, False)
+    red = "\x1b[31m"
+    for name, old in (("features", "income"), ("labels", "red")):
+        path = folder / f"{name}.csv"
+        path.write_text(path.read_text().replace(old, f"{red}{old}\x07"))
+    task = load_task(folder)
+    assert {"[31mincome"} <= set(task.columns)
+    assert "[31mred" in task.classes
+    frame = truth.nodes.rename(columns={"income": f"{red}income"}).assign(colour=truth.labels)
+    frames = Task.from_frames(frame, truth.edges(False), target="colour")
+    assert "[31mincome" in frames.columns
+
+
+def test_a_frame_of_any_types_is_what_its_csv_is(tmp_path):
+    truth = Truth(NAMES["large"])
+    nodes = truth.nodes.assign(left=[i % 3 == 0 for i in range(N)])
+    folder = write(tmp_path / "types", truth, "comma", True, False, False)
+    (folder / "labels.csv").unlink()
+    nodes.to_csv(folder / "features.csv", index=False)
+    plain = load_task(folder, target="left")
+    assert plain.classes == ("False", "True")
+    for frame in (
+        nodes,
+        nodes.convert_dtypes(),
+        nodes.astype({"city": "category", "left": "boolean"}),
+        nodes.rename(columns={"node": "customer"}).set_index(pd.Index(SHUFFLE)),
+    ):
+        task = Task.from_frames(frame, truth.edges(True), target="left")
+        assert (task.classes, task.ids) == (plain.classes, plain.ids)
+        assert task.preparation == plain.preparation
+        assert task.x.tolist() == plain.x.tolist()

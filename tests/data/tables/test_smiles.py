@@ -60,7 +60,11 @@ def test_three_classes_are_scored_by_accuracy(tmp_path):
         (["xyz,1"], "smiles,label", "no molecule that RDKit can parse"),
         (["C,1", "CC,1"], "smiles,label", "two classes or more"),
         (["C,1,dev"], "smiles,label,split", "two classes or more"),
-        (["C,1,dev", "CC,0,train"], "smiles,label,split", "line 2: column 3: a part of the split"),
+        (
+            ["C,1,vla", "CC,0,train"],
+            "smiles,label,split",
+            "line 2: column .split.: a part of the split",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, rows, header, problem):

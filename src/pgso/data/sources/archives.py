@@ -1,16 +1,17 @@
-"""Public graphs that are .npz archives: co-purchases, co-authors, heterophily, arxiv-2023."""
+"""Public graphs that are .npz archives: co-purchases, co-authors, heterophily."""
 
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Arrays, check_finite, check_range
+from pgso.data.arrays import check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.download import fetch_with_pyg
-from pgso.data.edge_lists import both_directions, distinct, without_loops
-from pgso.data.raw import read_archive, read_numbers
+from pgso.data.edge_lists import both_directions, without_loops
+from pgso.data.places import fetch_with_pyg
+from pgso.data.raw import read_archive
 from pgso.data.splits import masks_to_split, split_each_class
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 # Amazon co-purchases and Coauthor networks (Shchur et al., "Pitfalls of GNN evaluation", 2018).
@@ -23,7 +24,7 @@ SHCHUR_PUBLISHED = {
 }
 
 
-def load_shchur(name: str, root: Path, seed: int) -> Arrays:
+def load_shchur(name: str, root: Path, seed: int) -> Task:
     """One of the graphs, undirected, with binary features; the seed cuts each class 60/20/20."""
     import scipy.sparse
 
@@ -48,15 +49,15 @@ def load_shchur(name: str, root: Path, seed: int) -> Arrays:
         raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
     x = x.astype(np.float32)
     x.data = (x.data > 0).astype(np.float32)
-    arrays = Arrays(
+    task = Task.from_arrays(
+        name,
         edge_index=both_directions(without_loops(np.stack(adjacency.nonzero())), len(y)),
         x=x,
         y=y,
         split=split_each_class(y, seed),
         classes=tuple(str(c) for c in range(int(y.max()) + 1)),
     )
-    SHCHUR_PUBLISHED[name][1].check(arrays, name, path.parent)
-    return arrays
+    return SHCHUR_PUBLISHED[name][1].checked(task, path.parent)
 
 
 def _file_shchur(name: str) -> str:
@@ -65,19 +66,14 @@ def _file_shchur(name: str) -> str:
     return f"Coauthor/{name}/raw/ms_academic_{name[:3].lower()}.npz"
 
 
-def _download_shchur(name: str, root: Path) -> None:
-    class_name = SHCHUR_PUBLISHED[name][0]
-    fetch_with_pyg(class_name, class_name, name, root=root)
-
-
-for _name, (_, _sizes) in SHCHUR_PUBLISHED.items():
+for _name, (_class, _sizes) in SHCHUR_PUBLISHED.items():
     DATASETS.add(
         Dataset(
             name=_name,
             load=partial(load_shchur, _name),
             sizes=_sizes,
             files=(_file_shchur(_name),),
-            download=partial(_download_shchur, _name),
+            download=partial(fetch_with_pyg, _class, _class, (_name,)),
         )
     )
 
@@ -96,7 +92,7 @@ HETEROPHILOUS_PUBLISHED = {
 }
 
 
-def load_heterophilous(name: str, root: Path, seed: int) -> Arrays:
+def load_heterophilous(name: str, root: Path, seed: int) -> Task:
     """One of the graphs, undirected; seed s takes public split s mod 10 (50/25/25)."""
     path = root / _file_heterophilous(name)
     raw = read_archive(
@@ -116,7 +112,8 @@ def load_heterophilous(name: str, root: Path, seed: int) -> Arrays:
         raise InputError(f"{path}: its arrays do not fit {n} nodes and 10 splits; fetch it again")
     check_range(raw["edges"], 0, n, f"{path}: a node id")
     check_range(y, 0, HETEROPHILOUS_PUBLISHED[name].classes, f"{path}: a label")
-    arrays = Arrays(
+    task = Task.from_arrays(
+        name,
         edge_index=both_directions(raw["edges"].T, n),
         x=raw["node_features"].astype(np.float32),
         y=y.astype(np.int64),
@@ -124,8 +121,7 @@ def load_heterophilous(name: str, root: Path, seed: int) -> Arrays:
         classes=tuple(str(c) for c in range(int(y.max()) + 1)),
         metric="roc_auc" if HETEROPHILOUS_PUBLISHED[name].classes == 2 else "accuracy",
     )
-    HETEROPHILOUS_PUBLISHED[name].check(arrays, name, path.parent)
-    return arrays
+    return HETEROPHILOUS_PUBLISHED[name].checked(task, path.parent)
 
 
 def _file_heterophilous(name: str) -> str:
@@ -133,13 +129,8 @@ def _file_heterophilous(name: str) -> str:
     return f"Heterophilous/{stem}/raw/{stem}.npz"
 
 
-def _download_heterophilous(name: str, root: Path) -> None:
-    fetch_with_pyg(
-        "HeterophilousGraphDataset", "Heterophilous", name.removesuffix("-public"), root=root
-    )
-
-
 for _name, _sizes in HETEROPHILOUS_PUBLISHED.items():
+    _args = "HeterophilousGraphDataset", "Heterophilous", (_name.removesuffix("-public"),)
     DATASETS.add(
         Dataset(
             name=_name,
@@ -148,60 +139,6 @@ for _name, _sizes in HETEROPHILOUS_PUBLISHED.items():
             sizes=_sizes,
             files=(_file_heterophilous(_name),),
             # PyG's class does not know the filtered ones.
-            download=None
-            if _name.endswith("-filtered")
-            else partial(_download_heterophilous, _name),
+            download=None if _name.endswith("-filtered") else partial(fetch_with_pyg, *_args),
         )
     )
-
-
-# arxiv-2023: citations of recent computer-science papers, with features from their titles.
-
-FOLDER = "arxiv_2023"
-LISTED = Sizes(1, 33_868, 305_672, 128, 39)  # citations as the file lists them
-FILES = ("edges.csv.gz", "title_svd128.npz", "train.csv.gz", "valid.csv.gz", "test.csv.gz")
-
-
-def load_arxiv_2023(root: Path, seed: int, *, undirected: bool = True) -> Arrays:
-    """The graph with its public time split (no seed), columns of x standardised.
-
-    Papers of 2021 to 2023 outside the test set are in no part. 17 papers cite themselves.
-
-    Args:
-        root: The data root.
-        seed: Not used.
-        undirected: Whether every citation gets its reverse, as for ogbn-arxiv.
-    """
-    folder = root / FOLDER
-    raw = read_archive(
-        folder / "title_svd128.npz", {"x": 2, "y": 1, "classes": 1}, words=("classes",)
-    )
-    x = raw["x"].astype(np.float32)
-    check_finite(x, f"{folder / 'title_svd128.npz'}: features")
-    citations = read_numbers(folder / "edges.csv.gz", np.int64, 2, header=True).T
-    check_range(citations, 0, len(x), f"{folder / 'edges.csv.gz'}: a node")
-    train, val, test = (
-        read_numbers(folder / f"{part}.csv.gz", np.int64, 1, header=True).ravel()
-        for part in ("train", "valid", "test")
-    )
-    arrays = Arrays(
-        edge_index=distinct(citations, len(x)),
-        x=(x - x.mean(0)) / (x.std(0) + 1e-8),
-        y=raw["y"],
-        split=(train, val, test),
-        classes=tuple(str(name) for name in raw["classes"]),
-    )
-    LISTED.check(arrays, "arxiv-2023", folder)
-    if undirected:
-        arrays = arrays.replace(edge_index=both_directions(arrays.edge_index, len(x)))
-    return arrays
-
-
-DATASETS.add(
-    Dataset(
-        name="arxiv-2023",
-        load=load_arxiv_2023,
-        sizes=Sizes(1, 33_868, 606_775, 128, 39),
-        files=tuple(f"{FOLDER}/{file}" for file in FILES),
-    )
-)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays
+from pgso.data.arrays import Array
 from pgso.data.dataset import DATASETS, Dataset, check_choice
 from pgso.data.edge_lists import merged
 from pgso.data.splits import split_each_class
-from pgso.data.tables.columns import fit_preparation, gaps_of
-from pgso.data.tables.table import frame_table
+from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.records.suggestions import TABLE
 
@@ -26,7 +25,7 @@ CONTRACTS = ("monthly", "yearly", "two years")
 
 def load(
     root: Path, seed: int, *, signal: str = "both", strength: float = 2.5, size: int = 2000
-) -> Arrays:
+) -> Task:
     """Who leaves? A table of numbers, words, dates, yes or no and gaps, and calls with weights.
 
     Who calls whom does not depend on the columns. A customer's reason to leave is a number:
@@ -44,13 +43,16 @@ def load(
     """
     import pandas as pd
 
+    from pgso.data.tables.columns import fit_preparation, gaps_of
+    from pgso.data.tables.reader import frame_table
+
     check_choice("signal", signal, SIGNALS)
     if isinstance(size, bool) or not isinstance(size, int) or not 100 <= size <= MOST_CUSTOMERS:
         raise InputError(f"size must be between 100 and {MOST_CUSTOMERS:,} customers, got {size!r}")
     if not 0 <= strength <= 100:
         raise InputError(f"strength must lie between 0 and 100, got {strength!r}")
     rng = np.random.default_rng(seed)
-    rows, own_reason = _customers(rng, size)
+    columns, own_reason = _customers(rng, size)
     edge_index, calls = _calls(rng, size)
     source, target = edge_index
     heard: Array = np.bincount(target, weights=calls * own_reason[source], minlength=size)
@@ -66,9 +68,10 @@ def load(
     y = leaves.astype(np.int64)
     y[rng.permutation(size)[round(LABELLED * size) :]] = -1
     split = split_each_class(y, seed)
-    table = frame_table(pd.DataFrame(rows), Path("customers"))
+    table = frame_table(pd.DataFrame(columns), Path("customers"))
     preparation = fit_preparation(table, split[0], {})
-    return Arrays(
+    return Task.from_arrays(
+        "customers",
         edge_index=edge_index,
         edge_weight=calls,
         x=preparation.apply(table),
@@ -82,7 +85,7 @@ def load(
     )
 
 
-def _customers(rng: np.random.Generator, n: int) -> tuple[list[dict[str, str]], Array]:
+def _customers(rng: np.random.Generator, n: int) -> tuple[dict[str, list[str]], Array]:
     """The cells of each customer by column, and the reason that is in them."""
     income = rng.lognormal(10.3, 0.5, n)
     age = rng.integers(18, 80, n)
@@ -100,27 +103,24 @@ def _customers(rng: np.random.Generator, n: int) -> tuple[list[dict[str, str]], 
         - _standardised(newsletter)
     )
     first = date(2016, 1, 1)
-    rows = [
-        {
-            "customer_id": str(100_000 + i),
-            "income": f"{income[i]:.2f}",
-            "age": str(age[i]),
-            "since": (first + timedelta(days=int(days[i]))).isoformat(),
-            "complaints": str(complaints[i]),
-            "contract": CONTRACTS[contract[i]],
-            "newsletter": "yes" if newsletter[i] else "no",
-            "spent": f"{spent[i]:.2f}",
-            "visits": str(visits[i]),
-            "rating": str(rating[i]),
-            "city": CITIES[city[i]],
-            "app": "true" if app[i] else "false",
-        }
-        for i in range(n)
-    ]
+    columns: dict[str, list[str]] = {
+        "customer_id": [str(100_000 + i) for i in range(n)],
+        "income": [f"{value:.2f}" for value in income],
+        "age": [str(value) for value in age],
+        "since": [(first + timedelta(days=int(day))).isoformat() for day in days],
+        "complaints": [str(value) for value in complaints],
+        "contract": [CONTRACTS[k] for k in contract],
+        "newsletter": ["yes" if value else "no" for value in newsletter],
+        "spent": [f"{value:.2f}" for value in spent],
+        "visits": [str(value) for value in visits],
+        "rating": [str(value) for value in rating],
+        "city": [CITIES[k] for k in city],
+        "app": ["true" if value else "false" for value in app],
+    }
     for name in ("income", "rating", "city", "newsletter"):
         for i in np.flatnonzero(rng.random(n) < GAPS):
-            rows[i][name] = ""
-    return rows, reason
+            columns[name][i] = ""
+    return columns, reason
 
 
 def _calls(rng: np.random.Generator, n: int) -> tuple[Array, Array]:  # (2, E), (E,)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays
+from pgso.data.arrays import Array
 from pgso.data.dataset import DATASETS, Dataset, Sizes
 from pgso.data.edge_lists import both_directions
 from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 # Zachary's karate club, embedded in networkx (Zachary, 1977).
@@ -15,13 +16,14 @@ from pgso.errors import InputError
 CLUBS = ("Mr. Hi", "Officer")
 
 
-def karate(root: Path, seed: int) -> Arrays:
+def karate(root: Path, seed: int) -> Task:
     """Whose side does a member take? x is the identity; the seed cuts each club 60/20/20."""
     import networkx
 
     club = networkx.karate_club_graph()
     y = np.array([CLUBS.index(club.nodes[member]["club"]) for member in club])
-    return Arrays(
+    return Task.from_arrays(
+        "karate",
         edge_index=both_directions(np.array(club.edges).T, len(y)),
         x=np.eye(len(y), dtype=np.float32),
         y=y,
@@ -36,7 +38,7 @@ DATASETS.add(Dataset(name="karate", load=karate, sizes=Sizes(1, 34, 156, 34, 2))
 # Handwritten digits, embedded in scikit-learn, as a graph of nearest neighbours.
 
 
-def digits(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
+def digits(root: Path, seed: int, *, neighbours: int = 10) -> Task:
     """8 x 8 images, joined with those they are closest to.
 
     Args:
@@ -47,7 +49,8 @@ def digits(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     from sklearn.datasets import load_digits
 
     images, y = load_digits(return_X_y=True)
-    return Arrays(
+    return Task.from_arrays(
+        "digits",
         edge_index=_nearest(images, neighbours),
         x=(images / 16).astype(np.float32),
         y=y,
@@ -62,7 +65,7 @@ DATASETS.add(Dataset(name="digits", load=digits, sizes=Sizes(1, 1_797, 24_680, 6
 # Diabetes patients, embedded in scikit-learn, as a graph of nearest neighbours.
 
 
-def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
+def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Task:
     """How far the disease has progressed after a year, from ten measurements (regression).
 
     Args:
@@ -75,7 +78,8 @@ def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Arrays:
     table = load_diabetes()
     x = table.data / table.data.std(axis=0)
     n = len(x)
-    return Arrays(
+    return Task.from_arrays(
+        "diabetes",
         edge_index=_nearest(x, neighbours),
         x=x.astype(np.float32),
         y=table.target[:, None].astype(np.float64),

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays
+from pgso.data.arrays import Array
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
 from pgso.data.edge_lists import both_directions
 from pgso.data.raw import check_dense
 from pgso.data.splits import split_each_class
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 # minesweeper, generated from its public description (Platonov et al., ICLR 2023).
@@ -27,7 +28,7 @@ def load_minesweeper(
     cols: int = 100,
     mines: float = 0.2,
     hidden: float = 0.5,
-) -> Arrays:
+) -> Task:
     """Which cells of a grid are mines? A cell knows how many of its eight neighbours are.
 
     Column 0 of x says that the count is hidden, the others are the count, one-hot. The file of the
@@ -62,7 +63,8 @@ def load_minesweeper(
     column[rng.permutation(n)[: round(hidden * n)]] = 0
     x = np.zeros((n, MOST + 2), dtype=np.float32)
     x[np.arange(n), column] = 1
-    return Arrays(
+    return Task.from_arrays(
+        "minesweeper",
         edge_index=edge_index,
         x=x,
         y=y,
@@ -111,7 +113,7 @@ def load_sbm(
     p: float = 0.5,
     q: float = 0.25,
     attributes: str = "one",
-) -> Arrays:
+) -> Task:
     """Nodes of one community are joined with probability p, others with probability q.
 
     Args:
@@ -142,7 +144,8 @@ def load_sbm(
     x[revealed, 0] = 0
     x[revealed, y[revealed] + 1] = 1
     pairs = sample_edges(sizes, p, q, rng)
-    return Arrays(
+    return Task.from_arrays(
+        "sbm",
         edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),
         x=x,
         y=y,

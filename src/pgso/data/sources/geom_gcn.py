@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.arrays import Array, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import both_directions, distinct
-from pgso.data.places import cached
+from pgso.data.places import fetch_with_pyg, held
 from pgso.data.raw import check_dense, parse_numbers, read_archive, read_lines
 from pgso.data.splits import masks_to_split
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 
@@ -50,7 +50,7 @@ PUBLISHED = {
 
 def load(
     name: str, root: Path, seed: int, *, undirected: bool = False, normalise: bool = False
-) -> Arrays:
+) -> Task:
     """One of the graphs, by default as Geom-GCN and PyG have it: directed, features as stored.
 
     Args:
@@ -64,8 +64,7 @@ def load(
     origin = PUBLISHED[name]
     folder = root / origin.raw
     features, edges = folder / "out1_node_feature_label.txt", folder / "out1_graph_edges.txt"
-    parts = cached(name, [features], partial(_read_nodes, features, origin.class_name == "Actor"))
-    x, y = parts["x"], parts["y"]
+    x, y = _read_nodes(features, origin.class_name == "Actor")
     edge_index = parse_numbers(
         [line.replace("\t", ",") for line in read_lines(edges)[1:]], np.int64, 2, edges, 2
     ).T
@@ -75,23 +74,23 @@ def load(
     masks = read_archive(split, {"train_mask": 1, "val_mask": 1, "test_mask": 1})
     if any(len(mask) != len(y) for mask in masks.values()):
         raise InputError(f"{split} splits {len(masks['train_mask'])} nodes, {name} has {len(y)}")
-    arrays = Arrays(
+    if normalise:
+        total = x.sum(axis=1, keepdims=True)
+        x = x / np.where(total == 0, 1, total)
+    task = Task.from_arrays(
+        name,
         edge_index=distinct(edge_index, len(y)),
         x=x,
         y=y,
         split=masks_to_split(*masks.values()),
         classes=tuple(str(c) for c in range(int(y.max()) + 1)),
     )
-    origin.sizes.check(arrays, name, folder)
-    if undirected:
-        arrays = arrays.replace(edge_index=both_directions(arrays.edge_index, len(y)))
-    if normalise:
-        total = arrays.x.sum(axis=1, keepdims=True)
-        arrays = arrays.replace(x=arrays.x / np.where(total == 0, 1, total))
-    return arrays
+    task = origin.sizes.checked(task, folder)
+    return task.with_edges(both_directions(edge_index, len(y))) if undirected else task
 
 
-def _read_nodes(path: Path, bags: bool) -> dict[str, Array]:
+@held
+def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
     """Features and classes in the order of the nodes: three fields a line, the first a node's id.
 
     Args:
@@ -112,7 +111,7 @@ def _read_nodes(path: Path, bags: bool) -> dict[str, Array]:
     fields = [features for _, features, _ in rows]
     x = _bags(fields, path) if bags else parse_numbers(fields, np.float32, None, path, 2)
     order = np.argsort(nodes)
-    return {"x": x[order], "y": y[order]}
+    return x[order], y[order]
 
 
 def _bags(fields: list[str], path: Path) -> Array:  # (n, F)
@@ -134,10 +133,6 @@ def _files(origin: Origin) -> tuple[str, ...]:
     return tuple(f"{origin.raw}/{name}" for name in names)
 
 
-def _download(origin: Origin, root: Path) -> None:
-    fetch_with_pyg(origin.class_name, origin.root, *origin.args, root=root)
-
-
 for _name, _origin in PUBLISHED.items():
     DATASETS.add(
         Dataset(
@@ -145,7 +140,7 @@ for _name, _origin in PUBLISHED.items():
             load=partial(load, _name),
             sizes=_origin.sizes,
             files=_files(_origin),
-            download=partial(_download, _origin),
+            download=partial(fetch_with_pyg, _origin.class_name, _origin.root, _origin.args),
             model={"data_options": {"undirected": True}},  # what published GNN baselines use
         )
     )

@@ -2,18 +2,20 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.arrays import Array, Split, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes
-from pgso.data.download import fetch_zip
 from pgso.data.edge_lists import both_directions, distinct
 from pgso.data.molecules import ATOM_CATEGORIES
-from pgso.data.places import cached
+from pgso.data.places import fetch_zip, held
 from pgso.data.raw import read_lines, read_numbers
+from pgso.data.task import Task
 from pgso.errors import InputError
 
+OGB = "https://snap.stanford.edu/ogb/data"
 MOLHIV = Sizes(41_127, 1_049_163, 2_259_376, 9, 2)
 ARXIV = {  # edges are counted in both directions; the raw file lists each citation once
     "ogbn-arxiv": ("ogbn_arxiv", Sizes(1, 169_343, 2_315_598, 128, 40)),
@@ -34,29 +36,23 @@ ARXIV_FILES = tuple(
 )
 
 
-def load_molhiv(root: Path, seed: int) -> Arrays:
+def load_molhiv(root: Path, seed: int) -> Task:
     """ogbg-molhiv: does a molecule inhibit HIV replication? The public scaffold split; no seed.
 
     x holds OGB's nine integer atom features.
     """
     folder = root / "ogbg_molhiv"
-    files = [folder / file for file in MOLHIV_FILES]
-    parts = cached("ogbg-molhiv", files, partial(_read_molhiv, folder))
-    arrays = Arrays(
-        edge_index=parts["edge_index"].astype(np.int64),
-        x=parts["x"].astype(np.int64),
-        y=parts["y"].astype(np.int64),
-        split=(parts["train"], parts["valid"], parts["test"]),
+    task = Task.from_arrays(
+        "ogbg-molhiv",
+        **_read_molhiv(folder),
         classes=("inactive", "active"),
         metric="roc_auc",
-        nodes_per_graph=parts["nodes_per_graph"].astype(np.int64),
         categories=ATOM_CATEGORIES,
     )
-    MOLHIV.check(arrays, "ogbg-molhiv", folder)
-    return arrays
+    return MOLHIV.checked(task, folder)
 
 
-def load_arxiv(name: str, root: Path, seed: int, *, undirected: bool = True) -> Arrays:
+def load_arxiv(name: str, root: Path, seed: int, *, undirected: bool = True) -> Task:
     """ogbn-arxiv: the subject of computer-science papers. The public time split; no seed.
 
     ``ogbn-arxiv-topicbag`` is the same graph with 40 substitute features, which a language model
@@ -69,22 +65,24 @@ def load_arxiv(name: str, root: Path, seed: int, *, undirected: bool = True) -> 
         undirected: Whether every citation gets its reverse, as in OGB's examples.
     """
     folder = root / ARXIV[name][0]
-    files = [folder / file for file in ARXIV_FILES]
-    parts = cached(name, files, partial(_read_arxiv, folder))
-    n = len(parts["y"])
-    citations = parts["edge_index"].astype(np.int64)
-    arrays = Arrays(
+    citations, x, y, split = _read_arxiv(folder)
+    n = len(y)
+    task = Task.from_arrays(
+        name,
         edge_index=both_directions(citations, n),
-        x=parts["x"].astype(np.float32),
-        y=parts["y"].astype(np.int64),
-        split=(parts["train"], parts["valid"], parts["test"]),
-        classes=_arxiv_classes(folder, int(parts["y"].max()) + 1),
+        x=x,
+        y=y,
+        split=split,
+        classes=_arxiv_classes(folder, int(y.max()) + 1),
     )
-    ARXIV[name][1].check(arrays, name, folder)
-    return arrays if undirected else arrays.replace(edge_index=distinct(citations, n))
+    task = ARXIV[name][1].checked(task, folder)
+    return task if undirected else task.with_edges(distinct(citations, n))
 
 
-def _read_molhiv(folder: Path) -> dict[str, Array]:
+@held
+def _read_molhiv(folder: Path) -> dict[str, Any]:
+    """The arrays, as a task takes them."""
+
     def read(part: str, columns: int) -> Array:
         return read_numbers(folder / f"raw/{part}.csv.gz", np.int64, columns)
 
@@ -104,16 +102,18 @@ def _read_molhiv(folder: Path) -> dict[str, Array]:
     # OGB lists each bond once, from one atom to the other.
     start = np.repeat(np.cumsum(nodes) - nodes, bonds)
     edges = edges + start[:, None]
-    parts: dict[str, Array] = {
-        "edge_index": np.concatenate([edges, edges[:, ::-1]]).T.astype(np.int32),
-        "x": atoms.astype(np.uint8),
-        "y": y.astype(np.int8),
-        "nodes_per_graph": nodes.astype(np.int32),
+    return {
+        "edge_index": np.concatenate([edges, edges[:, ::-1]]).T,
+        "x": atoms,
+        "y": y,
+        "nodes_per_graph": nodes,
+        "split": _read_split(folder / "split/scaffold"),
     }
-    return parts | _read_split(folder / "split/scaffold")
 
 
-def _read_arxiv(folder: Path) -> dict[str, Array]:
+@held
+def _read_arxiv(folder: Path) -> tuple[Array, Array, Array, Split]:
+    """Citations, features, classes and the public split."""
     raw = folder / "raw"
     (n,) = read_numbers(raw / "num-node-list.csv.gz", np.int64, 1).ravel()
     y = read_numbers(raw / "node-label.csv.gz", np.int64, 1).ravel()
@@ -122,12 +122,13 @@ def _read_arxiv(folder: Path) -> dict[str, Array]:
     if not len(x) == len(y) == n:
         raise InputError(f"the files in {raw} do not fit each other; fetch them again")
     check_range(edges, 0, n, f"{raw}/edge.csv.gz: a node")
-    parts = {"edge_index": edges.T.astype(np.int32), "x": x, "y": y.astype(np.int16)}
-    return parts | _read_split(folder / "split/time")
+    return edges.T, x, y, _read_split(folder / "split/time")
 
 
-def _read_split(folder: Path) -> dict[str, Array]:
-    return {part: read_numbers(folder / f"{part}.csv.gz", np.int64, 1).ravel() for part in PARTS}
+def _read_split(folder: Path) -> Split:
+    parts = (read_numbers(folder / f"{part}.csv.gz", np.int64, 1).ravel() for part in PARTS)
+    train, val, test = parts
+    return train, val, test
 
 
 def _arxiv_classes(folder: Path, count: int) -> tuple[str, ...]:
@@ -138,10 +139,6 @@ def _arxiv_classes(folder: Path, count: int) -> tuple[str, ...]:
     return tuple(names.get(str(c), str(c)).removeprefix("arxiv ") for c in range(count))
 
 
-def _download(url: str, inside: str, folder: str, root: Path) -> None:
-    fetch_zip(f"https://snap.stanford.edu/ogb/data/{url}", inside, folder, root)
-
-
 DATASETS.add(
     Dataset(
         name="ogbg-molhiv",
@@ -150,7 +147,9 @@ DATASETS.add(
         metric="roc_auc",
         sizes=MOLHIV,
         files=tuple(f"ogbg_molhiv/{file}" for file in MOLHIV_FILES),
-        download=partial(_download, "graphproppred/csv_mol_download/hiv.zip", "hiv", "ogbg_molhiv"),
+        download=partial(
+            fetch_zip, f"{OGB}/graphproppred/csv_mol_download/hiv.zip", "hiv", "ogbg_molhiv"
+        ),
     )
 )
 for _name, (_folder, _sizes) in ARXIV.items():
@@ -160,7 +159,7 @@ for _name, (_folder, _sizes) in ARXIV.items():
             load=partial(load_arxiv, _name),
             sizes=_sizes,
             files=tuple(f"{_folder}/{file}" for file in ARXIV_FILES),
-            download=partial(_download, "nodeproppred/arxiv.zip", "arxiv", _folder)
+            download=partial(fetch_zip, f"{OGB}/nodeproppred/arxiv.zip", "arxiv", _folder)
             if _name == "ogbn-arxiv"
             else None,
         )

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.arrays import Array, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
-from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import distinct, without_loops
 from pgso.data.pickles import read_matrix, read_pickle
+from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import read_numbers
 from pgso.data.splits import split_each_class
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NUM_VAL = 500  # the public validation set: the nodes after the training set
 
 def load(
     name: str, root: Path, seed: int, *, split: str = "public", normalise: bool = True
-) -> Arrays:
+) -> Task:
     """A citation network, as PyG loads it: isolated nodes kept, edges distinct, no self-loops.
 
     Args:
@@ -77,15 +78,15 @@ def load(
     y = np.concatenate([known_y.toarray(), (spread @ test_y).toarray()]).argmax(1)
 
     public = np.arange(cut), np.arange(cut, cut + NUM_VAL), np.sort(tested)
-    arrays = Arrays(
+    task = Task.from_arrays(
+        name,
         edge_index=_edges(read_pickle(paths["graph"]), n, paths["graph"]),
         x=_rows_sum_to_one(x) if normalise else x,
         y=y,
         classes=tuple(str(c) for c in range(known_y.shape[1])),
         split=public if split == "public" else split_each_class(y, seed),
     )
-    PUBLISHED[name].check(arrays, name, folder)
-    return arrays
+    return PUBLISHED[name].checked(task, folder)
 
 
 def _edges(neighbours: Any, n: int, path: Path) -> Array:
@@ -109,10 +110,6 @@ def _rows_sum_to_one(x: "scipy.sparse.csr_array") -> "scipy.sparse.csr_array":
     return scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(total, 1)) @ x)
 
 
-def _download(name: str, root: Path) -> None:
-    fetch_with_pyg("Planetoid", "", name, root=root)
-
-
 for _name, _sizes in PUBLISHED.items():
     DATASETS.add(
         Dataset(
@@ -120,6 +117,6 @@ for _name, _sizes in PUBLISHED.items():
             load=partial(load, _name),
             sizes=_sizes,
             files=tuple(f"{_name}/raw/ind.{_name.lower()}.{part}" for part in PARTS),
-            download=partial(_download, _name),
+            download=partial(fetch_with_pyg, "Planetoid", "", (_name,)),
         )
     )

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from pgso.data.arrays import Array, Arrays, check_range
+from pgso.data.arrays import Array, check_range
 from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
-from pgso.data.download import fetch_with_pyg
 from pgso.data.edge_lists import distinct, without_loops
+from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import check_dense, read_numbers
 from pgso.data.splits import split_into_folds
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 PUBLISHED = {
     "MUTAG": Sizes(188, 3_371, 7_442, 7, 2),
     "PTC_MR": Sizes(344, 4_915, 10_108, 18, 2),
+    "PROTEINS": Sizes(1_113, 43_471, 162_088, 3, 2),
     "IMDB-BINARY": Sizes(1_000, 19_773, 193_062, 136, 2),
     "IMDB-MULTI": Sizes(1_500, 19_502, 197_806, 89, 3),
 }
@@ -31,7 +33,7 @@ def load(
     protocol: str = "fair",
     folds: int = 10,
     attributes: bool = False,
-) -> Arrays:
+) -> Task:
     """A collection of graphs, as PyG loads it: edges distinct, no self-loops.
 
     Nodes are described by their one-hot labels (as PyG does, without the attributes unless asked
@@ -75,7 +77,8 @@ def load(
     if any(len(part) != n for part in parts):
         raise InputError(f"{folder}: {n} nodes have {len(parts[0])} rows of labels or attributes")
 
-    arrays = Arrays(
+    task = Task.from_arrays(
+        name,
         edge_index=edge_index,
         x=parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1),
         y=y,
@@ -84,8 +87,8 @@ def load(
         nodes_per_graph=np.bincount(owner, minlength=len(y)),
     )
     if name in PUBLISHED and not attributes:
-        PUBLISHED[name].check(arrays, name, folder)
-    return arrays
+        return PUBLISHED[name].checked(task, folder)
+    return task
 
 
 def tu_dataset(name: str, root: Path) -> Dataset | None:
@@ -116,12 +119,8 @@ def _dataset(name: str, sizes: Sizes | None = None) -> Dataset:
         files=tuple(
             f"{name}/raw/{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels")
         ),
-        download=partial(_download, name),
+        download=partial(fetch_with_pyg, "TUDataset", "", (name,)),
     )
-
-
-def _download(name: str, root: Path) -> None:
-    fetch_with_pyg("TUDataset", "", name, root=root)
 
 
 for _name, _sizes in PUBLISHED.items():

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from pgso.data.arrays import Array, Arrays, Split, check_range, identity, is_unknown
+from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
 from pgso.data.edge_lists import merged
 from pgso.data.raw import check_dense, check_num_nodes, read_archive
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.answers import encode_labels
 from pgso.data.tables.edges import HEADER
-from pgso.data.tables.table import read_table
+from pgso.data.tables.reader import read_table, tidy
+from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.graph import Graph
 
@@ -21,7 +22,7 @@ PARTS = ("train", "val", "test")
 
 def load_npz(
     path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "auto"
-) -> Arrays:
+) -> Task:
     """A node task from the arrays of an archive, none of them pickled.
 
     ``edge_index`` (2, E) integers; ``y`` (n,) labels, integers (-1: unknown) or words (empty:
@@ -65,13 +66,14 @@ def load_npz(
     if regression:
         targets = tuple(f"target {k}" for k in range(y.shape[1])) if y.shape[1] > 1 else ("y",)
     else:
-        y, classes = encode_labels(["" if str(v) == unknown else str(v) for v in labels])
+        y, classes = encode_labels(["" if str(v) == unknown else tidy(str(v)) for v in labels])
     if metric == "auto":
         metric = "rmse" if regression else "accuracy"
     if len(classes) < 2 and not regression:
         raise InputError(f"{path}: 'y' needs two classes or more, got {len(classes)}")
     edge_index, weight = merged(edge_index.astype(np.int64), weight, n, undirected, path)
-    return Arrays(
+    return Task.from_arrays(
+        path.stem,
         edge_index=edge_index,
         edge_weight=weight,
         x=x.astype(np.float32),
@@ -108,14 +110,15 @@ def read_edge_list(path: Path) -> Graph:
     ``#`` or ``%``, and a line of column names.
     """
     table = read_table(path).with_header(HEADER, (), "source,target")
-    if table.width not in (2, 3):
-        raise _no_edge_list(path, f"{table.width} columns")
-    values = np.stack([table.values(c) for c in range(table.width)], axis=1)
+    width = len(table.names)
+    if width not in (2, 3):
+        raise _no_edge_list(path, f"{width} columns")
+    values = np.stack([table.values(name) for name in table.names], axis=1)
     ends = values[:, :2]
     if not ((ends % 1 == 0) & (ends >= 0) & (ends < 2**53)).all():
         raise _no_edge_list(path, "node numbers that are not whole numbers from 0 on")
     check_num_nodes(int(ends.max(initial=-1)) + 1, len(ends), path)
-    weight = torch.from_numpy(table.numbers(2).copy()) if table.width == 3 else None
+    weight = torch.from_numpy(table.numbers(table.names[2]).copy()) if width == 3 else None
     return Graph.from_edge_index(torch.from_numpy(ends.T.astype(np.int64)), weight)
 
 

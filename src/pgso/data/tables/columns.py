@@ -6,33 +6,35 @@ tables. ``columns.json`` overrules what the cells say.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from pgso.data.arrays import Array
 from pgso.data.raw import check_dense
-from pgso.data.tables.table import DECIMAL_COMMA, ID, Table, is_number, numbers_of, points_of
+from pgso.data.tables.table import DECIMAL_COMMA, ID, Table, is_number, parse_numbers, points_of
 from pgso.errors import InputError
 
 Kind = Literal["number", "as is", "boolean", "category", "date", "leave out"]
 KINDS: tuple[str, ...] = get_args(Kind)
-YES, NO = ("yes", "true", "y", "t", "1"), ("no", "false", "n", "f", "0")
+PAIRS = (("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("1", "0"))
+TRUTH = {word: value for pair in PAIRS for word, value in zip(pair, (1.0, 0.0), strict=True)}
 ISO = "ISO"
-DATES = {  # tried in this order: day first where both would do
-    ISO: "",
-    "%Y-%m-%d": "",
-    "%Y/%m/%d": "",
-    "%d.%m.%Y": " (written as day.month.year)",
-    "%d/%m/%Y": " (written as day/month/year)",
-    "%m/%d/%Y": " (written as month/day/year)",
-    "%Y%m%d": " (written as yearmonthday)",
-}
-LOOKS_LIKE_A_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|(19|20)\d{6}")
+_DAYS = (  # tried in this order: day first where both would do
+    *("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y"),
+    *("%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y"),
+)
+DATES = (ISO, *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS), "%Y%m%d")
+LOOKS_LIKE_A_DATE = re.compile(
+    r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d[./]\d\d[./]\d\d)([T ].*)?"
+    r"|(19|20)\d{6}|(19|20)\d\d-(0[1-9]|1[0-2])"
+    r"|(\d\d?[- ][A-Z][a-z]{2,8}[- ]|[A-Z][a-z]{2,8} \d\d?, )\d{4}( .*)?"
+)
 TYPE = "type"  # the column that says what a node is
 MOST_CATEGORIES = 50  # that get a column of their own, the most frequent ones first
 FEWEST_ROWS = 20  # below which no column looks like an id
@@ -42,6 +44,7 @@ PERCENT = re.compile(r"[-+]?\d+([.,]\d+)?\s?%")
 AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
     r"[€$£¥]?\s?[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(%|€|\$|£|¥|[A-Z]{3})?"
 )
+MOST_JSON = 2**24  # bytes of columns.json
 _FORM = 'write it as {"column": "kind"}'
 
 
@@ -85,7 +88,7 @@ class Column(BaseModel):
         """What became of it, for people."""
         if self.kind == "leave out":
             return f"left out: {self.reason}"
-        unit, form = " in per cent" * bool(self.unit), DATES.get(self.date_format, "")
+        unit, form = " in per cent" * bool(self.unit), _written(self.date_format)
         text = {
             "number": f"standardised (mean {self.mean:.4g}, sd {self.sd:.4g}{unit})",
             "date": f"days{form}, standardised (mean {_day(self.mean)}, sd {self.sd:.4g} days)",
@@ -95,156 +98,149 @@ class Column(BaseModel):
         }[self.kind]
         return text + (", missing cells marked" if self.has_missing else "")
 
-    def values(self, table: Table, position: int) -> Array:  # (rows, len(outputs))
-        """The columns of x.
-
-        Args:
-            table: The cells.
-            position: Which column of the table it is.
-        """
-        missing = table.gaps(position)
+    def values(self, table: Table) -> Array:  # (rows, len(outputs))
+        """The columns of x."""
+        missing = table.gaps(self.name)
         if self.kind == "category":
-            columns = self._one_hot(table.cells(position), missing)
+            codes = pd.Index(self.categories, dtype=object).get_indexer(table.cells(self.name))
+            columns = np.zeros((len(codes), len(self.categories) + 1))
+            columns[np.arange(len(codes)), codes] = 1  # -1, the last column, for all others
+            columns[missing] = 0
+            columns = columns if self.has_others else columns[:, :-1]
         else:
-            plain = self._numbers(table, position, missing)
+            if self.fill is None and missing.any():
+                advice = 'or say "number" in columns.json to fill it'
+                row = int(missing.argmax())
+                raise table.cell_error(row, self.name, "a finite number", advice)
+            plain = np.where(missing, self.fill or 0.0, self._numbers(table))
             scaled = self.kind in ("number", "date")
             columns = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
         return np.hstack([columns, missing[:, None]]) if self.has_missing else columns
 
-    def _one_hot(self, cells: Array, missing: Array) -> Array:
-        import pandas as pd
-
-        width = len(self.categories)
-        codes = pd.Index(self.categories, dtype=object).get_indexer(cells)
-        one_hot = np.zeros((len(cells), width + 1))
-        one_hot[np.arange(len(cells)), codes] = 1  # -1, the last column, for all others
-        one_hot[missing] = 0
-        return one_hot if self.has_others else one_hot[:, :width]
-
-    def _numbers(self, table: Table, position: int, missing: Array) -> Array:  # (rows,)
-        if self.fill is None and missing.any():
-            raise table.cell_error(
-                int(missing.argmax()),
-                position,
-                "a finite number",
-                'or say "number" in columns.json to fill it',
-            )
-        values, wanted, advice = self._read(table, position)
-        wrong = np.isnan(values) & ~missing
-        if wrong.any():
-            raise table.cell_error(int(wrong.argmax()), position, wanted, advice)
-        return np.where(missing, self.fill or 0.0, values)
-
-    def _read(self, table: Table, position: int) -> tuple[Array, str, str]:
-        """The cells as numbers, NaN where one is wrong; what was expected, and what to do."""
-        cells = table.cells(position)
+    def _numbers(self, table: Table) -> Array:  # (rows,)
+        """The cells as numbers, anything where one is missing."""
+        cells = table.cells(self.name)
         if self.kind == "date":
-            return days_of(cells, self.date_format), "a date", f"as {self.date_format}"
-        if self.kind == "boolean":
-            lower = np.array([cell.lower() for cell in cells], dtype=object)
-            values = np.where(np.isin(lower, YES), 1.0, np.where(np.isin(lower, NO), 0.0, np.nan))
-            return values, "yes or no, true or false, 1 or 0", ""
-        if self.unit:
-            values = _percentages(cells)
-            return values, "a number of per cent", "such as 5%"
-        missing = table.gaps(position)
-        if not missing.any():
-            return table.numbers(position), "", ""
-        return table.numbers(position, optional=True), "", ""
+            values, wanted, advice = days_of(cells, self.date_format), "a date", self.date_format
+        elif self.kind == "boolean":
+            values = table.frame[self.name].str.lower().map(TRUTH).to_numpy(dtype=float)
+            wanted, advice = "yes or no, true or false, 1 or 0", ""
+        elif self.unit:
+            plain = table.frame[self.name].str.removesuffix("%").str.strip().to_numpy()
+            values, _ = parse_numbers(points_of(plain))
+            wanted, advice = "a number of per cent", "such as 5%"
+        else:
+            return table.numbers(self.name, optional=True)
+        wrong = np.isnan(values) & ~table.gaps(self.name)
+        if wrong.any():
+            raise table.cell_error(int(wrong.argmax()), self.name, wanted, advice)
+        return values
+
+
+def _written(date_format: str) -> str:
+    """How days are written, for people; nothing where there is no doubt."""
+    if date_format == ISO or date_format.startswith("%Y/"):
+        return ""
+    words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
+    text = date_format.partition(" %H")[0]
+    for mark, word in words.items():
+        text = text.replace(mark, word)
+    return f" (written as {text})"
 
 
 class Preparation(BaseModel):
-    """A table's columns in order; ``columns`` is None where all numbers stay as they are."""
+    """A table's columns in order, and what becomes of each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    columns: tuple[Column, ...] | None = None
+    columns: tuple[Column, ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the columns of x."""
-        return tuple(name for column in self.columns or () for name in column.outputs)
+        return tuple(name for column in self.columns for name in column.outputs)
 
     def apply(self, table: Table) -> Array:  # (rows, F), 32 bits
         """The features of a table, which may have other columns too, in another order."""
         table = with_points(table)
-        if self.columns is None:
-            columns = [Column(name=name, kind="as is") for name in table.names]
-        else:
-            columns = [column for column in self.columns if column.kind != "leave out"]
-        position = {name: c for c, name in enumerate(table.names)}
+        columns = [column for column in self.columns if column.kind != "leave out"]
         for column in columns:
-            if column.name not in position:
+            if column.name not in table.names:
                 raise InputError(
                     f"{table.path} has no column {column.name!r}, which the model was trained "
                     "with; add it (cells may be empty)"
                 )
-        check_dense(len(table), sum(len(c.outputs) for c in columns), f"{table.path}: features")
-        x = np.empty((len(table), sum(len(column.outputs) for column in columns)), np.float32)
+        width = sum(len(column.outputs) for column in columns)
+        check_dense(len(table), width, f"{table.path}: features")
+        x = np.empty((len(table), width), np.float32)
         end = 0
         for column in columns:
             start, end = end, end + len(column.outputs)
-            x[:, start:end] = column.values(table, position[column.name])
+            x[:, start:end] = column.values(table)
         return x
 
 
-def fit_preparation(table: Table, train: Array, kinds: Mapping[str, str]) -> Preparation:
+def fit_preparation(
+    table: Table, train: Array, kinds: Mapping[str, str], where: object = "columns.json"
+) -> Preparation:
     """What to do with each column: recognised by all cells, fitted on the training rows only.
 
     Args:
         table: The features.
         train: The training rows; none: every row is one.
         kinds: What ``columns.json`` says.
+        where: The file that says it, for errors.
     """
+    _check_kinds(kinds, table, where)
     table = with_points(table)
     train = train if len(train) else np.arange(len(table))
-    found = [kinds.get(name) or _kind_of(table, c) for c, name in enumerate(table.names)]
-    wide = table.width > WIDE and not kinds and set(found) <= {"number", "boolean"}
-    if wide and table.rows.isin(("0", "0.0", "0.")).to_numpy().mean() > 1 - SPARSE:
-        columns = [  # a gap is filled with 0, the median of such a column
-            Column(
-                name=name,
-                kind="as is",
-                reason="mostly zeros",
-                has_missing=bool(table.gaps(c)[train].any()),
-            )
-            for c, name in enumerate(table.names)
-        ]
-        return Preparation(columns=tuple(columns))
+    found = {name: kinds.get(name) or _kind_of(table, name) for name in table.names}
+    kinds_found = set() if kinds else set(found.values())
+    is_bag = len(found) > WIDE and kinds_found and kinds_found <= {"number", "boolean"}
+    if is_bag and table.frame.isin(("0", "0.0", "0.")).to_numpy().mean() > 1 - SPARSE:
+        return _as_is(table, train, "mostly zeros")  # 0 is the median of such a column
+    if kinds_found == {"number"} and (table.frame == table.frame.iloc[0]).to_numpy().all():
+        # Networks on degrees alone are given the same number everywhere.
+        return _as_is(table, train, "it is the same in every training row")
     everyone = np.arange(len(table))  # types without a label are types, too
     columns = [
-        _fitted(table, c, kind, everyone if name == TYPE else train, name in kinds)
-        for c, (name, kind) in enumerate(zip(table.names, found, strict=True))
+        _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
+        for name, kind in found.items()
     ]
-    same = all((table.cells(c) == table.cells(c)[0]).all() for c in range(table.width))
-    if not kinds and set(found) == {"number"} and same:
-        # The same number everywhere: networks on degrees alone are given that.
-        columns = [Column(name=c.name, kind="as is", reason=c.reason) for c in columns]
     return Preparation(columns=tuple(columns))
+
+
+def _as_is(table: Table, train: Array, reason: str) -> Preparation:
+    gaps = {name: bool(table.gaps(name)[train].any()) for name in table.names}
+    return Preparation(
+        columns=tuple(
+            Column(name=name, kind="as is", reason=reason, has_missing=has_missing)
+            for name, has_missing in gaps.items()
+        )
+    )
 
 
 def with_points(table: Table) -> Table:
     """The same table with decimal points; a column that has both commas and points is refused."""
     if not table.decimal_comma:
         return table
-    rows = table.rows.copy()
-    for c in range(table.width):
-        cells = table.cells(c)
-        commas = [DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells]
-        if not any(commas):
+    frame = table.frame.copy()
+    for name in table.names:
+        commas = frame[name].str.fullmatch(DECIMAL_COMMA.pattern)
+        if not commas.any():
             continue
-        for row, cell in enumerate(cells):
-            if "." in cell and is_number(cell):
-                raise table.cell_error(
-                    row, c, "a number with a decimal comma, as in other lines", "such as 1200,5"
-                )
-        rows[c] = points_of(cells)
-    return Table(table.path, rows, table.lines, table.header)
+        points = frame[name].str.contains(".", regex=False) & frame[name].map(is_number)
+        if points.any():
+            row = int(points.to_numpy().argmax())
+            wanted = "a number with a decimal comma, as in other lines"
+            raise table.cell_error(row, name, wanted, "such as 1200,5")
+        frame[name] = points_of(table.cells(name))
+    return Table(table.path, frame, table.lines, table.has_header)
 
 
 def gaps_of(table: Table) -> dict[str, int]:
     """How many cells of each column say nothing."""
-    return {name: int(table.gaps(c).sum()) for c, name in enumerate(table.names)}
+    return {name: int(table.gaps(name).sum()) for name in table.names}
 
 
 def read_kinds(path: Path) -> dict[str, str]:
@@ -252,6 +248,8 @@ def read_kinds(path: Path) -> dict[str, str]:
 
     Example: ``{"postcode": "category", "comment": "leave out"}``.
     """
+    if path.stat().st_size > MOST_JSON:
+        raise InputError(f"{path} is larger than {MOST_JSON:,} bytes; {_FORM}")
     try:
         kinds = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -261,36 +259,37 @@ def read_kinds(path: Path) -> dict[str, str]:
     return kinds
 
 
-def check_kinds(kinds: Mapping[str, str], names: Sequence[str], where: object) -> dict[str, str]:
+def _check_kinds(kinds: Mapping[str, str], table: Table, where: object) -> None:
     """Refuse kinds of columns that there are not, and kinds that there are not."""
     for name, kind in kinds.items():
-        if name not in names:
-            listed = ", ".join(names[:20])
+        if name not in table.names:
             raise InputError(
-                f"{where}: features.csv has no column {name!r} of features; it has {listed}"
+                f"{where}: features.csv has no column {name!r} of features; it has "
+                f"{', '.join(table.names[:20])}"
             )
         if kind not in KINDS:
             raise InputError(
                 f"{where}: a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
             )
-    return dict(kinds)
 
 
-def _kind_of(table: Table, c: int) -> str:
-    name, present = table.names[c], np.flatnonzero(~table.gaps(c))
-    cells = table.cells(c)[present]
+def _kind_of(table: Table, name: str) -> str:
+    present = np.flatnonzero(~table.gaps(name))
+    cells = table.cells(name)[present]
     if not len(cells):
         return "leave out"
-    is_num = np.isfinite(table.values(c)[present])
-    distinct = set(cells)
-    lower = {cell.lower() for cell in distinct} if len(distinct) <= 4 else set()
-    if len(lower) == 2 and any(lower <= set(pair) for pair in zip(YES, NO, strict=True)):
-        return "boolean"
+    if len(set(cells[:100])) <= 4:
+        words = {cell.lower() for cell in set(cells)}
+        if any(words == set(pair) for pair in PAIRS):
+            return "boolean"
+    is_num = np.isfinite(table.values(name)[present])
+    date_format = _date_format(cells)
     if is_num.all():
-        is_day = _date_format(cells) == "%Y%m%d"
-        return "date" if is_day and len(distinct) > 1 else "number"
-    if _date_format(cells) is not None:
+        is_date = date_format == "%Y%m%d" and (cells != cells[0]).any()
+        return "date" if is_date else "number"
+    if date_format is not None:
         return "date"
+    distinct = set(cells)
     if all(map(PERCENT.fullmatch, distinct)):
         return "number"
     wrong = int(present[(~is_num).argmax()])
@@ -298,7 +297,7 @@ def _kind_of(table: Table, c: int) -> str:
         others = "category" if len(distinct) <= MOST_CATEGORIES else "leave out"
         raise table.cell_error(
             wrong,
-            c,
+            name,
             "a finite number",
             f"as in {is_num.sum():,} other lines; or leave the cell empty; or say "
             f'{{"{name}": "{others}"}} in columns.json',
@@ -308,7 +307,7 @@ def _kind_of(table: Table, c: int) -> str:
     if amounts == 1 or (amounts >= MOSTLY and len(cells) >= FEWEST_ROWS):
         raise table.cell_error(
             wrong,
-            c,
+            name,
             "a number",
             "without unit and with a point, such as 1200.5, in the whole column; or say "
             f'{{"{name}": "leave out"}} or "category" in columns.json',
@@ -316,34 +315,47 @@ def _kind_of(table: Table, c: int) -> str:
     return "category"
 
 
-def _fitted(table: Table, c: int, kind: str, train: Array, chosen: bool) -> Column:
-    name, missing, cells = table.names[c], table.gaps(c), table.cells(c)
+def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> Column:
+    """One column, fitted on the training rows; ``chosen``: columns.json says what it is."""
+
+    def left_out(reason: str) -> Column:
+        return Column(name=name, kind="leave out", reason=reason)
+
     if kind == "leave out":
-        reason = "columns.json says so" if chosen else "all of its cells are empty"
-        return _left_out(name, reason)
+        return left_out("columns.json says so" if chosen else "all of its cells are empty")
+    missing, cells = table.gaps(name), table.cells(name)
     learned = train[~missing[train]]
     if not len(learned):
-        return _left_out(name, "its cells are empty in every training row")
-    looks = None if chosen else _id_like(name, kind, cells[~missing])
+        return left_out("its cells are empty in every training row")
+    looks = None if chosen else _id_like(table, name, kind)
     if looks is not None:
-        return _left_out(name, f"{looks} looks like an id; overrule it in columns.json")
+        return left_out(f"{looks} looks like an id; overrule it in columns.json")
     has_missing = len(learned) < len(train)
     if kind == "category":
-        return _category(name, cells[learned], has_missing)
-    date_format = ISO
-    if kind == "date":
-        named = _date_format(cells[~missing])
-        if named is None:
-            fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
-            wrong = int((~fits & ~missing).argmax())
-            raise table.cell_error(wrong, c, "a date", "such as 2024-12-31, all cells alike")
-        date_format = named
+        # Of equally frequent ones those that come first, whatever pandas sorts by.
+        counts = pd.Series(cells[learned], dtype=object).value_counts(sort=False)
+        frequent = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
+        if len(frequent) == 1 and not has_missing:
+            return left_out("it is the same in every training row")
+        return Column(
+            name=name,
+            kind="category",
+            categories=tuple(sorted(frequent)),
+            has_others=len(counts) > len(frequent),
+            has_missing=has_missing,
+        )
+    date_format = _date_format(cells[~missing]) if kind == "date" else ISO
+    if date_format is None:
+        fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
+        wrong = int((~fits & ~missing).argmax())
+        raise table.cell_error(wrong, name, "a date", "such as 2024-12-31, all cells alike")
     unit = "%" if kind == "number" and PERCENT.fullmatch(cells[learned[0]]) else ""
-    facts = {"name": name, "kind": kind, "date_format": date_format, "unit": unit}
-    plain = Column.model_validate(facts)
+    plain = Column.model_validate(
+        {"name": name, "kind": kind, "date_format": date_format, "unit": unit}
+    )
     if kind == "as is":
         return plain.model_copy(update={"fill": None})
-    raw = plain.values(table, c)[learned, 0]
+    raw = plain.values(table)[learned, 0]
     if kind == "boolean":
         fill = float(raw.mean() > 0.5)
         return plain.model_copy(update={"fill": fill, "has_missing": has_missing})
@@ -352,56 +364,33 @@ def _fitted(table: Table, c: int, kind: str, train: Array, chosen: bool) -> Colu
     sd = float(whole.std())
     if not sd > 1e-9 * max(float(np.abs(whole).max()), 1e-30):
         if not has_missing:
-            return _left_out(name, "it is the same in every training row")
+            return left_out("it is the same in every training row")
         sd = 1.0
     fitted = {"fill": fill, "mean": float(whole.mean()), "sd": sd, "has_missing": has_missing}
     return plain.model_copy(update=fitted)
 
 
-def _category(name: str, cells: Array, has_missing: bool) -> Column:
-    import pandas as pd
-
-    # Of equally frequent ones those that come first, whatever pandas sorts by.
-    counts = pd.Series(cells, dtype=object).value_counts(sort=False)
-    frequent = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
-    if len(frequent) == 1 and not has_missing:
-        return _left_out(name, "it is the same in every training row")
-    return Column(
-        name=name,
-        kind="category",
-        categories=tuple(sorted(frequent)),
-        has_others=len(counts) > len(frequent),
-        has_missing=has_missing,
-    )
-
-
-def _id_like(name: str, kind: str, cells: Array) -> str | None:
-    if len(cells) < FEWEST_ROWS:
+def _id_like(table: Table, name: str, kind: str) -> str | None:
+    """Why a column looks like an id; None: it does not."""
+    cells = table.cells(name)[~table.gaps(name)]
+    may_be = kind == "category" or (kind == "number" and ID.search(name))
+    if len(cells) < FEWEST_ROWS or not may_be:
         return None
     distinct = len(set(cells))
     many = distinct > MOSTLY * len(cells)
     if kind == "category" and (many or distinct > max(MOST_CATEGORIES, len(cells) / 2)):
         return f"{distinct:,} distinct values in {len(cells):,} rows"
-    whole = kind == "number" and ID.search(name) and (numbers_of(cells) % 1 == 0).all()
+    whole = kind == "number" and (table.values(name)[~table.gaps(name)] % 1 == 0).all()
     return f"{distinct:,} distinct whole numbers" if many and whole else None
-
-
-def _left_out(name: str, reason: str) -> Column:
-    return Column(name=name, kind="leave out", reason=reason)
-
-
-def _percentages(cells: Array) -> Array:
-    plain = np.empty(len(cells), dtype=object)
-    plain[:] = [cell.removesuffix("%").strip() for cell in cells]
-    return numbers_of(plain, decimal_comma=True)
 
 
 def _date_format(cells: Array) -> str | None:
     """The first format that all cells are written in."""
     if not LOOKS_LIKE_A_DATE.fullmatch(cells[0]):
         return None
-    distinct = np.array(list(dict.fromkeys(cells)), dtype=object)
-    return next((form for form in DATES if np.isfinite(days_of(distinct, form)).all()), None)
+    distinct = pd.unique(cells)
+    some = (form for form in DATES if np.isfinite(days_of(distinct[:20], form)).all())
+    return next((form for form in some if np.isfinite(days_of(distinct, form)).all()), None)
 
 
 def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
@@ -411,8 +400,6 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
         >>> days_of(np.array(["1970-01-02", "2"], dtype=object), "ISO")
         array([ 1., nan])
     """
-    import pandas as pd
-
     codes, distinct = pd.factorize(cells)
     looks = np.array(
         [

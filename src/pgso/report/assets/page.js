@@ -34,5 +34,5 @@ shadeConfusion();
 for (const details of document.querySelectorAll(".js-table")) {
   details.addEventListener("toggle", () => showPlotNumbers(details));
 }
-const explorer = DATA.runs.length ? new Explorer() : null;
+const explorer = DATA.runs?.length ? new Explorer() : null;
 document.addEventListener("themechange", () => explorer?.show());

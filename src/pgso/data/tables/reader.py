@@ -1,0 +1,227 @@
+"""Files and frames as tables: CSV, TSV, semicolons, Parquet, gzip, and pandas' frames."""
+
+import io
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgso.data.arrays import Array
+from pgso.data.raw import check_count, check_text_size, read_text
+from pgso.data.tables.table import DECIMAL_COMMA, SEPARATED, Table, is_number, without_indices
+from pgso.errors import InputError
+
+ABOVE = re.compile(r"(?:sep=.\n)?(?:(?:# |%).*(?:\n|\Z)|[ \t]*\n)*")  # Excel's and SNAP's comments
+SOME_LINES = 20  # that show what separates cells
+CONTROLS = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160))]  # of terminals
+INVISIBLE = dict.fromkeys(  # letters nobody sees
+    map(ord, [*CONTROLS, *"\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"])
+)
+BLANKS = dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
+
+
+def read_table(path: Path, least: int = 1) -> Table:
+    """A file as a table: a line is a row, unless a quoted cell goes over several.
+
+    Parquet has a header; of text :meth:`Table.with_header` decides. In a text of one column, a
+    blank line between others is an empty cell.
+
+    Args:
+        path: The file.
+        least: How many columns the table has at least: with 2, blanks may separate words.
+    """
+    if path.suffix.lower() == ".parquet":
+        return frame_table(_read_parquet(path), path)
+    check_text_size(path)
+    text = tidy(read_text(path))
+    above = ABOVE.match(text)[0]  # type: ignore[index]
+    text = text.removeprefix(above)
+    if not text:
+        raise InputError(f"{path} has no lines but comments; write at least one")
+    separator = _separator(text, least)
+    frame, lines = _cells(text, separator, path, above.count("\n"))
+    if frame.shape[1] == 1 and re.search(r"^\s*\n", above, re.M):
+        raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
+    for name in frame if separator is None else ():  # numpy.savetxt writes 7 as 7.0000e+00
+        if frame[name].str.fullmatch(r"-?\d\.\d+e[+-]\d+").all():
+            values = frame[name].astype(float)
+            if (values % 1 == 0).all():
+                frame[name] = values.astype(np.int64).astype(str).astype(object)
+    if frame.shape[1] > 1 and (frame["column 1"].to_numpy() == "").any():
+        filled = (frame != "").any(axis=1).to_numpy()
+        frame, lines = frame[filled].reset_index(drop=True), lines[filled]
+        if not len(frame):
+            raise InputError(f"{path} has only empty cells; write at least one line")
+    return Table(path, frame, lines, decimal_comma=separator == ";")
+
+
+def frame_table(frame: pd.DataFrame, path: Path) -> Table:
+    """A frame as the table that its CSV file would be.
+
+    An index that is not 0, 1, ... is a first column. Whole numbers that gaps made floating-point
+    ones are written as whole numbers again.
+    """
+    index = frame.index
+    if index.nlevels > 1 or index.name is not None or list(index) != list(range(len(index))):
+        names = [name or "" for name in index.names]
+        frame = frame.set_axis(index.set_names(names)).reset_index(names=names)
+    check_count(frame.shape[1], "columns", path)
+    header = [tidy(str(name)).strip() for name in frame.columns]
+    twice = next((name for name, times in Counter(header).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: two columns are called {twice!r}; give each its own name")
+    if not len(frame):
+        raise InputError(f"{path} has no rows; write at least one")
+    frame = frame.set_axis(header, axis=1)
+    for name in header:
+        if frame[name].dtype.kind == "f" and _is_whole(frame[name]):
+            frame = frame.assign(**{name: frame[name].astype("Int64")})
+    text = frame.to_csv(index=False, header=False, lineterminator="\n")
+    cells, _ = _cells(tidy(text).removesuffix("\n"), ",", path)
+    cells = without_indices(cells.set_axis(header, axis=1))
+    return Table(path, cells, range(1, len(frame) + 1), has_header=True)
+
+
+def _is_whole(values: "pd.Series[Any]") -> bool:
+    numbers = values.dropna().to_numpy(dtype=float)
+    return bool((np.abs(numbers) < 2**53).all() and (numbers % 1 == 0).all())
+
+
+def words_of(X: Any) -> Table | None:
+    """The table of a frame with words, dates or gaps; None of a frame or matrix of numbers.
+
+    Its index is no column: rows are nodes in order.
+    """
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        return None
+    if all(kind.kind in "biuf" for kind in X.dtypes) and not X.isna().to_numpy().any():
+        return None
+    return frame_table(X.reset_index(drop=True), Path("X"))
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise InputError(
+            f"{path} needs pyarrow: pip install pyarrow, or write it as {path.stem}.csv"
+        ) from None
+    try:
+        with parquet.ParquetFile(path) as content:
+            check_text_size(path, content.metadata.num_rows * content.metadata.num_columns)
+            check_count(content.metadata.num_columns, "columns", path)
+            frame: pd.DataFrame = content.read().to_pandas(integer_object_nulls=True)
+    except (ArrowException, OSError) as error:
+        raise InputError(f"{path} is not readable as Parquet ({str(error)[:100]})") from None
+    return frame
+
+
+def _cells(
+    text: str, separator: str | None, path: Path, above: int = 0
+) -> tuple[pd.DataFrame, Array]:
+    """The cells of a text below some lines, stripped, and the number of each row's line."""
+    lines, text = _checked(text, separator, path, above)
+    frame = pd.read_csv(
+        io.StringIO(text),
+        sep=separator or r"\s+",
+        header=None,
+        dtype=object,
+        na_filter=False,
+        skip_blank_lines=False,
+        skipinitialspace=True,
+    )
+    frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
+    if any(blank in text for blank in (' "' if separator == "\t" else ' \t"')):
+        frame = frame.apply(lambda cells: cells.str.strip())
+    return frame, lines
+
+
+def _checked(text: str, separator: str | None, path: Path, above: int) -> tuple[Array, str]:
+    """The number of each row's line, and the text to read.
+
+    All lines have the same number of cells. Only a header may have one cell less: R and pandas
+    write tables whose first column has no name. Such a header gets an empty cell.
+    """
+    bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
+    widths = _widths(bare, separator)
+    filled = np.flatnonzero(widths)
+    first, usual = widths[0], widths[filled[min(1, len(filled) - 1)]]
+    check_count(int(usual), "columns", path)
+    has_number = any(map(is_number, re.split(r"[,;\t ]", bare.partition("\n")[0])))
+    is_short = first + 1 == usual and not has_number
+    expected = usual if is_short else first
+    wrong = filled[1:][widths[filled[1:]] != expected]
+    if len(wrong):
+        shown = text.split("\n")[lines[wrong[0]] - lines[0]][:60]
+        raise InputError(
+            f"{path}, line {lines[wrong[0]]}: expected {first} cells, got {widths[wrong[0]]} "
+            f"({shown!r}); {SEPARATED}"
+        )
+    return lines, f"{separator or ' '}{text}" if is_short else text
+
+
+def _widths(text: str, separator: str | None) -> Array:  # (lines,)
+    """The number of cells of each line; 0 where it is blank."""
+    if separator is None:
+        return np.array([len(line.split()) for line in text.split("\n")])
+    letters = np.frombuffer(f"{text}\n".encode(), np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    marks = np.searchsorted(np.flatnonzero(letters == ord(separator)), ends)
+    widths = 1 + np.diff(marks, prepend=0)
+    if (widths == 1).any():
+        widths[[not line.strip() for line in text.split("\n")]] = 0
+    return widths
+
+
+def _without_quoted_cells(text: str, separator: str, path: Path, first: int) -> tuple[str, Array]:
+    """A text with x for each quoted cell, which may go over several lines, and lines' numbers."""
+    if '"' not in text:
+        return text, first + np.arange(text.count("\n") + 1)
+    end = re.escape(separator)
+    cell = re.compile(rf'(?<![^{end}\n]) *"(?:[^"]|"")*" *(?=[{end}\n]|\Z)')
+    bare = cell.sub("x", text)
+    lines = first + np.arange(bare.count("\n") + 1)
+    if bare.count("\n") < text.count("\n"):
+        within = cell.sub(lambda found: "\0" * found[0].count("\n"), text).split("\n")
+        lines[1:] += np.cumsum([record.count("\0") for record in within])[:-1]
+    wrong = re.search(rf'(?:^|{end}) *"', bare, re.M)
+    if wrong is not None:
+        line = lines[bare.count("\n", 0, wrong.start())]
+        raise InputError(
+            f"{path}, line {line}: its quotation marks do not fit; put whole cells between two "
+            'of them, and write "" for one within a cell'
+        )
+    return bare, lines
+
+
+def _separator(text: str, least: int) -> str | None:
+    """What cuts the first line into most cells; a semicolon if all commas are decimal ones.
+
+    None: runs of blanks, where there is no other separator, and cells are numbers or there must be
+    more than one.
+    """
+    lines = [line for line in text[: 2**20].split("\n")[: 2 * SOME_LINES] if line.strip()]
+    head, body = lines[0], lines[1:SOME_LINES] or lines
+    commas = [cell.strip(' "') for line in body for cell in line.split(";") if "," in cell]
+    if ";" in head and commas and all(map(DECIMAL_COMMA.fullmatch, commas)):
+        return ";"
+    bare = re.sub(r'"[^"]*"', "", head)
+    best = max(",\t;", key=bare.count)
+    if best in bare:
+        return best
+    cut = [line.split() for line in body]
+    alike = len(cut[0]) > 1 and all(len(cells) == len(cut[0]) for cells in cut)
+    if alike and (least > 1 or all(is_number(cell) for cells in cut for cell in cells)):
+        return None
+    return ","
+
+
+def tidy(text: str) -> str:
+    """The same text in one form: composed letters, plain blanks, no letters that nobody sees."""
+    if text.isascii() and not any(control in text for control in CONTROLS[:30]):
+        return text
+    return unicodedata.normalize("NFC", text).translate(INVISIBLE).translate(BLANKS)

@@ -1,0 +1,104 @@
+r"""Prediction sets of classes and intervals of numbers: split conformal prediction.
+
+A model gives every answer a *strangeness*: :math:`1 - p` of a class, :math:`|y - \hat y|` of a
+number. On n labels that the model was not fitted to, let q be the
+:math:`\lceil (n + 1) c \rceil`-th smallest strangeness of the true answers. A new item's set holds
+the answers that are no stranger than q. If new items and these labels are exchangeable, the truth
+is in the set with probability c or more (Vovk et al. 2005; Lei et al. 2018).
+"""
+
+import math
+
+import numpy as np
+
+from pgso.data.arrays import Array
+from pgso.errors import InputError
+
+LEVEL = 0.9  # of the sets that tables and pages show
+FEWEST = 20  # labels of validation that sets are made from; fewer are joined by others
+
+
+def strangeness(out: Array, y: Array, log: bool = False) -> Array:  # (n,) or (n, T), sorted
+    """How strange the true answers are, the smallest first.
+
+    Args:
+        out: (n, C) probabilities of classes, or (n, T) numbers.
+        y: (n,) classes, or (n, T) numbers, NaN where one is missing.
+        log: Whether the errors of numbers are those of their logarithms.
+
+    Example:
+        >>> strangeness(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0])).round(1)
+        array([0.1, 0.7])
+    """
+    if y.ndim == 1:
+        return np.sort(1 - out[np.arange(len(y)), y])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pair = (np.log(out), np.log(y)) if log else (out, y)
+        return np.sort(np.abs(pair[0] - pair[1]), axis=0)
+
+
+def threshold(strange: Array, coverage: float) -> float:
+    """q: infinite where the labels are too few for that coverage.
+
+    Args:
+        strange: (n,) of the true answers, sorted; NaN counts as missing.
+        coverage: c, above 0 and below 1.
+
+    Example:
+        >>> threshold(np.arange(1.0, 10.0), 0.8), threshold(np.arange(3.0), 0.9)
+        (8.0, inf)
+    """
+    if not 0 < coverage < 1:
+        raise InputError(f"coverage must be above 0 and below 1, such as 0.9; got {coverage!r}")
+    finite = strange[~np.isnan(strange)]
+    rank = math.ceil((len(finite) + 1) * coverage - 1e-9)
+    return float(finite[rank - 1]) if rank <= len(finite) else math.inf
+
+
+def class_sets(probabilities: Array, strange: Array, coverage: float) -> Array:  # (n, C) booleans
+    """Which classes are in the set of each item. The likeliest one always is."""
+    held = 1 - probabilities <= threshold(strange, coverage)
+    held[np.arange(len(held)), probabilities.argmax(axis=1)] = True
+    return held
+
+
+def intervals(
+    values: Array, strange: Array, coverage: float, log: bool = False
+) -> tuple[Array, Array]:  # (n, T), (n, T)
+    """The ends of each number's interval; with logarithms it is a factor up and down."""
+    width = np.array([threshold(column, coverage) for column in strange.T])
+    if log:
+        with np.errstate(over="ignore"):
+            return values * np.exp(-width), values * np.exp(width)
+    return values - width, values + width
+
+
+def measured(
+    out: Array, y: Array, strange: Array, log: bool = False, coverage: float = LEVEL
+) -> dict[str, float] | None:
+    """How often sets hold the truth on labels of a test set, and how large they are.
+
+    Args:
+        out: (n, C) probabilities, or (n, T) numbers.
+        y: (n,) classes, or (n, T) numbers.
+        strange: Of the labels that the sets are made from.
+        log: As in :func:`strangeness`.
+        coverage: What was asked for.
+
+    Returns:
+        ``asked``, ``held`` (a share), ``labels`` (how many) and ``size``: classes per set, or the
+        mean width of an interval. None without labels, or where they are too few.
+    """
+    if not len(y):
+        return None
+    if y.ndim == 1:
+        sets = class_sets(out, strange, coverage)
+        held, size = sets[np.arange(len(y)), y], float(sets.sum(axis=1).mean())
+    else:
+        low, high = intervals(out, strange, coverage, log)
+        is_known = np.isfinite(y)
+        held = ((low <= y) & (y <= high))[is_known]
+        size = float((high - low)[is_known].mean()) if is_known.any() else math.nan
+    if not len(held) or not math.isfinite(size):
+        return None
+    return {"asked": coverage, "held": float(held.mean()), "labels": len(held), "size": size}
