@@ -2,8 +2,6 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -118,14 +116,14 @@ def test_weights_of_edges_are_in_the_code(rungs, problem):
     assert names["out"].shape == (200, 3)
 
 
-def test_the_printed_script_runs_as_it_is_and_scores_as_the_spec_does(tmp_path):
+def test_the_printed_script_runs_as_it_is_and_trains_as_the_spec_does():
     found = find("karate")
-    script = tmp_path / "train.py"
-    script.write_text(found.to_pyg())
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    scores = json.loads(done.stdout.partition(": ")[2])
+    names = {}
+    torch.manual_seed(found.spec().seed)  # as a run does; scores of 8 test nodes depend on it
+    exec(found.to_pyg(), names)
     record = pgso.fit(found.spec())
-    assert scores == pytest.approx([record.val, record.test], abs=0.15)
+    assert names["loss"].item() == pytest.approx(record.curves["loss"][-1], rel=1e-3)
+    assert names["scores"][0] == record.val
 
 
 def test_powers_beside_each_other_need_self(rungs):
