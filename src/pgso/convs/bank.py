@@ -99,7 +99,6 @@ class BankConv(Conv):
         made = self._operators(gso, terms)
         super().__init__(in_channels, out_channels, made[0] if made else None)
         self.terms = tuple(terms)
-        self.is_chain = len(self.terms) == 1
         self.banks = nn.ModuleList(made)
         if not made:
             del self.gso  # without a term on the graph there is no operator

@@ -156,8 +156,6 @@ class GNN(nn.Module):
         self.jump = None
         if jk not in (None, "last"):
             self.jump = JumpingKnowledge(jk, hidden_channels, len(widths))
-        self.is_chain = self.jump is None
-        self.sums_nodes = task == "graph" and pooling == "sum"  # see pgso.spectrum.monitor
         read = hidden_channels * len(widths) if jk == "cat" else hidden_channels
         self.head = Linear(read, out_channels) if reads_out else None
 
@@ -238,7 +236,6 @@ class Layer(nn.Module):
         if hidden and norm is not None:
             self.norm = (nn.BatchNorm1d if norm == "batch" else nn.LayerNorm)(out_channels)
         self.hidden = hidden
-        self.is_chain = self.residual is None  # see pgso.spectrum.monitor
 
     def reset_parameters(self) -> None:
         """Draw new weights."""

@@ -1,28 +1,12 @@
-"""Section 4: the spectrum of γ(A, S), real for every S, and certified bounds on it.
+"""Section 4: the spectrum of γ(A, S), real for every S, and certified bounds on it."""
 
-Clustering is imported on first use: every worker of a sweep would wait for scikit-learn.
-"""
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from pgso.spectrum.certified import symmetrised, symmetriser
+from pgso.spectrum.certified import operator_norm_bound, symmetrised, symmetriser
 from pgso.spectrum.eigen import Eigenpairs, NotConvergedError, eigenpairs, eigenvalues
+from pgso.spectrum.filters import dirichlet_energy, mean_average_distance
 from pgso.spectrum.interval import gershgorin_interval, interval
 from pgso.spectrum.kernel_polynomial import Density, density
-from pgso.spectrum.monitor import (
-    SpectralMonitor,
-    SpectralWarning,
-    dirichlet_energy,
-    mean_average_distance,
-    operator_norm_bound,
-)
-
-if TYPE_CHECKING:
-    from pgso.spectrum.clustering import (
-        PGSOSpectralClustering,
-        PGSOSpectralEmbedding,
-        regularised_adjacency,
-    )
 
 __all__ = [
     "Density",
@@ -30,8 +14,6 @@ __all__ = [
     "NotConvergedError",
     "PGSOSpectralClustering",
     "PGSOSpectralEmbedding",
-    "SpectralMonitor",
-    "SpectralWarning",
     "density",
     "dirichlet_energy",
     "eigenpairs",
@@ -49,6 +31,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pgso.spectrum' has no attribute {name!r}")
+    # On first use: every worker of a sweep would wait for scikit-learn.
     from pgso.spectrum import clustering
 
     return getattr(clustering, name)

@@ -5,18 +5,18 @@ the two (:func:`roots`). Each kind of operator registers its answers; a new kind
 in its own file.
 """
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
-from pgso.gso.algebra import Product, Scaled, Sum, common_base
+from pgso.gso.algebra import Identity, Product, Scaled, Sum, common_base
 from pgso.gso.node_shift import ChannelShift, NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
@@ -39,11 +39,8 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
 
     If w is an eigenvector of it, T w (see :func:`symmetriser`) is one of γ.
 
-    Args:
-        graph: An operator on an undirected graph (another is refused with an offending edge), or
-            an expression of such, whose matrix is then formed, a constant in double precision; or
-            a graph, followed by S.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+    It takes an operator on an undirected graph, or a graph and its S; of an expression the matrix
+    is formed, a constant in double precision.
 
     Example:
         >>> from pgso import Graph
@@ -74,6 +71,20 @@ def operator_of(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     return shift(op, S)
 
 
+def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
+    r"""A bound on :math:`\|\gamma\|_2`, by :math:`\sqrt{\|\gamma\|_1 \|\gamma\|_\infty}`.
+
+    Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. It holds for
+    directed graphs and for expressions, too, whose products are formed.
+
+    Example:
+        >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
+        >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
+        1.414
+    """
+    return math.sqrt(math.prod(row_and_column_norm(operator_of(graph, S))))
+
+
 def row_and_column_norm(op: ShiftOperator) -> tuple[float, float]:
     """‖γ‖_∞ and ‖γ‖_1: the largest sum of sizes in a row and in a column."""
     sizes = abs(op.to_scipy())
@@ -90,26 +101,21 @@ def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     if isinstance(op, (NodeShift, ChannelShift)) and isinstance(op.graph, Graph):
         undirected(op.graph)
     if isinstance(op, NodeShift) and not op.is_certifiable:
-        _refuse_signs(op)
+        graph, m2 = op.graph, op.factors().m2.detach()
+        row, col, signs = graph.pattern.row, graph.pattern.col, m2.sign()
+        opposed = (signs[row] * signs[col] < 0) & (graph.entries != 0)
+        entry = int(opposed.to(torch.int8).argmax())
+        i, j = int(row[entry]), int(col[entry])
+        raise InputError(
+            f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
+            f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"
+        )
     if not op.is_certifiable and not isinstance(op, ChannelShift):
         raise InputError(
             f"the spectral theory does not reach this {type(op).__name__}: it takes γ on an "
             "undirected graph, its multiples and polynomials, and sums of symmetric operators"
         )
     return op
-
-
-def _refuse_signs(op: NodeShift) -> None:
-    graph, m2 = op.graph, op.factors().m2.detach()
-    row, col = graph.pattern.row, graph.pattern.col
-    signs = m2.sign()
-    opposed = (signs.index_select(0, row) * signs.index_select(0, col) < 0) & (graph.entries != 0)
-    entry = int(opposed.to(torch.int8).argmax())
-    i, j = int(row[entry]), int(col[entry])
-    raise InputError(
-        f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
-        f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"
-    )
 
 
 def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
@@ -131,11 +137,7 @@ def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
 
 
 def _offending_edge(graph: Graph) -> str:
-    source, target = graph.edge_index.numpy(force=True)
-    weight = np.ones(len(source))
-    if graph.edge_weight is not None:
-        weight = graph.edge_weight.double().numpy(force=True)
-    A = csr_array((weight, (target, source)), shape=graph.shape)
+    A = shift(graph, "adjacency").to_scipy()
     difference = (A - A.T).tocoo()
     entry = int(np.abs(difference.data).argmax())
     i, j = difference.coords[0][entry], difference.coords[1][entry]
@@ -213,10 +215,8 @@ def _(op: Scaled | Polynomial) -> Tensor:
 @roots.register(Sum)
 @roots.register(Product)
 def _(op: Sum | Product) -> Tensor:
-    base = common_base(op)
-    if base is None or op.is_symmetric:
-        return torch.ones(op.shape[0], dtype=torch.float64, device=op.device)
-    return roots(base)
+    base = None if op.is_symmetric else common_base(op)
+    return roots(Identity(op) if base is None else base)
 
 
 @roots.register

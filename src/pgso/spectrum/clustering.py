@@ -1,28 +1,20 @@
 """Spectral embedding and clustering with any γ(A, S), as scikit-learn estimators."""
 
 from collections.abc import Sequence
-from functools import singledispatch
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.algebra import Scaled, Sum
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar
-from pgso.gso.polynomials import Polynomial
 from pgso.gso.shift import shift
-from pgso.spectrum.certified import certified
 from pgso.spectrum.eigen import Which, eigenpairs
-from pgso.spectrum.interval import interval, values_at
-
-Array = NDArray[np.float64]
 
 
 def regularised_adjacency(a: float) -> PGSOParameters:
@@ -75,27 +67,37 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
             y: Not used, there by scikit-learn's convention.
         """
         op = X if isinstance(X, ShiftOperator) else shift(Graph.of(X), self.S)
-        op, num_nodes = certified(op), op.shape[0]
-        which: Which = "largest" if _direction(op) > 0 else "smallest"
-        if not 1 <= self.n_components <= num_nodes:
+        n = op.shape[0]
+        if not 1 <= self.n_components <= n:
             raise InputError(
-                f"n_components must be between 1 and the number of nodes {num_nodes}, "
+                f"n_components must be between 1 and the number of nodes {n}, "
                 f"got {self.n_components}"
             )
+        which: Which = "largest" if _grows_with_likeness(op) else "smallest"
         pairs = eigenpairs(op, k=self.n_components, which=which)
-        embedding = pairs.vectors * _signs(pairs.vectors)
+        # Of the two signs, scikit-learn's: the largest entry of a column is positive.
+        largest = np.abs(pairs.vectors).argmax(axis=0)
+        embedding = pairs.vectors * np.sign(pairs.vectors[largest, range(self.n_components)])
         if self.normalise_rows:
             length = np.linalg.norm(embedding, axis=1, keepdims=True)
             # What the eigenvectors do not reach (an isolated node) stays at the origin.
             embedding = np.where(length > 1e-10, embedding / np.maximum(length, 1e-10), 0.0)
         self.embedding_ = embedding
         self.eigenvalues_ = pairs.values
-        self.n_features_in_ = num_nodes
+        self.n_features_in_ = n
         return self
 
-    def fit_transform(self, X: Any, y: None = None) -> Array:  # (n, n_components)
+    def fit_transform(self, X: Any, y: None = None) -> NDArray[np.float64]:  # (n, n_components)
         """Find the eigenvectors and return the positions."""
         return self.fit(X).embedding_
+
+
+def _grows_with_likeness(op: ShiftOperator) -> bool:
+    """Whether eigenvalues grow with how alike neighbours are in the eigenvector."""
+    if isinstance(op, NodeShift):
+        return float(op.factors().m2.detach().mean()) > 0
+    matrix = op.to_scipy()
+    return bool(matrix.sum() > matrix.diagonal().sum())
 
 
 class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
@@ -116,7 +118,7 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         embedding_: Shape (n, n_clusters).
 
     Example:
-        >>> two = torch.block_diag(torch.ones(3, 3), torch.ones(3, 3))
+        >>> two = np.kron(np.eye(2), np.ones((3, 3)))
         >>> labels = PGSOSpectralClustering(2, S="symmetric_laplacian").fit_predict(two)
         >>> bool(labels[0] == labels[1] == labels[2] != labels[3] == labels[4] == labels[5])
         True
@@ -141,43 +143,9 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         """Embed the graph (see :meth:`PGSOSpectralEmbedding.fit`) and group its nodes."""
         embedding = PGSOSpectralEmbedding(
             self.n_clusters, S=self.S, normalise_rows=self.normalise_rows
-        ).fit(X)
-        self.embedding_ = embedding.embedding_
-        self.n_features_in_ = embedding.n_features_in_
+        )
+        self.embedding_ = embedding.fit_transform(X)
+        self.n_features_in_ = len(self.embedding_)
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
         self.labels_ = means.fit_predict(self.embedding_)
         return self
-
-
-@singledispatch
-def _direction(op: ShiftOperator) -> float:
-    """Above 0 if eigenvalues grow with how alike neighbours are in the eigenvector."""
-    del op
-    return 0.0  # the identity tells nothing apart
-
-
-@_direction.register
-def _(op: NodeShift) -> float:
-    return float(op.factors().m2.detach().mean())
-
-
-@_direction.register
-def _(op: Scaled) -> float:
-    return float(op.factor) * _direction(op.of)
-
-
-@_direction.register
-def _(op: Sum) -> float:
-    return _direction(op.left) + _direction(op.right)
-
-
-@_direction.register
-def _(op: Polynomial) -> float:
-    low, high = values_at(op, torch.stack(interval(op.of)).detach())[0]
-    return float(high - low) * _direction(op.of)
-
-
-def _signs(vectors: Array) -> Array:  # (k,)
-    """The sign that makes the largest entry of each column positive, as in scikit-learn."""
-    largest = np.abs(vectors).argmax(axis=0)
-    return np.asarray(np.sign(vectors[largest, np.arange(vectors.shape[1])]))

@@ -1,6 +1,8 @@
 """Extreme eigenvalues and eigenvectors of γ(A, S) by Lanczos on its symmetric twin, Theorem 1."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -106,9 +108,8 @@ def eigenpairs(
     beyond them. Up to a thousand nodes a dense ``eigh`` is used instead.
 
     Args:
-        graph: An operator on an undirected graph (a directed one is refused with an offending
-            edge), or an expression of such; or a graph, followed by S.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        graph: An operator, or a graph followed by S: see :func:`gershgorin_interval`.
+        S: Of a graph.
         k: How many, or ``None`` for all (up to ten thousand nodes); a graph of fewer nodes has
             no more than one for each.
         which: ``"smallest"``, ``"largest"``, or ``"both"``: half of k from either end, the odd
@@ -129,11 +130,7 @@ def eigenpairs(
 
 
 def _symmetric_pairs(
-    op: ShiftOperator,
-    k: int | None,
-    which: str,
-    tol: float,
-    max_iterations: int,
+    op: ShiftOperator, k: int | None, which: str, tol: float, max_iterations: int
 ) -> tuple[Array, Array]:  # (k,), (n, k)
     n = op.shape[0]
     if which not in ENDS:
@@ -150,8 +147,10 @@ def _symmetric_pairs(
     symmetric = twin(op)
     matrix = symmetric.to_scipy()
     diagonal = matrix.diagonal()
+    upper = _count_upper(k, which)
+    chosen = np.r_[0 : k - upper, n - upper : n]  # the places of the k among n ascending values
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
-        nodes = np.argsort(diagonal, kind="stable")[_ends(n, k, which)]
+        nodes = np.argsort(diagonal, kind="stable")[chosen]
         w = np.zeros((n, k))
         w[nodes, np.arange(k)] = 1.0
         return diagonal[nodes], w  # nothing for Lanczos to iterate on
@@ -166,14 +165,11 @@ def _symmetric_pairs(
     if n > DENSE_LIMIT:
         raise InputError(f"k = {k} of {n} eigenvalues is too many for Lanczos; ask for fewer")
     values, w = np.linalg.eigh(matrix.toarray())
-    chosen = _ends(n, k, which)
     return values[chosen], w[:, chosen]
 
 
-def _ends(size: int, k: int, which: str) -> NDArray[np.intp]:
-    """The places of the k wanted ones among ``size`` ascending values."""
-    low = {"smallest": k, "largest": 0, "both": k // 2}[which]
-    return np.r_[0:low, size - (k - low) : size]
+def _count_upper(k: int, which: str) -> int:
+    return {"smallest": 0, "largest": k, "both": k - k // 2}[which]
 
 
 def extreme_pairs(
@@ -189,22 +185,22 @@ def extreme_pairs(
     taken out before the upper one is searched. One eigenvalue may be most of the spectrum, and
     both ends reach into its eigenspace.
     """
-    low = {"smallest": k, "largest": 0, "both": k // 2}[which]
-    random, values, w = np.random.default_rng(0), np.empty(0), np.empty((matrix.shape[0], 0))
-    upper, u, rest = values, w, matrix
+    n, low = matrix.shape[0], k - _count_upper(k, which)
+    search = partial(_search, max_iterations=max_iterations, random=np.random.default_rng(0))
+    values, w = upper, u = np.empty(0), np.empty((n, 0))
+    rest: csr_array | LinearOperator = matrix
     if 0 < low < k:  # half the time of two searches
-        values, w = _search(matrix, k, tol, max_iterations, random, which="BE")
+        values, w = search(matrix, k, tol, which="BE")
         (values, upper), (w, u) = np.split(values, [low]), np.split(w, [low], axis=1)
     if low:
-        reflected = csr_array(4 * eye_array(matrix.shape[0], format="csr") - matrix)
-        reflected_pairs = (4 - values)[::-1], w[:, ::-1]
-        values, w = _largest(reflected, low, tol, max_iterations, random, *reflected_pairs)
+        reflected = csr_array(4 * eye_array(n, format="csr") - matrix)
+        values, w = _largest(reflected, low, tol, search, (4 - values)[::-1], w[:, ::-1])
         values, w = (4 - values)[::-1], w[:, ::-1]
         rest = _deflated(matrix, values, w)
         if u.size and np.abs(w.T @ u).max() > SAME:
             upper, u = upper[:0], u[:, :0]
     if low < k:
-        upper, u = _largest(rest, k - low, tol, max_iterations, random, upper, u)
+        upper, u = _largest(rest, k - low, tol, search, upper, u)
         values, w = np.r_[values, upper], np.c_[w, u]
     check_pairs(matrix, values, w, tol)
     return values, w
@@ -214,21 +210,19 @@ def _largest(
     matrix: csr_array | LinearOperator,
     k: int,
     tol: float,
-    max_iterations: int,
-    random: np.random.Generator,
+    search: Callable[..., tuple[Array, Array]],
     values: Array,  # (k,) found already, or (0,)
     w: Array,  # (n, k)
 ) -> tuple[Array, Array]:  # (k,) ascending, (n, k)
     """The k largest eigenvalues, repeated ones as often as they occur."""
-    n = matrix.shape[0]
     if not values.size:
-        values, w = _search(matrix, k, tol, max_iterations, random)
+        values, w = search(matrix, k, tol)
     for _ in range(k + ATTEMPTS):  # each time at least one of the k is replaced by a larger one
-        accuracy, start = max(tol, COARSE), np.zeros(n)
+        accuracy, start = max(tol, COARSE), np.zeros(matrix.shape[0])
         # A single Krylov space holds one vector of each eigenspace: what is left may be as large.
         rest = _deflated(matrix, values, w)
         while True:
-            probe, u = _search(rest, 1, accuracy, max_iterations, random, start)
+            probe, u = search(rest, 1, accuracy, start=start)
             error = np.linalg.norm(rest @ u - u * probe, axis=0)
             # What was left out may reach past the least value kept only by rounding.
             if not probe[-1] + error[-1] > values[0] + max(2 * tol, 1e-12):
@@ -237,7 +231,7 @@ def _largest(
                 break
             # There may be more: search again from there, with more accuracy.
             accuracy, start = max(tol, accuracy / 10), 10 * u.sum(axis=1)
-        more, u = _search(rest, k, tol, max_iterations, random)
+        more, u = search(rest, k, tol)
         order = np.argsort(np.r_[values, more])[-k:]
         values, w = np.r_[values, more][order], np.c_[w, u][:, order]
     raise NotConvergedError(

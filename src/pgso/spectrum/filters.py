@@ -7,7 +7,7 @@ products, needs no eigenvectors, and knows how far p is from f.
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
+from pgso.gso.shift import shift
 from pgso.spectrum.certified import certified, roots, row_and_column_norm
 from pgso.spectrum.eigen import eigenpairs
 from pgso.spectrum.interval import interval
@@ -50,7 +51,6 @@ class Filter(Polynomial):
 
     @property
     def T(self) -> "Filter":
-        """The same polynomial of the transpose."""
         return _filter(self.of.T, self.coefficients, self.basis, self.error, self.interval)
 
     def __repr__(self) -> str:
@@ -83,7 +83,6 @@ def filter(op: ShiftOperator, function: Function, degree: int = 40) -> Filter:  
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> from pgso import shift
         >>> low_pass = filter(shift(path, "laplacian"), lambda s: 1 / (1 + s))
         >>> low_pass @ torch.tensor([1., 0., 0.])  # solves (I + L) y = x
         tensor([0.6250, 0.2500, 0.1250])
@@ -104,10 +103,8 @@ def filter(op: ShiftOperator, function: Function, degree: int = 40) -> Filter:  
     exact = values(between)
     error = float(np.abs(chebyshev.chebval(between, coefficients) - exact).max())
     scaled = (1 / half) * op - (centre / half) * op**0
-    return _warned(
-        _filter(scaled, torch.from_numpy(coefficients), "chebyshev", error, (low, high)),
-        float(np.abs(exact).max()),
-    )
+    c, size = torch.from_numpy(coefficients), float(np.abs(exact).max())
+    return _filter(scaled, c, "chebyshev", error, (low, high), size)
 
 
 def heat(op: ShiftOperator, t: float = 1.0, degree: int = 40) -> Filter:
@@ -118,7 +115,6 @@ def heat(op: ShiftOperator, t: float = 1.0, degree: int = 40) -> Filter:
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> from pgso import shift
         >>> heat(shift(path, "laplacian"), t=15.0) @ torch.tensor([3., 0., 0.])
         tensor([1.0000, 1.0000, 1.0000])
     """
@@ -138,8 +134,8 @@ def heat(op: ShiftOperator, t: float = 1.0, degree: int = 40) -> Filter:
     left_out = count * math.log(max(reach, 1e-300)) - math.lgamma(count + 1) - t * centre
     shrinks_by = reach / (count + 1)  # each further term against the one before it, at most
     error = math.exp(min(left_out, 700)) / (1 - shrinks_by) if shrinks_by < 1 else math.inf
-    made = _filter(shifted, series, "monomial", error, None)
-    return _warned(made, math.exp(min(reach - t * centre, 700)))
+    size = math.exp(min(reach - t * centre, 700))
+    return _filter(shifted, series, "monomial", error, None, size)
 
 
 def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
@@ -152,7 +148,6 @@ def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> from pgso import shift
         >>> rank = ppr(shift(path, "transition"), alpha=0.2) @ torch.tensor([1., 0., 0.])
         >>> rank, round(float(rank.sum()), 4)
         (tensor([0.3778, 0.4444, 0.1778]), 1.0)
@@ -178,7 +173,7 @@ def ppr(op: ShiftOperator, alpha: float = 0.1, degree: int = 40) -> Filter:
     k = torch.arange(_checked_degree(degree) + 1, dtype=torch.float64)
     error = alpha * decay ** len(k) / (1 - decay)
     series = alpha * (1 - alpha) ** k
-    return _warned(_filter(op, series, "monomial", error, None), alpha / (1 - decay))
+    return _filter(op, series, "monomial", error, None, alpha / (1 - decay))
 
 
 def wavelets(
@@ -200,14 +195,13 @@ def wavelets(
     Example:
         >>> ring = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
         >>> graph = Graph.from_edge_index(torch.cat([ring, ring.flip(0)], dim=1))
-        >>> from pgso import shift
         >>> bank = wavelets(shift(graph, "laplacian"), "meyer", count=2)
         >>> parts = [g @ torch.tensor([1., 0., 0., 0.]) for g in bank]
         >>> round(float(sum(part.square().sum() for part in parts)), 3)  # as large as the signal
         1.0
     """
-    if kind not in KINDS:
-        raise UnknownNameError("kind of wavelet", kind, KINDS)
+    if kind not in BANDS:
+        raise UnknownNameError("kind of wavelet", kind, BANDS)
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 50:
         raise InputError(f"count must be a whole number from 1 to 50, got {count!r}")
     low, high = certified_ends(op)
@@ -217,7 +211,39 @@ def wavelets(
             f"lie in [{low:.4g}, {high:.4g}]; take 'symmetric_laplacian', or P**0 - P for a "
             "propagation P with eigenvalues up to 1"
         )
-    return tuple(filter(op, function, degree) for function in KINDS[kind](high, count))
+    band = BANDS[kind]
+    if kind == "meyer":
+        scales = 4 / (3 * high) * 2.0 ** np.arange(count - 1, -1, -1)
+        low_pass: Function = lambda s: torch.cos(_meyer_angle(1.5 * scales[0] * s - 1))  # noqa: E731
+    else:  # from 40 / h, which peaks near h / 20 at the latest, down to 1 / h
+        scales = np.geomspace(40 / high, 1 / high, count) if count > 1 else np.array([2 / high])
+        peak, width = (1.2 / math.e, 0.4) if kind == "mexican_hat" else (1.3849, 0.6)
+        low_pass = lambda s: peak * torch.exp(-((20 * s / (width * high)) ** 4))  # noqa: E731
+    bands = (lambda s, scale=scale: band(scale * s) for scale in scales)
+    return tuple(filter(op, function, degree) for function in (low_pass, *bands))
+
+
+def _spline(s: Tensor) -> Tensor:
+    """Section 8.1 of Hammond et al.: s² below 1, 4 / s² above 2, a cubic between."""
+    cubic = -5 + 11 * s - 6 * s**2 + s**3
+    return torch.where(s < 1, s**2, torch.where(s > 2, 4 / s.clamp(min=1) ** 2, cubic))
+
+
+def _meyer(s: Tensor) -> Tensor:
+    """Leonardi and Van De Ville (2013): neighbours meet as cos and sin, so squares add up to 1."""
+    return torch.sin(_meyer_angle(1.5 * s - 1)) * torch.cos(_meyer_angle(0.75 * s - 1))
+
+
+def _meyer_angle(s: Tensor) -> Tensor:
+    v = s.clamp(0, 1)
+    return math.pi / 2 * v**4 * (35 - 84 * v + 70 * v**2 - 20 * v**3)
+
+
+BANDS: dict[str, Function] = {
+    "mexican_hat": lambda s: s * torch.exp(-s),
+    "spline": _spline,  # its peak, 1.3849 at 2 - 1 / √3, is the height of the low pass
+    "meyer": _meyer,
+}
 
 
 def gft(op: ShiftOperator, x: Tensor) -> Tensor:  # (n,) or (n, F), as x
@@ -228,18 +254,37 @@ def gft(op: ShiftOperator, x: Tensor) -> Tensor:  # (n,) or (n, F), as x
 
     Example:
         >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
-        >>> from pgso import shift
         >>> gft(shift(edge, "laplacian"), torch.tensor([3., 3.])).abs().round(decimals=4)
         tensor([4.2426, 0.0000])
     """
-    forward, _ = _bases(op)
-    return _times(forward, x)
+    return _transformed(op, x, 0)
 
 
 def igft(op: ShiftOperator, x: Tensor) -> Tensor:  # (n,) or (n, F), as x
     """The inverse of :func:`gft`: the signal with these values at the eigenvalues."""
-    _, inverse = _bases(op)
-    return _times(inverse, x)
+    return _transformed(op, x, 1)
+
+
+def _transformed(op: ShiftOperator, x: Tensor, which: int) -> Tensor:
+    """V^-1 x or V x, where V = T W has the eigenvectors of γ and V^-1 = Wᵀ T^-1 (Theorem 1)."""
+    op = certified(_square(op))
+    n = op.shape[0]
+    if n > MOST_EXACT:
+        raise InputError(
+            f"the Fourier transform needs all {n} eigenvectors, a dense matrix; it is made for up "
+            f"to {MOST_EXACT} nodes; pgso.filter needs none, spectrum.eigenpairs gives some"
+        )
+    if x.size(0) != n:
+        raise InputError(f"the signal has {x.size(0)} rows, the graph {n} nodes")
+
+    def make() -> tuple[Tensor, Tensor]:
+        T = roots(op)
+        V = torch.from_numpy(eigenpairs(op, k=None).vectors).to(op.device)
+        W = V / T[:, None]
+        W = W / W.norm(dim=0)
+        return W.t() / T, T[:, None] * W
+
+    return (op._once("_fourier", make)[which] @ x.double()).to(x.dtype)
 
 
 def smoothness(op: ShiftOperator, x: Tensor) -> Tensor:  # (n, F) -> (F,), (n,) -> 0-d
@@ -250,12 +295,52 @@ def smoothness(op: ShiftOperator, x: Tensor) -> Tensor:  # (n, F) -> (F,), (n,) 
 
     Example:
         >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
-        >>> from pgso import shift
         >>> smoothness(shift(edge, "laplacian"), torch.tensor([[1., 1.], [1., -1.]]))
         tensor([0., 2.])
     """
     product, size = (x * (_square(op) @ x)).sum(0), x.square().sum(0)
     return torch.where(size > 0, product / torch.where(size > 0, size, 1.0), 0.0)
+
+
+def dirichlet_energy(h: Tensor, graph: Graph) -> float:  # h: (n, F)
+    r"""The share of high frequencies in h, the Rayleigh quotient of the symmetric Laplacian.
+
+    .. math::
+        E(h) = \frac{\operatorname{tr}\, h^\top (I - D^{-1/2} A D^{-1/2})\, h}{\|h\|_F^2} \in [0, 2]
+
+    It does not depend on the scale of h. Where h is 0 it is 0.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> dirichlet_energy(torch.tensor([[1.0], [1.0]]), edge)
+        0.0
+        >>> dirichlet_energy(torch.tensor([[1.0], [-1.0]]), edge)
+        2.0
+    """
+    h = h.detach().reshape(h.size(0), -1).float()
+    size = float(h.square().sum())
+    if size == 0:
+        return 0.0
+    return float((h * (shift(graph, "symmetric_laplacian") @ h)).sum()) / size
+
+
+def mean_average_distance(h: Tensor, graph: Graph) -> float:  # h: (n, F)
+    r"""The mean over nodes of the average cosine distance to their neighbours.
+
+    MAD of Chen et al. (2020) on neighbours: :math:`1 - \cos(h_i, h_j)`, weighted as the edges are,
+    over the nodes that have neighbours.
+
+    Example:
+        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+        >>> mean_average_distance(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), edge)
+        1.0
+    """
+    h = torch.nn.functional.normalize(h.detach().reshape(h.size(0), -1).float(), dim=1)
+    has_neighbours = graph.degree > 0
+    if not bool(has_neighbours.any()):
+        return 0.0
+    cosines = (h * (shift(graph, "mean") @ h)).sum(dim=1)
+    return float((1 - cosines)[has_neighbours].mean())
 
 
 def gradient(graph: Graph | Tensor, x: Tensor) -> Tensor:  # (n, F) -> (num_edges, F)
@@ -274,22 +359,38 @@ def gradient(graph: Graph | Tensor, x: Tensor) -> Tensor:  # (n, F) -> (num_edge
         >>> divergence(path, gradient(path, x))  # (D - A) x
         tensor([-1.0000, -1.0000,  2.0000])
     """
-    graph, lengths = _lengths(graph)
+    graph, lengths = _lengths(graph, x)
     if x.size(0) != graph.num_nodes:
         raise InputError(f"the signal has {x.size(0)} rows, the graph {graph.num_nodes} nodes")
     source, target = graph.edge_index
-    return _by_row(lengths, x) * (x[target] - x[source])
+    return lengths * (x[target] - x[source])
 
 
 def divergence(graph: Graph | Tensor, y: Tensor) -> Tensor:  # (num_edges, F) -> (n, F)
     """The adjoint of :func:`gradient`: what flows into each node minus what flows out."""
-    graph, lengths = _lengths(graph)
+    graph, lengths = _lengths(graph, y)
     if y.size(0) != graph.num_edges:
         raise InputError(f"the flow has {y.size(0)} rows, the graph {graph.num_edges} edges")
     source, target = graph.edge_index
-    flow = _by_row(lengths, y) * y
+    flow = lengths * y
     out = flow.new_zeros(graph.num_nodes, *y.shape[1:])
     return out.index_add(0, target, flow).index_add(0, source, -flow)
+
+
+def _lengths(graph: Graph | Tensor, signal: Tensor) -> tuple[Graph, Tensor]:  # (num_edges, 1, ...)
+    """The graph, and √(A_ij / 2) of its edges in the type and dimensions of the signal."""
+    graph = Graph.of(graph)
+    if graph.is_bipartite:
+        raise InputError("differences over edges need one set of nodes; this graph has two")
+    weight = graph.edge_weight
+    if weight is None:
+        weight = torch.ones(graph.num_edges, device=graph.device)
+    if bool((weight < 0).any()):
+        raise InputError(
+            f"the gradient takes roots of weights, and {int((weight < 0).sum())} are negative"
+        )
+    lengths = (weight.to(signal.dtype) / 2).sqrt()
+    return graph, lengths.reshape(-1, *[1] * (signal.dim() - 1))
 
 
 # What the functions above share.
@@ -317,17 +418,16 @@ def _checked_degree(degree: int) -> int:
     return degree
 
 
-def _filter(of: ShiftOperator, coefficients: Tensor, basis: str, error: float, ends: Any) -> Filter:
-    made = Filter(of, coefficients.to(of.device), basis, {})
+def _filter(
+    of: ShiftOperator, c: Tensor, basis: str, error: float, ends: Any, size: float = math.inf
+) -> Filter:
+    """The filter; a warning if its error is large for a function of this size."""
+    made = Filter(of, c.to(of.device), basis, {})
     made._set(error=error, interval=ends)
-    return made
-
-
-def _warned(made: Filter, size: float) -> Filter:
-    if not made.error <= POOR * size:
+    if not error <= POOR * size:
         warnings.warn(
-            f"a polynomial of degree {len(made.coefficients) - 1} is up to {made.error:.2g} away "
-            f"from a function of size {size:.2g}; raise degree, or take a smoother function",
+            f"a polynomial of degree {len(c) - 1} is up to {error:.2g} away from a function of "
+            f"size {size:.2g}; raise degree, or take a smoother function",
             FilterWarning,
             stacklevel=3,
         )
@@ -350,99 +450,3 @@ def _values(function: Function, points: Array) -> Array:
             "hold eigenvalues; give one that is finite there"
         )
     return values
-
-
-def _bases(op: ShiftOperator) -> tuple[Tensor, Tensor]:  # (n, n) each, V^-1 and V
-    """The eigenvectors of γ as columns of V = T W, and V^-1 = Wᵀ T^-1 (Theorem 1)."""
-    op = certified(_square(op))
-    n = op.shape[0]
-    if n > MOST_EXACT:
-        raise InputError(
-            f"the Fourier transform needs all {n} eigenvectors, a dense matrix; it is made for up "
-            f"to {MOST_EXACT} nodes; pgso.filter needs none, spectrum.eigenpairs gives some"
-        )
-
-    def make() -> tuple[Tensor, Tensor]:
-        T = roots(op)
-        V = torch.from_numpy(eigenpairs(op, k=None).vectors).to(op.device)
-        W = V / T[:, None]
-        W = W / W.norm(dim=0)
-        return W.t() / T, T[:, None] * W
-
-    return op._once("_fourier", make)
-
-
-def _times(basis: Tensor, x: Tensor) -> Tensor:
-    if x.size(0) != basis.size(0):
-        raise InputError(f"the signal has {x.size(0)} rows, the graph {basis.size(0)} nodes")
-    return (basis @ x.double()).to(x.dtype)
-
-
-def _lengths(graph: Graph | Tensor) -> tuple[Graph, Tensor]:  # (num_edges,)
-    """The graph, and √(A_ij / 2) of its edges."""
-    graph = Graph.of(graph)
-    if graph.is_bipartite:
-        raise InputError("differences over edges need one set of nodes; this graph has two")
-    weight = graph.edge_weight
-    if weight is None:
-        return graph, torch.full((graph.num_edges,), 0.5**0.5, device=graph.device)
-    if bool((weight < 0).any()):
-        raise InputError(
-            f"the gradient takes roots of weights, and {int((weight < 0).sum())} are negative"
-        )
-    return graph, (weight / 2).sqrt()
-
-
-def _by_row(values: Tensor, x: Tensor) -> Tensor:
-    """One value per row, in the shape and type of x."""
-    return values.to(x.dtype).reshape(-1, *[1] * (x.dim() - 1))
-
-
-# Wavelets: from the upper end of the interval and a count to a low pass and the bands.
-
-
-def _scaled(kernel: Function, scale: float) -> Function:
-    return lambda s: kernel(scale * s)
-
-
-def _scales(high: float, count: int) -> Array:
-    """From 40 / h, which peaks near h / 20 at the latest, down to 1 / h."""
-    return np.geomspace(40 / high, 1 / high, count) if count > 1 else np.array([2 / high])
-
-
-def _mexican_hat(high: float, count: int) -> list[Function]:
-    low_pass = lambda s: 1.2 / math.e * torch.exp(-((s * 20 / (0.4 * high)) ** 4))  # noqa: E731
-    band = lambda s: s * torch.exp(-s)  # noqa: E731
-    return [low_pass, *(_scaled(band, scale) for scale in _scales(high, count))]
-
-
-def _spline(high: float, count: int) -> list[Function]:
-    """Section 8.1 of Hammond et al.: s² below 1, 4 / s² above 2, a cubic between."""
-    peak = 1.3849  # of the cubic, reached at 2 - 1 / √3
-    low_pass = lambda s: peak * torch.exp(-((s * 20 / (0.6 * high)) ** 4))  # noqa: E731
-
-    def band(s: Tensor) -> Tensor:
-        cubic = -5 + 11 * s - 6 * s**2 + s**3
-        return torch.where(s < 1, s**2, torch.where(s > 2, 4 / s.clamp(min=1) ** 2, cubic))
-
-    return [low_pass, *(_scaled(band, scale) for scale in _scales(high, count))]
-
-
-def _meyer(high: float, count: int) -> list[Function]:
-    """Leonardi and Van De Ville (2013): neighbours meet as cos and sin, so squares add up to 1."""
-
-    def angle(s: Tensor) -> Tensor:
-        v = s.clamp(0, 1)
-        return math.pi / 2 * v**4 * (35 - 84 * v + 70 * v**2 - 20 * v**3)
-
-    low_pass = lambda s: torch.cos(angle(1.5 * s - 1))  # noqa: E731
-    band = lambda s: torch.sin(angle(1.5 * s - 1)) * torch.cos(angle(0.75 * s - 1))  # noqa: E731
-    scales = 4 / (3 * high) * 2.0 ** np.arange(count - 1, -1, -1)
-    return [_scaled(low_pass, scales[0]), *(_scaled(band, scale) for scale in scales)]
-
-
-KINDS: dict[str, Callable[[float, int], Sequence[Function]]] = {
-    "mexican_hat": _mexican_hat,
-    "spline": _spline,
-    "meyer": _meyer,
-}

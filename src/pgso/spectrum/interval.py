@@ -30,10 +30,7 @@ SAMPLES = 32  # of a polynomial, for each degree
 MOST_BERNSTEIN = 20  # the degree up to which Bernstein coefficients are found with enough digits
 
 
-def gershgorin_interval(
-    graph: OnGraph,
-    S: Parameters = None,
-) -> tuple[Tensor, Tensor]:  # 0-d each, or (F,) each
+def gershgorin_interval(graph: OnGraph, S: Parameters = None) -> Ends:
     r"""Bounds on the spectrum of an undirected graph's PGSO, Theorem 2: O(n).
 
     .. math::
@@ -47,10 +44,9 @@ def gershgorin_interval(
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),
             or an expression of such; or a graph, followed by S.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset. With a
-            value per channel, (7, 1, F), there is an interval per channel. With a value per node,
-            (7, n, 1), there is one interval if no edge joins an m2 below 0 with one above: else
-            the eigenvalues need not be real, and it is refused.
+        S: Seven numbers or the name of a preset. With a value per channel, (7, 1, F), there is an
+            interval per channel. With a value per node, (7, n, 1), there is one interval if no edge
+            joins an m2 below 0 with one above: else eigenvalues need not be real: refused.
 
     Returns:
         The two ends in double precision, rounded outwards, differentiable in S.
@@ -68,7 +64,7 @@ def interval(
     graph: OnGraph,
     S: Parameters = None,
     method: Literal["theorem2", "optimal"] = "optimal",
-) -> tuple[Tensor, Tensor]:  # 0-d each
+) -> Ends:
     r"""An interval that contains every eigenvalue of an undirected graph's PGSO.
 
     The matrix :math:`D_a^{e_3 - s}\, \gamma\, D_a^{s - e_3}` has γ's eigenvalues for every s, and
@@ -81,9 +77,8 @@ def interval(
     short search finds the best s for either end: about a dozen sparse products each.
 
     Args:
-        graph: An operator on an undirected graph (another is refused with an offending edge),
-            or an expression of such; or a graph, followed by S.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        graph: An operator, or a graph followed by S: see :func:`gershgorin_interval`.
+        S: Of a graph.
         method: ``"theorem2"`` as printed, or ``"optimal"``, which is never wider.
 
     Returns:
@@ -105,25 +100,23 @@ def interval(
 @singledispatch
 def certified_interval(op: ShiftOperator, method: str) -> Ends:
     """An interval that holds every eigenvalue of a certified operator."""
-    del method
     raise InputError(f"no certified interval is known for a {type(op).__name__}")
 
 
 @certified_interval.register
 def _(op: NodeShift, method: str) -> Ends:
-    low, high = ends(*centres_and_radii(op))
+    C, R = centres_and_radii(op)
+    low, high = ends(C, R)
     if method == "theorem2" or op.S is None:  # an S per node is no power of degrees
         return low, high
-    best_low, best_high = _optimal(op)
+    best_low, best_high = _optimal(op, C)
     return torch.maximum(low, best_low), torch.minimum(high, best_high)
 
 
 @certified_interval.register
 def _(op: ChannelShift, method: str) -> Ends:
     """An interval per channel. Discs are computed once per kind of node, not once per node."""
-    del method
-    graph: Graph = op.graph  # type: ignore[assignment]
-    degree, neighbours, loops, *_ = kinds_of_nodes(graph)
+    degree, neighbours, loops, *_ = kinds_of_nodes(op.graph)  # type: ignore[arg-type]
     assert op.S is not None
     vectors = factors(op.S.double().unbind(), degree.unsqueeze(1))
     by_row = None if loops is None else loops.unsqueeze(1)
@@ -132,7 +125,6 @@ def _(op: ChannelShift, method: str) -> Ends:
 
 @certified_interval.register
 def _(op: Identity, method: str) -> Ends:
-    del method
     one = torch.ones((), dtype=torch.float64, device=op.device)
     return one, one
 
@@ -194,14 +186,12 @@ def discs(
     return C, scale.abs() * neighbours
 
 
-def _optimal(op: NodeShift) -> Ends:
+def _optimal(op: NodeShift, C: Tensor) -> Ends:
     """The ends of the best s for either side, one sparse product a try: see :func:`interval`."""
     from scipy.optimize import minimize_scalar  # takes half a second to be imported
 
     graph: Graph = op.graph  # type: ignore[assignment]
-    loops = None if graph.loops is None else graph.loops.double()
     vectors = op.factors()
-    C, _ = discs(vectors, received_weight(graph), loops)
     assert op.S is not None
     p = float((op.S[4] + op.S[5]).detach())
     d_a = graph.row_sums.detach() + op.S[6]
@@ -229,52 +219,40 @@ def _optimal(op: NodeShift) -> Ends:
 
 
 def range_over(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:
-    """Bounds on p over [low, high] for the polynomial p that an expression is of its base.
+    r"""Bounds on p over [low, high] for the polynomial p that an expression is of its base.
 
-    They are widened by the rounding of what they come from.
-    """
-    bounds = [_by_samples(op, low, high)]
-    if degree_of(op) <= MOST_BERNSTEIN:
-        bounds.append(_by_bernstein(op, low, high))
-    lows, highs = (torch.stack(ends) for ends in zip(*bounds, strict=True))
-    return lows.amax(), highs.amin()
-
-
-def _by_samples(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:
-    r"""From the values at M of Chebyshev's nodes (Ehlich and Zeller, 1964).
+    From the values at M of Chebyshev's nodes (Ehlich and Zeller, 1964), applied to p minus the
+    middle of its values; 0.1 % of their range too wide:
 
     .. math::
         \max |p| \le \max_{nodes} |p| \, / \cos(\pi K / 2 M) \qquad \text{for degree } K < M
 
-    It is applied to p minus the middle of its values, and is 0.1 % of their range too wide.
+    And, for a low degree, from its Bernstein coefficients on the interval, which enclose its values
+    and are exact at the two ends. Both are widened by the rounding of what they come from.
     """
     degree = degree_of(op)
+
+    def at(t: Tensor) -> tuple[Tensor, Tensor]:  # values and their error at points of [-1, 1]
+        return values_at(op, (low + high) / 2 + (high - low) / 2 * t)
+
+    def nodes(count: int) -> Tensor:  # (count,) Chebyshev's
+        k = torch.arange(count, dtype=torch.float64, device=low.device)
+        return (torch.pi * (k + 0.5) / count).cos()
+
     count = SAMPLES * max(degree, 1)
-    values, error = values_at(op, _nodes(count, low, high))
-    middle = (values.amin() + values.amax()) / 2
-    beyond = (values.amax() - values.amin()) / 2 / math.cos(math.pi * degree / (2 * count)) + error
-    return middle - beyond, middle + beyond
-
-
-def _by_bernstein(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:
-    """Its Bernstein coefficients on the interval enclose its values; exact at the two ends.
-
-    They are found from the values at Chebyshev's nodes, by a linear system that is solved in
-    double precision.
-    """
-    degree = degree_of(op)
-    t = _nodes(degree + 1, -torch.ones_like(low), torch.ones_like(high))
-    values, error = values_at(op, (low + high) / 2 + (high - low) / 2 * t)
+    values, error = at(nodes(count))
+    least, most = values.amin(), values.amax()
+    beyond = (most - least) / 2 / math.cos(math.pi * degree / (2 * count)) + error
+    least, most = (least + most) / 2 - beyond, (least + most) / 2 + beyond
+    if degree > MOST_BERNSTEIN:
+        return least, most
+    t = nodes(degree + 1)
+    values, error = at(t)
     matrix = bernstein(t, degree)
     coefficients = torch.linalg.solve(matrix, values)
     error = error * torch.linalg.cond(matrix)
-    return coefficients.amin() - error, coefficients.amax() + error
-
-
-def _nodes(count: int, low: Tensor, high: Tensor) -> Tensor:  # (count,)
-    """Chebyshev's nodes in [low, high]."""
-    k = torch.arange(count, dtype=torch.float64, device=low.device)
-    return (low + high) / 2 + (high - low) / 2 * (torch.pi * (k + 0.5) / count).cos()
+    lower, upper = coefficients.amin() - error, coefficients.amax() + error
+    return torch.maximum(least, lower), torch.minimum(most, upper)
 
 
 def degree_of(op: ShiftOperator) -> int:
@@ -294,21 +272,14 @@ def degree_of(op: ShiftOperator) -> int:
 
 
 @singledispatch
-def values_at(
-    op: ShiftOperator, nodes: Tensor
-) -> tuple[Tensor, Tensor]:  # of the nodes' shape, 0-d
-    """The polynomial that an expression is of its base, at the nodes.
-
-    Returns:
-        The values, and a bound on the rounding of each.
-    """
-    del op  # the base itself
-    return nodes, torch.zeros((), dtype=nodes.dtype, device=nodes.device)
+def values_at(op: ShiftOperator, nodes: Tensor) -> tuple[Tensor, Tensor]:  # as nodes, 0-d
+    """The polynomial that an expression is of its base, at the nodes; a bound on its rounding."""
+    return nodes, nodes.new_zeros(())  # the base itself
 
 
 @values_at.register
 def _(op: Identity, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.ones_like(nodes), torch.zeros((), dtype=nodes.dtype, device=nodes.device)
+    return torch.ones_like(nodes), nodes.new_zeros(())
 
 
 @values_at.register
@@ -338,9 +309,8 @@ def _(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
     values = evaluate(lambda x: nodes * x, torch.ones_like(nodes), c, op.basis, **op.options)
     with torch.no_grad():  # the sizes of what is summed, which may cancel
         c = from_bernstein(c) if op.basis == "bernstein" else c
-        terms = BASES[op.basis](
-            lambda x: nodes * x, torch.ones_like(nodes), len(c) - 1, **op.options
-        )
+        one = torch.ones_like(nodes)
+        terms = BASES[op.basis](lambda x: nodes * x, one, len(c) - 1, **op.options)
         size = sum((c_k * term).abs().amax() for c_k, term in zip(c, terms, strict=True))
         return values, torch.finfo(torch.float64).eps * len(c) ** 2 * size
 

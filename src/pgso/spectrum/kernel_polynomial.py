@@ -1,6 +1,6 @@
 """The spectral density of γ(A, S) by the kernel polynomial method: no eigendecomposition."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,9 +112,8 @@ def density(
     al., "The kernel polynomial method", 2006).
 
     Args:
-        graph: An operator on an undirected graph (another is refused with an offending edge),
-            or an expression of such; or a graph, followed by S.
-        S: Seven floats or 0-d tensors, a tensor of shape (7,), or the name of a preset.
+        graph: An operator, or a graph followed by S: see :func:`gershgorin_interval`.
+        S: Of a graph.
         num_moments: Sharpness: details of π / num_moments of half the interval are seen.
         num_probes: Random vectors; the error falls with √(n num_probes).
         num_points: Points of the grid.
@@ -154,44 +153,30 @@ def density(
 
 @torch.no_grad()
 def _moments(
-    op: ShiftOperator,
-    centre: float,
-    half: float,
-    num_moments: int,
-    num_probes: int,
-    seed: int,
+    op: ShiftOperator, centre: float, half: float, num_moments: int, num_probes: int, seed: int
 ) -> Array:  # (probes, moments)
     """The trace of T_k over n as each probe sees it, two moments a product.
 
-    T_{j+k} + T_{|j-k|} = 2 T_j T_k.
+    T_{j+k} + T_{|j-k|} = 2 T_j T_k. Scaled entries, with a spectrum in [-2, 2], fit into 32 bits,
+    where the product is several times faster.
     """
-    twice = _scaled_product(op, centre, half)
-    n = op.shape[0]
+    n, twice = op.shape[0], lambda x: (2 / half) * (op @ x - centre * x)
+    if isinstance(op, NodeShift):
+        pattern, entries = op.graph.pattern, op.entries(torch.float64)
+        entries = entries.index_add(0, pattern.diagonal, entries.new_full((n,), -centre))
+        values = (entries * (2 / half)).float()
+        twice = lambda x: product(pattern, values, x)  # noqa: E731
     generator = torch.Generator(device=op.device).manual_seed(seed)
     signs = torch.randint(0, 2, (n, num_probes), generator=generator, device=op.device)
     previous = signs.float().mul_(2).sub_(1)
     current = twice(previous).mul_(0.5)
-    mu_0, mu_1 = _dots(previous, previous), _dots(previous, current)
-    moments = [mu_0, mu_1]
+    moments = [_dots(previous, previous), _dots(previous, current)]
     while len(moments) < num_moments:
-        moments.append(2 * _dots(current, current) - mu_0)
+        moments.append(2 * _dots(current, current) - moments[0])
         following = twice(current).sub_(previous)
-        moments.append(2 * _dots(following, current) - mu_1)
+        moments.append(2 * _dots(following, current) - moments[1])
         previous, current = current, following
     return torch.stack(moments[:num_moments], dim=1).div_(n).numpy(force=True)
-
-
-def _scaled_product(op: ShiftOperator, centre: float, half: float) -> Callable[[Tensor], Tensor]:
-    """The product with 2 (op - centre) / half, whose spectrum is in [-2, 2].
-
-    Scaled entries fit into 32 bits, where the product is several times faster.
-    """
-    if not isinstance(op, NodeShift):
-        return lambda x: (2 / half) * (op @ x - centre * x)
-    graph, entries = op.graph, op.entries(torch.float64)
-    entries = entries.index_add(0, graph.pattern.diagonal, entries.new_full(op.shape[:1], -centre))
-    values = (entries * (2 / half)).float()
-    return lambda x: product(graph.pattern, values, x)
 
 
 def _dots(left: Tensor, right: Tensor) -> Tensor:  # (n, probes), (n, probes) -> (probes,)
