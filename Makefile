@@ -33,15 +33,15 @@ demo: $(READY)
 	$(BIN)/pgso compare minesweeper --seeds 3 --epochs 100 --out runs
 	@echo; echo "open $(CURDIR)/runs/find-customers/report.html"
 
-test: $(READY)
-	$(BIN)/python -m pytest -n auto
+test: $(READY)   # one thread each: workers share the cores, and more threads wait for each other
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 CORE := graph gso convs models spectrum bases objectives records data finding estimators contracts paper
 test-oldest:
 	$(MAKE) VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt EXTRAS=dev test-core
 
 test-core: $(READY)
-	$(BIN)/python -m pytest -n auto $(wildcard $(addprefix tests/,$(CORE)))
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(wildcard $(addprefix tests/,$(CORE)))
 
 lint: $(READY)
 	$(BIN)/ruff check .
