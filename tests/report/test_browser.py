@@ -261,7 +261,7 @@ def test_right_and_wrong_are_drawn_and_read(show):
     dots = page.find_elements("css selector", "#scatter-0 circle")
     assert len(dots) == 6  # two points of three operators, without lines
     assert len(page.find_elements("css selector", "#scatter-0 .curve")) == 1  # the diagonal
-    cell = "#confusion-pgso tbody tr:nth-child(1) td:nth-of-type({})"
+    cell = "[aria-label^='PGSO: true class'] tbody tr:nth-child(1) td:nth-of-type({})"
     cells = [page.find_element("css selector", cell.format(k)) for k in (1, 2)]
     shades = [each.value_of_css_property("background-color") for each in cells]
     assert shades[0] != shades[1]

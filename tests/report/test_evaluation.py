@@ -20,12 +20,14 @@ from pgso.report.evaluation import (
     calibration_grid,
     confusion_grids,
     costs_grid,
+    detection_plots,
     edges_grid,
     feature_bars,
-    features_grid,
+    importance_grids,
     labels_grid,
+    reliability_plots,
+    scatter_plots,
 )
-from pgso.report.plots import detection_plots, reliability_plots, scatter_plots
 from tests.report.records import make_record
 
 
@@ -56,7 +58,7 @@ def test_counts_are_summed_and_curves_averaged_over_the_seeds():
     grid = confusion_grids(RUNS)[0]
     assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
     assert "summed over 2 seeds" in grid.caption
-    roc, precision = detection_plots(RUNS, "<b>")
+    roc, precision = detection_plots(RUNS)
     assert [y for _, y in roc.series[0].points] == pytest.approx([0.7] * 51)
     assert (roc.title, precision.series[-1].points) == ("ROC of <b>", [(0, 0.5), (1, 0.5)])
     (reliability,) = reliability_plots(RUNS)
@@ -85,7 +87,7 @@ def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
         ("1", "0.5", "10.0", "20.0", "100.0"),
         ("9", "0.1", "60.0", "90.0", "75.0"),
     )
-    assert [plot.name for plot in detection_plots(runs, "<b>")] == ["roc", "precision", "lift"]
+    assert [plot.name for plot in detection_plots(runs)] == ["roc", "precision", "lift"]
     found = evaluation.model_copy(update={"detection": curves})  # of which 0.5 finds all
     assert len(confusion_grids([make_record("pgso", 0, 0.5, evaluation=found)])) == 1
 
@@ -117,7 +119,7 @@ def test_runs_without_an_evaluation_have_no_tables():
     assert labels_grid(bare).rows == ()
     assert confusion_grids(bare) == []
     assert calibration_grid(bare).rows == ()
-    assert detection_plots(bare, None) == []
+    assert detection_plots(bare) == []
     assert reliability_plots(bare) == []
     assert scatter_plots(bare) == []
 
@@ -146,7 +148,7 @@ EXPLANATION = Explanation(
 
 
 def test_columns_are_in_points_with_their_intervals_and_a_word():
-    grid = features_grid(EXPLANATION, OBJECTIVES["accuracy"])
+    grid, _ = importance_grids(EXPLANATION, OBJECTIVES["accuracy"])
     assert grid.rows == (
         ("age", "+10.00", "8.00 to 12.00", "yes"),
         ("city", "+1.00", "-1.00 to 3.00", "unsure"),

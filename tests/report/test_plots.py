@@ -5,14 +5,16 @@ import re
 
 from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
-from pgso.report.plots import curve_plots, draw_figure, score_plots, write_figures
+from pgso.report.plots import draw_figure, write_figures
 from pgso.report.sections import Page, Section, as_html
+from pgso.report.series import curve_plots
+from pgso.report.tables import score_plot, scores_section
 from tests.report.records import make_record, make_runs
 
 
 def page_plots(runs):
     comparison = compare(runs)
-    return score_plots(runs, comparison) + curve_plots(runs, comparison.objective)
+    return [score_plot(comparison), *curve_plots(runs, comparison.objective)]
 
 
 def test_every_plot_is_written_in_three_formats(tmp_path):
@@ -27,7 +29,7 @@ def test_every_plot_is_written_in_three_formats(tmp_path):
 
 def test_a_plot_without_numbers_is_not_drawn():
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
-    assert score_plots([failed], compare([failed])) == []
+    assert scores_section(compare([failed])).panels == ()
     assert curve_plots([failed], OBJECTIVES["accuracy"]) == []
 
 

@@ -269,7 +269,7 @@ def explain(
         predictor, asked = opened(model, dataset, options, data)
 
         from pgso.evaluation.importance import explain as explain_model
-        from pgso.report.evaluation import edges_grid, features_grid, relations_grid
+        from pgso.report.evaluation import edges_grid, importance_grids
         from pgso.report.page import write_run
 
         status.update("shuffling columns, fitting masks")
@@ -285,9 +285,7 @@ def explain(
         said = explanation.model_dump(mode="json") | {"report": None if page is None else str(page)}
         typer.echo(json.dumps(said))
         return
-    objective = task.objective
-    grids = [grid(explanation, objective) for grid in (features_grid, relations_grid)]
-    for grid in (*grids, edges_grid(explanation)):
+    for grid in (*importance_grids(explanation, task.objective), edges_grid(explanation)):
         if grid.rows:
             console.print(grid.first(top))
     for note in explanation.notes:

@@ -1,26 +1,78 @@
-"""What a result rests on, in tables: the data, the baselines, the runs and the software."""
+"""What a result rests on: the data, the graph, the baselines, the runs and the software."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from markupsafe import Markup
+
+from pgso.drawing import caption, svg
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.data import BaselineRecord, DataRecord
+from pgso.records.data import BaselineRecord, DataRecord, Sketch
+from pgso.report.differences import by_operator
 from pgso.report.grid import Grid
+from pgso.report.sections import Section
 from pgso.report.words import LABELS, NONE, has_command, plain
 
+SHORT = 10  # rows of a table about the data that is not folded
 MOST_CLASSES = 30  # that are listed one by one
 MOST_KINDS = 10  # of edges
 
 
+def data_section(
+    data: Sequence[DataRecord], text: str = "", links: tuple[tuple[str, str], ...] = ()
+) -> Section:
+    """What the data are; long tables are folded."""
+    grids = data_grids(data)
+    folded = tuple(grid for grid in grids[1:] if len(grid.rows) > SHORT)
+    panels = tuple(grid for grid in grids if grid not in folded)
+    return Section("The data", text, panels, "pair", folded, links=links, id="data-section")
+
+
 def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
-    """Graph, splits and labels, classes or targets, columns; of the first split."""
+    """Graph, split, classes or targets, columns; of the first split."""
     if not data:
         return []
     first = data[0]
-    grids = [graph_grid(first), labels_grid(data), _classes(first), _targets(first)]
-    return [grid for grid in [*grids, columns_grid(first)] if grid.rows]
+    others = "; other seeds may have other splits" if len(data) > 1 else ""
+    what = {"node": "nodes", "graph": "graphs", "link": "links"}[first.kind]
+    noun = {"value": "target", "link": "link"}.get(first.answer, "label")
+    parts = (first.num_train, first.num_val, first.num_test)
+    split = zip(("training", "validation", "test"), parts, strict=True)
+    rows = [(name, *_counted(n, first.num_items))
+            for name, n in ((f"with a {noun}", first.num_labelled), *split)]  # fmt: skip
+    classes = sorted(first.classes, key=lambda c: -(c.train + c.val + c.test))
+    counts = [
+        (
+            c.name,
+            *_counted(c.train + c.val + c.test, sum(parts)),
+            f"{c.train:,}",
+            f"{c.val:,}",
+            f"{c.test:,}",
+        )
+        for c in classes[:MOST_CLASSES]
+    ]
+    left = len(classes) - len(counts)
+    targets = [(t.name, f"{t.known:,}", *(f"{value:.4g}" for value in (t.low, t.mean, t.high)))
+               for t in first.targets]  # fmt: skip
+    columns = [(c.name, c.kind, f"{c.missing:,}" if c.missing else "", c.became)
+               for c in first.columns]  # fmt: skip
+    noun = "labels" if first.answer == "labels" else "classes"
+    grids = [
+        graph_grid(first),
+        Grid(f"The split of {first.num_items:,} {what}", ("", what, "share"), tuple(rows),
+             f"Split of seed {first.spec.seed}{others}."),
+        Grid(f"{len(classes)} {noun}", ("", "examples", "share", "training", "validation", "test"),
+             tuple(counts), f"{left} rarer ones are left out." if left else ""),
+        Grid("Targets", ("", "known", "least", "mean", "most"), tuple(targets)),
+        Grid("Columns of the table", ("column", "is a", "missing", "became"), tuple(columns),
+             "Fitted on the training rows."),
+    ]  # fmt: skip
+    return [grid for grid in grids if grid.rows]
+
+
+def _counted(count: int, total: int) -> tuple[str, str]:
+    return f"{count:,}", f"{100 * count / max(total, 1):.1f} %"
 
 
 def graph_grid(data: DataRecord) -> Grid:
@@ -30,112 +82,61 @@ def graph_grid(data: DataRecord) -> Grid:
     weights = ", weighted" if data.is_weighted else ""
     degrees = (data.degree_min, data.degree_median, data.degree_mean, data.degree_max)
     shown = [f"{round(float(value), 1):,}".removesuffix(".0") for value in degrees]
-    share = 100 * data.largest_component / max(data.num_nodes, 1)
     components = f"{data.components:,}"
     if data.num_graphs == 1 and data.components > 1:
+        share = 100 * data.largest_component / max(data.num_nodes, 1)
         components += f" (the largest has {share:.0f} % of the nodes)"
-    rows = [
-        ("nodes", f"{data.num_nodes:,}"),
-        ("edges", f"{edges:,}, {direction}{weights}"),
-        ("degree: least, median, mean, most", ", ".join(shown)),
-        ("nodes without neighbours", f"{data.isolated:,}"),
-        ("components", components),
-        ("features", f"{data.num_features:,}: {data.features}"),
-    ]
-    if data.relations:
-        kinds = [f"{name} {count:,}" for name, count in data.relations.items()]
-        more = f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else ""
-        rows.insert(2, ("kinds of edges", ", ".join(kinds[:MOST_KINDS]) + more))
-    if data.num_graphs > 1:
-        rows.insert(0, ("graphs", f"{data.num_graphs:,}"))
-    caption, homophily = "", data.adjusted_homophily
+    kinds = [f"{name} {count:,}" for name, count in data.relations.items()]
+    more = f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else ""
+    caption, homophily, like = "", data.adjusted_homophily, ""
     if homophily is not None:
         kind = "like links to like" if homophily > 0.3 else "near chance"
-        kind = kind if homophily > -0.1 else "unlike"
-        rows.append(("adjusted homophily", f"{plain(homophily, 2)} ({kind})"))
+        like = f"{plain(homophily, 2)} ({kind if homophily > -0.1 else 'unlike'})"
         caption = (
             "Adjusted homophily: 0 is chance, 1 is neighbours of one class only; from training and "
             "validation labels."
         )
-    return Grid("The graph", ("", "value"), tuple(rows), caption)
+    facts = {
+        "graphs": f"{data.num_graphs:,}" if data.num_graphs > 1 else "",
+        "nodes": f"{data.num_nodes:,}",
+        "edges": f"{edges:,}, {direction}{weights}",
+        "kinds of edges": ", ".join(kinds[:MOST_KINDS]) + more,
+        "degree: least, median, mean, most": ", ".join(shown),
+        "nodes without neighbours": f"{data.isolated:,}",
+        "components": components,
+        "features": f"{data.num_features:,}: {data.features}",
+        "adjusted homophily": like,
+    }
+    rows = tuple((name, fact) for name, fact in facts.items() if fact)
+    return Grid("The graph", ("", "value"), rows, caption)
 
 
-def labels_grid(data: Sequence[DataRecord]) -> Grid:
-    """How many examples have a label or a target, and where they are used."""
-    first = data[0]
-    what = {"node": "nodes", "graph": "graphs", "link": "links"}[first.kind]
-    noun = {"value": "target", "link": "link"}.get(first.answer, "label")
-    items = max(first.num_items, 1)
-
-    def row(name: str, count: int) -> tuple[str, str, str]:
-        return name, f"{count:,}", f"{100 * count / items:.1f} %"
-
-    rows = [
-        row(f"with a {noun}", first.num_labelled),
-        row("training", first.num_train),
-        row("validation", first.num_val),
-        row("test", first.num_test),
-    ]
-    others = "; other seeds may have other splits" if len(data) > 1 else ""
-    seeds = f"Split of seed {first.spec.seed}{others}."
-    title = f"The split of {first.num_items:,} {what}"
-    return Grid(title, ("", what, "share"), tuple(rows), seeds)
-
-
-def _classes(data: DataRecord) -> Grid:
-    totals = [c.train + c.val + c.test for c in data.classes]
-    order = sorted(range(len(totals)), key=lambda k: -totals[k])
-    shown = [(data.classes[k], totals[k]) for k in order[:MOST_CLASSES]]
-    items = max(data.num_train + data.num_val + data.num_test, 1)
-    rows = tuple(
-        (c.name, f"{total:,}", f"{100 * total / items:.1f} %", *(f"{n:,}" for n in parts))
-        for c, total in shown
-        for parts in [(c.train, c.val, c.test)]
+def graph_section(part: Sketch | None) -> Section | None:
+    """The graph itself, drawn once for each thing that its nodes are coloured by."""
+    if part is None:
+        return None
+    named = {name: svg(part, name, f"the graph by {name}") for name in part.colours}
+    pictures = [(name, Markup(text)) for name, text in (named or {"": svg(part)}).items()]  # noqa: S704
+    text = (
+        f"{caption(part).capitalize()}. Point at a node for its name and value. Nodes that were "
+        "trained on have no error."
     )
-    left = len(totals) - len(shown)
-    more = f"{left} rarer ones are left out." if left else ""
-    title = f"{len(totals)} {'labels' if data.answer == 'labels' else 'classes'}"
-    return Grid(title, ("", "examples", "share", "training", "validation", "test"), rows, more)
+    return Section("The graph", text, widget="graph", values=pictures, id="graph-section")
 
 
-def _targets(data: DataRecord) -> Grid:
-    rows = tuple(
-        (t.name, f"{t.known:,}", *(f"{value:.4g}" for value in (t.low, t.mean, t.high)))
-        for t in data.targets
+def baselines_section(data: Sequence[DataRecord], objective: Objective) -> Section:
+    """What a network must beat."""
+    text = (
+        "A guess, the features without the graph, and the graph without the features, on the "
+        "same splits. A network that does not beat them is not worth its training."
     )
-    return Grid("Targets", ("", "known", "least", "mean", "most"), rows)
-
-
-def columns_grid(data: DataRecord) -> Grid:
-    """What became of each column of a user's table."""
-    rows = tuple(
-        (c.name, c.kind, f"{c.missing:,}" if c.missing else "", c.became) for c in data.columns
-    )
-    header = ("column", "is a", "missing", "became")
-    return Grid("Columns of the table", header, rows, "Fitted on the training rows.")
-
-
-def mean_baselines(data: Iterable[DataRecord]) -> tuple[BaselineRecord, ...]:
-    """Every baseline with its mean scores over the seeds."""
-    by_name: dict[str, list[BaselineRecord]] = defaultdict(list)
-    for record in data:
-        for entry in record.baselines:
-            by_name[entry.name].append(entry)
-    return tuple(
-        BaselineRecord(
-            name=name,
-            label=entries[0].label,
-            val=_mean(entry.val for entry in entries),
-            test=_mean(entry.test for entry in entries),
-        )
-        for name, entries in by_name.items()
-    )
+    return Section("Baselines", text, (baselines_grid(data, objective),))
 
 
 def baselines_grid(data: Sequence[DataRecord], objective: Objective) -> Grid:
-    """A row each; empty where the task has none."""
+    """One row per baseline; empty where the task has none."""
     rows = tuple(
-        (entry.label, *(objective.written(score) for score in (entry.val, entry.test)))
+        (entry.label, objective.written(entry.val), objective.written(entry.test))
         for entry in mean_baselines(data)
     )
     title = f"Baselines, {objective.heading}"
@@ -143,42 +144,53 @@ def baselines_grid(data: Sequence[DataRecord], objective: Objective) -> Grid:
     return Grid(title, ("model", "validation", "test"), rows, several)
 
 
-def _mean(scores: Iterable[float | None]) -> float | None:
-    numbers = [score for score in scores if score is not None]
-    return fmean(numbers) if numbers else None
+def mean_baselines(data: Sequence[DataRecord]) -> tuple[BaselineRecord, ...]:
+    """Every baseline with its mean scores over the seeds that have one."""
+    by_name: dict[str, list[BaselineRecord]] = {}
+    for entry in (entry for record in data for entry in record.baselines):
+        by_name.setdefault(entry.name, []).append(entry)
+    means = []
+    for entries in by_name.values():
+        scores = {part: [score for entry in entries if (score := getattr(entry, part)) is not None]
+                  for part in ("val", "test")}  # fmt: skip
+        known = {part: fmean(values) if values else None for part, values in scores.items()}
+        means.append(entries[0].model_copy(update=known))
+    return tuple(means)
+
+
+def runs_section(
+    records: Sequence[RunRecord], command: str | None, links: Mapping[str, str]
+) -> Section:
+    """How to have it again, and every run; links lead to records by their keys."""
+    shell = [("To have it again, in a shell:", command)] if command else []
+    python = ("or in Python:" if command else "To have it again:", python_code(records))
+    files = tuple((name, to) for name, to in links.items() if name.endswith(".json"))
+    runs = (runs_grid(records, links),)
+    return Section("What was run", folded=runs, code=(*shell, python), links=files)
 
 
 def python_code(records: Sequence[RunRecord]) -> str:
     """The lines of Python that run the same specs again."""
-    spec = records[0].spec
+    spec, seeds = records[0].spec, sorted({run.spec.seed for run in records})
     choices = spec.model_dump(exclude_defaults=True, exclude={"operator", "seed"})
-    operators = [name for name in LABELS if any(run.spec.operator == name for run in records)]
-    seeds = sorted({run.spec.seed for run in records})
     if not has_command(spec):  # data or a model that only the user has
-        own = ["data"] if spec.conv.islower() else ["data", "model"]
         given = {k: v for k, v in choices.items() if k not in ("dataset", "conv", "reorder")}
-        words = [*own, f"seeds={len(seeds)}", *(f"{k}={v!r}" for k, v in given.items())]
+        words = ["data"] if spec.conv.islower() else ["data", "model"]
+        words += [f"seeds={len(seeds)}", *(f"{k}={v!r}" for k, v in given.items())]
         return f"import pgso\n\ncomparison = pgso.compare({', '.join(words)})\n"
-    arguments = ", ".join(f"{name}={value!r}" for name, value in choices.items())
     return (
         "import pgso\n\n"
-        f"spec = pgso.RunSpec({arguments})\n"
-        f"for operator in {operators!r}:\n"
+        f"spec = pgso.RunSpec({', '.join(f'{k}={v!r}' for k, v in choices.items())})\n"
+        f"for operator in {list(by_operator(records))!r}:\n"
         f"    for seed in {seeds!r}:\n"
         "        record = pgso.fit(spec.but(operator=operator, seed=seed))\n"
     )
 
 
 def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
-    """Every run with its scores and the key of its record; what software made them.
-
-    Args:
-        records: Runs of one setting.
-        links: Addresses of records, by key.
-    """
-    order = list(LABELS)
+    """Every run with its scores and the key of its record; what software made them."""
     rows = []
-    for run in sorted(records, key=lambda run: (order.index(run.spec.operator), run.spec.seed)):
+    for run in (run for runs in by_operator(records).values() for run in runs):
         chosen = f" ({LABELS[run.chosen]})" if run.chosen else ""
         epoch = NONE if run.epoch is None else str(run.epoch + 1)
         scores = [run.objective.written(score, 1) for score in (run.val, run.test)]
@@ -186,12 +198,10 @@ def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
         named = (f"{LABELS[run.spec.operator]}{chosen}", str(run.spec.seed))
         rows.append((*named, run.status, epoch, *scores, seconds, run.spec.key))
     versions = {f"{name} {version}" for run in records for name, version in run.versions.items()}
-    numerics = {f"numerics {run.numerics}" for run in records}
-    return Grid(
-        title="The runs",
-        header=("operator", "seed", "status", "chosen epoch", "val", "test", "seconds", "key"),
-        rows=tuple(rows),
-        caption="The key is the name of the run's record, which holds all its choices. Epochs are "
-        f"counted from 1. Made by {', '.join(sorted(versions | numerics))}.",
-        links=links,
+    versions |= {f"numerics {run.numerics}" for run in records}
+    caption = (
+        "The key is the name of the run's record, which holds all its choices. Epochs are "
+        f"counted from 1. Made by {', '.join(sorted(versions))}."
     )
+    header = ("operator", "seed", "status", "chosen epoch", "val", "test", "seconds", "key")
+    return Grid("The runs", header, tuple(rows), caption, links)

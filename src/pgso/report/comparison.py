@@ -1,7 +1,7 @@
 """Does learning the operator help here? Runs paired by seed, and a verdict in words."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -14,20 +14,31 @@ from pgso.records.numerics import check_one_revision
 from pgso.report.differences import (
     Decision,
     Difference,
-    Scores,
     Summary,
+    by_operator,
     decision_of,
     operator_differences,
     summary,
 )
 from pgso.report.doubts import not_run, notes_on, nothing_found
-from pgso.report.series import by_operator
-from pgso.report.words import LABELS, command_of, has_command, plain
+from pgso.report.words import command_of, has_command, plain
 
 if TYPE_CHECKING:
     import pandas
 
 ENOUGH_SEEDS = 10
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Everything about one part of the data, test or validation."""
+
+    summaries: tuple[Summary, ...]
+    differences: tuple[Difference, ...]
+
+    def difference(self, operator: str | None) -> Difference | None:
+        """The comparison of one learned operator with the fixed one, if there is one."""
+        return next((entry for entry in self.differences if entry.operator == operator), None)
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Reference:
     differences: tuple[Difference, ...]  # each learned operator minus the reference, on test
 
     def difference(self, operator: str | None) -> Difference | None:
-        """The comparison of one learned operator with the reference, if there is one."""
+        """The comparison of one learned operator with this network, if there is one."""
         return next((entry for entry in self.differences if entry.operator == operator), None)
 
 
@@ -176,16 +187,14 @@ class Comparison:
     @property
     def judgement(self) -> Judgement:
         """The verdict, and the run that follows from it."""
-        gain = self.test.difference(self.candidate) if self.candidate else None
+        gain, reference = self.test.difference(self.candidate), self.reference
         if gain is None:
             return Judgement("nothing to compare", self._missing())
         fixed = self.runs[0].spec.but(operator="fixed", seed=0) if self.runs else None
         best = fixed and fixed.but(operator=self.candidate)
-        take = "learn it"
+        take, reason = "learn it", gain.describe()
         if self.candidate == "found" and self.found is not None:
             take = f"use {self.found.rung}, as pgso find recommends"
-        reason = gain.describe()
-        reference = self.reference
         against = reference.difference(self.candidate) if reference else None
         if reference is not None and against is not None:
             beside = f"against {reference.description} {against.describe()}"
@@ -197,25 +206,19 @@ class Comparison:
             if gain.surely == "better":
                 text = take if against.surely == "better" else f"{take}, or take a stronger network"
                 return Judgement(text, f"{reason}; {beside}", "good", best)
-        if gain.holm_interval is None:
-            return self._without_interval(gain, fixed)
         if gain.surely == "better":
             return Judgement(take, reason, "good", best)
         if gain.surely == "worse":
             return Judgement("keep the fixed one", reason, "bad", fixed)
+        if gain.holm_interval is None:
+            n, why = len(gain.points), "on the only seed, and one seed gives no interval"
+            if n > 1 and abs(gain.mean) >= 1e-9:
+                why = f"on each of {n} seeds, too much alike for an interval"
+            elif n > 1:
+                reason = f"the same score on each of {n} seeds"
+                return Judgement("no evidence that it helps here", reason, "open", fixed)
+            return Judgement("undecided", f"{gain.amount()} {why}; run more seeds")
         return Judgement("no evidence that it helps here", reason, "open", fixed)
-
-    @staticmethod
-    def _without_interval(gain: Difference, fixed: RunSpec | None) -> Judgement:
-        n = len(gain.points)
-        if n == 1:
-            reason = f"{gain.amount()} on the only seed, and one seed gives no interval"
-            return Judgement("undecided", f"{reason}; run more seeds")
-        if abs(gain.mean) < 1e-9:
-            same = f"the same score on each of {n} seeds"
-            return Judgement("no evidence that it helps here", same, "open", fixed)
-        reason = f"{gain.amount()} on each of {n} seeds, too much alike for an interval"
-        return Judgement("undecided", f"{reason}; run more seeds")
 
     def _missing(self) -> str:
         if not self.operators:
@@ -247,17 +250,19 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     given, references = list(records), list(reference)
     _check_comparable(given, references)
     runs = [record for record in given if not nothing_found(record)] or given
-    decision = decision_of(runs)
-    scored = {record.spec.operator for record in runs if record.test is not None}
-    beside = _reference(runs, references)
+    # A run that failed does not know its objective.
+    metric = next((run.metric for run in runs if run.status != "failed"), runs[0].metric)
+    named, decision = by_operator(runs), decision_of(runs)
+    beside = _reference(named, references, metric)
     notes = [*notes_on(runs), *not_run(given, has_reference=beside is not None)]
+    test = _scores(named, metric, "test")
     return Comparison(
         dataset=given[0].spec.dataset,
         conv=given[0].spec.conv,
-        metric=_metric(runs),
-        operators=tuple(name for name in LABELS if name in scored),
-        test=_scores(runs, "test"),
-        val=_scores(runs, "val"),
+        metric=metric,
+        operators=tuple(entry.operator for entry in test.summaries),
+        test=test,
+        val=_scores(named, metric, "val"),
         notes=(*notes, *([] if decision is None else [decision.sentence])),
         reference=beside,
         decision=decision,
@@ -305,58 +310,43 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     return list(by_setting.values())
 
 
+def _scores(
+    runs: Mapping[str, Sequence[RunRecord]], metric: str, part: Literal["test", "val"]
+) -> Scores:
+    objective = OBJECTIVES[metric]
+    found = [summary(name, group, objective, part) for name, group in runs.items()]
+    learned = {name: group for name, group in runs.items() if name != "fixed"}
+    differences = operator_differences(learned, runs.get("fixed", []), metric, part)
+    return Scores(tuple(entry for entry in found if entry is not None), differences)
+
+
+def _reference(
+    runs: Mapping[str, Sequence[RunRecord]], reference: Sequence[RunRecord], metric: str
+) -> Reference | None:
+    """The learned operators against another fixed network, on the seeds that both have."""
+    test, val = (summary("fixed", reference, OBJECTIVES[metric], part) for part in ("test", "val"))
+    if test is None:
+        return None
+    spec = next(record.spec for record in reference if record.test is not None)
+    first = next(iter(runs.values()))[0].spec
+    changes = {"operator": spec.operator}
+    for name, value in spec.model_dump(exclude={"operator", "seed"}).items():
+        if value != first.model_dump()[name]:
+            changes[name] = value
+    learned = {name: group for name, group in runs.items() if name != "fixed"}
+    differences = operator_differences(learned, reference, metric)
+    return Reference(describe(spec), changes, test, val, differences)
+
+
 def _found(runs: Sequence[RunRecord]) -> Found | None:
     """The rung that most seeds keep."""
     kept = [run for run in runs if run.spec.operator == "found" and run.rung]
-    rungs = Counter(run.rung for run in kept)
-    for rung, count in rungs.most_common(1):
+    for rung, count in Counter(run.rung for run in kept).most_common(1):
         run = next(run for run in kept if run.rung == rung)
         command = command_of("train", run.spec) if has_command(run.spec) else ""
         S = run.start[0] if run.start else None
         return Found(str(rung), count, len(kept), S, dict(run.network), command)
     return None
-
-
-def _scores(records: Sequence[RunRecord], part: Literal["test", "val"]) -> Scores:
-    metric = _metric(records)
-    runs = by_operator(records, LABELS)
-    scores = {name: _shown(group, metric, part) for name, group in runs.items()}
-    objective = OBJECTIVES[metric]
-    summaries = (summary(name, values, objective) for name, values in scores.items() if values)
-    fixed = runs.pop("fixed", [])
-    return Scores(tuple(summaries), operator_differences(runs, fixed, metric, part))
-
-
-def _shown(records: Iterable[RunRecord], metric: str, part: str) -> list[float]:
-    """The scores as people read them, of those that have one."""
-    scores = [getattr(record, part) for record in records]
-    return [OBJECTIVES[metric].shown(score) for score in scores if score is not None]
-
-
-def _reference(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> Reference | None:
-    """The learned operators against another fixed network, on the seeds that both have."""
-    runs_with_scores = [record for record in reference if record.test is not None]
-    if not runs_with_scores:
-        return None
-    metric, spec = _metric(runs), runs_with_scores[0].spec
-    learned = by_operator(runs, [name for name in LABELS if name != "fixed"])
-    val = _shown(runs_with_scores, metric, "val")
-    objective = OBJECTIVES[metric]
-    old = runs[0].spec.model_dump(exclude={"operator", "seed"})
-    new = spec.model_dump(exclude={"operator", "seed"})
-    changes = {name: value for name, value in new.items() if value != old[name]}
-    return Reference(
-        description=describe(spec),
-        changes={"operator": spec.operator} | changes,
-        test=summary("fixed", _shown(runs_with_scores, metric, "test"), objective),
-        val=summary("fixed", val, objective) if val else None,
-        differences=operator_differences(learned, runs_with_scores, metric),
-    )
-
-
-def _metric(records: Sequence[RunRecord]) -> str:
-    """The objective of the runs; a run that failed does not know it."""
-    return next((run.metric for run in records if run.status != "failed"), records[0].metric)
 
 
 def describe(spec: RunSpec) -> str:

@@ -25,6 +25,13 @@ from pgso.records.spec import RECIPES
 from pgso.report.words import LABELS, plain, signed
 
 
+def by_operator(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """The records of each operator, by seed; operators that were not run are left out."""
+    runs = sorted(records, key=lambda record: record.spec.seed)
+    groups = {name: [run for run in runs if run.spec.operator == name] for name in LABELS}
+    return {name: group for name, group in groups.items() if group}
+
+
 class Pair(NamedTuple):
     """A run, and the run of the same seed that it is compared with."""
 
@@ -50,10 +57,7 @@ def differences(
 ) -> list[float]:
     """Runs minus baselines of the same seed, as the objective shows scores (mostly in points).
 
-    Args:
-        runs: What is compared, such as the runs with a learned operator.
-        baselines: What it is compared with, at most one run a seed.
-        part: ``"test"`` or ``"val"``. Pairs that lack one of the two scores are left out.
+    Pairs that lack one of the two scores are left out; part is ``"test"`` or ``"val"``.
     """
     values = (pair.difference(part) for pair in pairs(runs, baselines))
     return [difference for difference in values if difference is not None]
@@ -68,6 +72,21 @@ class Summary:
     mean: float
     sd: float | None  # none for one seed
     interval: Interval | None  # 95 % of the mean
+
+
+def summary(
+    operator: str, runs: Iterable[RunRecord], objective: Objective, part: str
+) -> Summary | None:
+    """Mean, spread and interval of the scores of one operator; None if no run has a score."""
+    scores = [score for run in runs if (score := getattr(run, part)) is not None]
+    if not scores:
+        return None
+    values = list(map(objective.shown, scores))
+    ends = t_interval(values)
+    if ends is not None:  # no mean of scores is outside the objective's bounds
+        low, high = map(objective.shown, objective.bounds)
+        ends = Interval(max(ends.low, low), min(ends.high, high))
+    return Summary(operator, len(values), float(np.mean(values)), spread(values), ends)
 
 
 @dataclass(frozen=True)
@@ -86,16 +105,11 @@ class Difference:
 
     def describe(self) -> str:
         """The difference in words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``."""
-        n = len(self.points)
-        seeds = "1 seed" if n == 1 else f"{n} seeds"
-        if self.holm_interval is None:
-            return f"{self.amount()} ({seeds})"
-        low, high = self.holm_interval
-        digits = self.digits
-        return (
-            f"{self.amount()} "
-            f"(95 % interval {plain(low, digits)} to {plain(high, digits)}, {seeds})"
-        )
+        said = "1 seed" if len(self.points) == 1 else f"{len(self.points)} seeds"
+        if self.holm_interval is not None:
+            low, high = (plain(end, self.digits) for end in self.holm_interval)
+            said = f"95 % interval {low} to {high}, {said}"
+        return f"{self.amount()} ({said})"
 
     def amount(self) -> str:
         """The mean difference in words: ``PGSO +8.6 points``, ``PGSO -0.12 in RMSE``."""
@@ -126,27 +140,6 @@ class Difference:
         return "better" if self.gain > 0 else "worse"
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Everything about one part of the data, test or validation."""
-
-    summaries: tuple[Summary, ...]
-    differences: tuple[Difference, ...]
-
-    def difference(self, operator: str) -> Difference | None:
-        """The comparison of one learned operator with the fixed one, if there is one."""
-        return next((entry for entry in self.differences if entry.operator == operator), None)
-
-
-def summary(operator: str, values: Sequence[float], objective: Objective) -> Summary:
-    """Mean, spread and interval of the scores of one operator."""
-    ends = t_interval(values)
-    if ends is not None:  # no mean of scores is outside the objective's bounds
-        low, high = map(objective.shown, objective.bounds)
-        ends = Interval(max(ends.low, low), min(ends.high, high))
-    return Summary(operator, len(values), float(np.mean(values)), spread(values), ends)
-
-
 def operator_differences(
     runs: Mapping[str, Sequence[RunRecord]],
     baselines: Sequence[RunRecord],
@@ -155,38 +148,23 @@ def operator_differences(
 ) -> tuple[Difference, ...]:
     """Each operator minus the baseline on the seeds that both have, Holm-corrected.
 
-    Args:
-        runs: The runs of every operator.
-        baselines: What they are compared with, at most one run a seed.
-        metric: The objective's name.
-        part: ``"test"`` or ``"val"``.
+    ``runs`` holds the runs of every operator by seed; ``baselines`` at most one run a seed.
     """
-    paired = {
-        name: {
-            pair.run.spec.seed: difference
-            for pair in pairs(sorted(group, key=lambda run: run.spec.seed), baselines)
-            if (difference := pair.difference(part)) is not None
-        }
-        for name, group in runs.items()
-    }
-    paired = {name: by_seed for name, by_seed in paired.items() if by_seed}
-    points = [tuple(by_seed.values()) for by_seed in paired.values()]
-    p = [t_test(differences) for differences in points]
-    p_holm, levels = holm(p), holm_levels(p)
-    return tuple(
-        Difference(
-            operator=name,
-            metric=metric,
-            seeds=tuple(by_seed),
-            points=points[k],
-            mean=float(np.mean(points[k])),
-            interval=t_interval(points[k]),
-            holm_interval=t_interval(points[k], levels[k]),
-            p=p[k],
-            p_holm=p_holm[k],
-        )
-        for k, (name, by_seed) in enumerate(paired.items())
-    )
+    paired = {}
+    for name, group in runs.items():
+        found = ((pair.run.spec.seed, pair.difference(part)) for pair in pairs(group, baselines))
+        if by_seed := {seed: points for seed, points in found if points is not None}:
+            paired[name] = by_seed
+    p = [t_test(list(by_seed.values())) for by_seed in paired.values()]
+    corrected = zip(p, holm(p), holm_levels(p), strict=True)
+    made = []
+    for (name, by_seed), (alone, together, level) in zip(paired.items(), corrected, strict=True):
+        points = tuple(by_seed.values())
+        ends, holm_ends = t_interval(points), t_interval(points, level)
+        mean = float(np.mean(points))
+        entry = (name, metric, tuple(by_seed), points, mean, ends, holm_ends, alone, together)
+        made.append(Difference(*entry))
+    return tuple(made)
 
 
 @dataclass(frozen=True)
@@ -213,21 +191,14 @@ class Decision:
 
 def decision_of(records: Sequence[RunRecord]) -> Decision | None:
     """The decision; None unless the fixed operator and another one have labels that judged."""
-    judged = {
-        name: {
-            run.spec.seed: run.judged
-            for run in records
-            if run.spec.operator == name and run.judged is not None
-        }
-        for name in LABELS
-        if name != "auto"  # it chooses by itself
-    }
-    judged = {name: by_seed for name, by_seed in judged.items() if by_seed}
+    judged = {}
+    for name, runs in by_operator(records).items():
+        by_seed = {run.spec.seed: run.judged for run in runs if run.judged is not None}
+        if by_seed and name != "auto":  # it chooses by itself
+            judged[name] = by_seed
     if "fixed" not in judged or len(judged) < 2:
         return None
     needed = 1 - (1 - RECIPES["robust"]["evidence"]) / (len(judged) - 1)
-    operator, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
-    fixed = judged["fixed"]
-    return Decision(
-        operator, sure, needed, len(fixed), sum(len(one.items) for one in fixed.values())
-    )
+    kept, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
+    labels = sum(len(one.items) for one in judged["fixed"].values())
+    return Decision(kept, sure, needed, len(judged["fixed"]), labels)

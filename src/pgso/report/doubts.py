@@ -1,6 +1,5 @@
 """Does it work at all? What speaks against a result, in sentences, from records alone."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
@@ -10,6 +9,7 @@ from pgso.records import RunRecord
 from pgso.records.data import BOOSTED, BOOSTED_GRAPH, FEATURES, GRAPH, GUESS, DataRecord
 from pgso.records.finding import FindingRecord
 from pgso.report.about import mean_baselines
+from pgso.report.differences import by_operator
 from pgso.report.words import LABELS, has_command
 
 FEW_SEEDS = 5
@@ -25,9 +25,8 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
         data: What is known about their data, one per seed.
     """
     done = [record for record in records if record.status == "done" and record.test is not None]
-    diverged = _of_divergence(records, data)
     about = [*_of_classes(done), *_of_scores(done, data), *_of_closed_form(done)]
-    return [*about, *diverged, *_of_training(done), *_of_data(data)]
+    return [*about, *_of_training(records, done, data), *_of_data(data)]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
@@ -38,12 +37,10 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
     if best.test is None or finding.signal == "neither":  # the verdict says it then
         return [*_of_neighbours(finding, data), *_of_data([data])]
     objective = finding.objective
-    merit, who = objective.merit(best.test), "what find keeps"
-    rivals = data
-    if best.family == "features":  # it is such a model itself: another one as good says nothing
-        others = tuple(entry for entry in data.baselines if entry.name != FEATURES)
-        rivals = data.model_copy(update={"baselines": others})
-    return [*_not_better(merit, [rivals], objective, who), *_of_data([data])]
+    # A model of features alone: another one that is as good says nothing.
+    without = FEATURES if best.family == "features" else None
+    merit = objective.merit(best.test)
+    return [*_not_better(merit, [data], objective, "what find keeps", without), *_of_data([data])]
 
 
 def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
@@ -70,26 +67,18 @@ def _of_classes(records: Sequence[RunRecord]) -> Iterator[str]:
 
 
 def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
-    guesses = {
-        record.spec.seed: guess.test
-        for record in data
-        if (guess := record.baseline(GUESS)) is not None
-    }
+    guesses = {one.spec.seed: guess.test for one in data if (guess := one.baseline(GUESS))}
     if not records or not guesses:
         return
     objective = records[0].objective
-    by_operator: dict[str, list[float]] = defaultdict(list)
-    for record in records:
-        assert record.test is not None
-        by_operator[record.spec.operator].append(record.test)
-    best = max(objective.merit(fmean(scores)) for scores in by_operator.values())
     says_classes = objective.answer == "class" and objective.name != "roc_auc"
     if says_classes and all(run.test == guesses.get(run.spec.seed) for run in records):
         yield "every model predicts one class: it scores as well as guessing that class"
         return
+    means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
     # A node's own columns get weights of their own in a residual network.
     remedy = "pgso find" if records[0].spec.residual else "--set residual=true"
-    yield from _not_better(best, data, objective, "no network", remedy)
+    yield from _not_better(max(map(objective.merit, means)), data, objective, remedy=remedy)
 
 
 def _of_closed_form(records: Sequence[RunRecord]) -> Iterator[str]:
@@ -110,21 +99,28 @@ def _of_closed_form(records: Sequence[RunRecord]) -> Iterator[str]:
 
 
 def _not_better(
-    best: float, data: Sequence[DataRecord], objective: Objective, who: str, remedy: str = ""
+    best: float,
+    data: Sequence[DataRecord],
+    objective: Objective,
+    who: str = "no network",
+    without: str | None = None,
+    remedy: str = "",
 ) -> Iterator[str]:
     """The simplest baseline that is as good as the best model, in words."""
-    rivals = {entry.name: entry for entry in mean_baselines(data)}
-    guess, after = f"{who} is no better than guessing", ""
-    if who == "no network":
-        guess, after = "no network is better than guessing", ": it has learned nothing"
+    rivals = {entry.name: entry for entry in mean_baselines(data) if entry.name != without}
     label = rivals[GRAPH].label.removesuffix(", no features") if GRAPH in rivals else ""
-    as_well = "as well or better"
+    guess = (f"{who} is no better than guessing", "")
+    if who == "no network":
+        guess = ("no network is better than guessing", ": it has learned nothing")
     sentences = {
-        GUESS: (guess, after),
-        FEATURES: (f"a model without the graph does {as_well}", f"; try {remedy}" * bool(remedy)),
-        GRAPH: (f"{label} without features do {as_well}", ""),
-        BOOSTED: (f"gradient boosting without the graph does {as_well}", ""),
-        BOOSTED_GRAPH: (f"gradient boosting with means of neighbours does {as_well}", ""),
+        GUESS: guess,
+        FEATURES: (
+            "a model without the graph does as well or better",
+            remedy and f"; try {remedy}",
+        ),
+        GRAPH: (f"{label} without features do as well or better", ""),
+        BOOSTED: ("gradient boosting without the graph does as well or better", ""),
+        BOOSTED_GRAPH: ("gradient boosting with means of neighbours does as well or better", ""),
     }
     for name, (before, after) in sentences.items():
         score = rivals[name].test if name in rivals else None
@@ -133,39 +129,36 @@ def _not_better(
             return
 
 
-def _of_divergence(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
-    diverged = [record for record in records if record.status == "diverged"]
+def _of_training(
+    records: Sequence[RunRecord], done: Sequence[RunRecord], data: Sequence[DataRecord]
+) -> Iterator[str]:
+    """Runs that diverged on columns that are not scaled, and runs that were still rising."""
+    diverged = sum(record.status == "diverged" for record in records)
     largest = max((record.largest_feature for record in data), default=0.0)
     if diverged and largest > LARGE:
         yield (
-            f"training diverged in {len(diverged)} of {len(records)} runs, and the largest feature "
+            f"training diverged in {diverged} of {len(records)} runs, and the largest feature "
             f"is {largest:.3g}: give the columns mean 0 and standard deviation 1 (a features.csv "
             'is, unless columns.json says "as is")'
         )
-
-
-def _of_training(records: Sequence[RunRecord]) -> Iterator[str]:
-    last = [record for record in records if record.epoch == record.spec.epochs - 1]
-    if records and len(last) > len(records) / 2:
-        epochs = records[0].spec.epochs
+    last = sum(record.epoch == record.spec.epochs - 1 for record in done)
+    if last > len(done) / 2:
         yield (
-            f"the best epoch was the last one in {len(last)} of {len(records)} runs: validation "
-            f"was still rising; train longer with --epochs {4 * epochs}"
+            f"the best epoch was the last one in {last} of {len(done)} runs: validation "
+            f"was still rising; train longer with --epochs {4 * done[0].spec.epochs}"
         )
 
 
 def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
     for record in data[:1]:
-        if not record.classes:
-            return
         for entry in record.classes:
             if entry.name.lower() in MISSING:
                 yield (
                     f"a class is called {entry.name!r}; if that stands for labels that are not "
                     "known, leave their cells empty"
                 )
-        rare = min(record.classes, key=lambda entry: entry.train)
-        if rare.train < FEW:
+        rare = min(record.classes, key=lambda entry: entry.train, default=None)
+        if rare is not None and rare.train < FEW:
             plural = "" if rare.train == 1 else "s"
             noun = "class" if record.answer == "class" else "label"
             yield (
@@ -181,7 +174,6 @@ def nothing_found(record: RunRecord) -> bool:
 
 def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
     """What ended badly, what is not paired, what to be careful with."""
-    by_name: dict[str, set[int]] = {name: set() for name in LABELS}
     for record in records:
         name = f"{LABELS[record.spec.operator]}, seed {record.spec.seed}"
         if record.status == "failed":
@@ -190,40 +182,38 @@ def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
             yield f"{name} diverged before it had a score and is left out: {record.error}"
         elif record.status == "diverged":
             yield f"{name} diverged; its best epoch before that counts: {record.error}"
-        if record.test is not None:
-            by_name[record.spec.operator].add(record.spec.seed)
-    fixed = by_name.pop("fixed")
-    for operator, seeds in by_name.items():
-        unpaired = sorted(seeds ^ fixed) if seeds and fixed else []
-        if unpaired:
-            listed = ", ".join(map(str, unpaired))
-            noun = "seed" if len(unpaired) == 1 else "seeds"
+    scored = by_operator(record for record in records if record.test is not None)
+    seeds = {name: {run.spec.seed for run in runs} for name, runs in scored.items()}
+    fixed = seeds.pop("fixed", set())
+    for operator, own in seeds.items() if fixed else ():
+        if unpaired := sorted(own ^ fixed):
+            noun = "seed {} is" if len(unpaired) == 1 else "seeds {} are"
             yield (
-                f"{noun} {listed} {'is' if len(unpaired) == 1 else 'are'} not in the comparison of "
+                f"{noun.format(', '.join(map(str, unpaired)))} not in the comparison of "
                 f"{LABELS[operator]} with fixed: scored with one of the two only"
             )
-    paired = [len(seeds & fixed) for seeds in by_name.values() if seeds & fixed]
-    if paired and min(paired) == 1:
+    paired = min((len(own & fixed) for own in seeds.values() if own & fixed), default=FEW_SEEDS)
+    if paired == 1:
         yield "one seed gives no interval: nothing can be said about chance"
-    elif paired and min(paired) < FEW_SEEDS:
-        yield f"only {min(paired)} seeds: the intervals rest on few differences"
+    elif paired < FEW_SEEDS:
+        yield f"only {paired} seeds: the intervals rest on few differences"
 
 
 def not_run(records: Sequence[RunRecord], has_reference: bool) -> Iterator[str]:
     """Every model of a comparison that was not run, with the reason."""
-    spec = records[0].spec
-    names = {record.spec.operator for record in records}
+    spec, names = records[0].spec, {record.spec.operator for record in records}
     if not {"fixed", "pgso"} <= names or not has_command(spec):  # not a comparison of ours
         return
     if "mpgso" not in names and spec.num_layers == 1:
         yield "mPGSO was not run: the network has one layer, and there mPGSO is PGSO"
-    if any(nothing_found(record) for record in records):
+    if any(map(nothing_found, records)):
         yield "found was not run: pgso find has no answer for such labels"
     elif "found" not in names and spec.task == "link":
         yield "found was not run: pgso find has no answer for links"
     elif "found" not in names and spec.terms is not None:
         yield "found was not run: the terms were given, so there was nothing to find"
-    if not has_reference and spec.stronger is None:
-        yield "no stronger fixed network was run: this one is as strong already"
-    elif not has_reference:
-        yield "no stronger fixed network was run: it was not asked for"
+    if not has_reference:
+        strong = (
+            "this one is as strong already" if spec.stronger is None else "it was not asked for"
+        )
+        yield f"no stronger fixed network was run: {strong}"

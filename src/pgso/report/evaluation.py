@@ -1,168 +1,48 @@
-"""How models are right and wrong, and what matters to them: tables, and numbers for plots."""
+"""How models are right and wrong, and what matters to them: sections of tables and plots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.record import Confusion, Detection, Explanation, FeatureImportance
+from pgso.records.record import Detection, Explanation, FeatureImportance
+from pgso.report.differences import by_operator
 from pgso.report.grid import Bar, Grid
-from pgso.report.series import by_operator
+from pgso.report.plots import Axis, Plot, Series
+from pgso.report.sections import Section
 from pgso.report.words import LABELS, NONE, plain, signed
 
-
-def positive_class(records: Sequence[RunRecord]) -> str | None:
-    """What ROC curves are about: a class, or the mean over several."""
-    for run in records:
-        if run.evaluation is not None and run.evaluation.detection is not None:
-            return run.evaluation.detection.positive
-    return None
+RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
+DASHED = "7 4"  # lengths, as in SVG
 
 
-def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
-    """A table per operator: true classes by predicted ones, summed over the seeds.
-
-    Where 0.5 calls less than half of the positive class right, the same at a better threshold
-    stands beside it.
-    """
-    grids = []
-    for name, runs in by_operator(records, LABELS).items():
-        tables = [e.confusion for run in runs if (e := run.evaluation) and e.confusion]
-        if not tables:
-            continue
-        classes = tables[0].classes
-        counts = np.sum([table.counts for table in tables], axis=0)
-        title = f"{LABELS[name]}: true class by predicted class"
-        seeds = f", summed over {len(tables)} seeds" if len(tables) > 1 else ""
-        caption = f"{evaluated_part(runs)} examples{seeds}."
-        pairs = [
-            (e.confusion, e.detection)
-            for run in runs
-            if (e := run.evaluation) and e.confusion and e.detection and e.detection.costs
-        ]
-        rare = classes.index(pairs[0][1].positive) if len(pairs) == len(tables) else 0
-        share = counts[rare, rare] / max(counts[rare].sum(), 1)
-        is_missed = len(pairs) == len(tables) and share < 0.5
-        if is_missed:
-            caption += f" Only {100 * share:.0f} % of {classes[rare]} is called right."
-        grids.append(_confusion_grid(f"confusion-{name}", title, classes, counts, caption))
-        if is_missed:
-            threshold, better = _at_best_threshold(pairs)
-            title += f" at the threshold {threshold:.2g}"
-            caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
-            grids.append(_confusion_grid(f"confusion-{name}-at", title, classes, better, caption))
-    return grids
-
-
-def _confusion_grid(
-    element: str, title: str, classes: Sequence[str], counts: Any, caption: str
-) -> Grid:
-    rows = tuple(
-        (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
-        for k, (label, row) in enumerate(zip(classes, counts, strict=True))
+def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> Section:
+    """Everything about the predictions; whom to flag is said by the candidate."""
+    scored = by_operator(run for run in records if run.test is not None)
+    several = any(len(runs) > 1 for runs in scored.values())
+    over = "; counts are summed and curves averaged over the seeds" if several else ""
+    panels: tuple[Grid | Plot, ...] = (
+        *confusion_grids(records),
+        labels_grid(records),
+        costs_grid(records, candidate),
+        *detection_plots(records),
+        *scatter_plots(records),
+        *reliability_plots(records),
+        calibration_grid(records),
     )
-    return Grid(title, ("true", *classes, "right"), rows, caption, id=element)
+    text = f"{evaluated_part(records)} examples at the chosen epoch{over}."
+    return Section("Right and wrong", text, panels)
 
 
-def _at_best_threshold(pairs: Sequence[tuple[Confusion, Detection]]) -> tuple[float, Any]:
-    """The recorded threshold with the best balanced accuracy, and the counts at it."""
-    tried = []
-    for place, at in enumerate(pairs[0][1].costs):
-        table = sum(_counts_at(*pair, place) for pair in pairs)
-        rates = [table[k, k] / max(table[k].sum(), 1) for k in range(2)]
-        tried.append((sum(rates), at.threshold, table))
-    return max(tried, key=lambda entry: entry[0])[1:]
-
-
-def _counts_at(confusion: Confusion, detection: Detection, place: int) -> Any:
-    """Counts of true by predicted classes at a recorded threshold."""
-    table, at = np.array(confusion.counts), detection.costs[place]
-    rare = confusion.classes.index(detection.positive)
-    positives, negatives = table[rare].sum(), table[1 - rare].sum()
-    hits = round(at.recall * positives)
-    alarms = round(at.flagged * table.sum()) - hits
-    table[rare, rare], table[rare, 1 - rare] = hits, positives - hits
-    table[1 - rare, rare], table[1 - rare, 1 - rare] = alarms, negatives - alarms
-    return table
-
-
-def costs_grid(records: Sequence[RunRecord], operator: str | None) -> Grid:
-    """Of two classes: whom to flag if a miss costs so many false alarms, means over the seeds."""
-    of_operator = [run for run in records if operator in (None, run.spec.operator)] or records
-    found = [e.detection for run in of_operator if (e := run.evaluation) and e.detection]
-    found = [entry for entry in found if entry.costs]
-    rows = []
-    for at in zip(*(entry.costs for entry in found), strict=True):
-        precise = [one.precision for one in at if one.precision is not None]
-        shares = [np.mean([one.flagged for one in at]), np.mean([one.recall for one in at])]
-        shares += [np.mean(precise)] if precise else []
-        cells = [f"{100 * share:.1f}" for share in shares]
-        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *cells, *[NONE] * (not precise)))
-    who = LABELS[of_operator[0].spec.operator]
-    return Grid(
-        title="Whom to flag",
-        header=("a miss costs", "threshold", "flagged", "recall", "precision"),
-        rows=tuple(rows),
-        caption=f"{who}: flag where the calibrated probability of {positive_class(records)} is "
-        "above the threshold, if a miss costs so many false alarms. Shares in %.",
-    )
-
-
-def labels_grid(records: Sequence[RunRecord]) -> Grid:
-    """Of several labels: how frequent each is, and its scores by operator, means over the seeds."""
-    groups = {
-        name: [run.evaluation.labels for run in runs if run.evaluation and run.evaluation.labels]
-        for name, runs in by_operator(records, LABELS).items()
+def evaluated(records: Sequence[RunRecord], field: str) -> dict[str, list[Any]]:
+    """A field of the evaluations of each operator, one value per seed that has it."""
+    found = {
+        name: [value for run in runs if (value := getattr(run.evaluation, field, None))]
+        for name, runs in by_operator(records).items()
     }
-    groups = {name: tables for name, tables in groups.items() if tables}
-    tables = next(iter(groups.values()), [])
-    rows = []
-    for k, first in enumerate(tables[0] if tables else ()):
-        having, answered = (
-            sum(getattr(table[k], field) for table in tables) for field in ("positives", "examples")
-        )
-        cells = [first.label, f"{100 * having / max(answered, 1):.1f}"]
-        for group in groups.values():
-            scores = [table[k] for table in group]
-            for field in ("roc_auc", "average_precision"):
-                values = [v for score in scores if (v := getattr(score, field)) is not None]
-                cells.append(f"{100 * float(np.mean(values)):.1f}" if values else NONE)
-        rows.append(tuple(cells))
-    names = [f"{LABELS[name]}, {score}" for name in groups for score in ("ROC-AUC", "AP")]
-    return Grid(
-        title="Label by label",
-        header=("label", "share, %", *names),
-        rows=tuple(rows),
-        caption=(
-            "In per cent. Guessing has a ROC-AUC of 50 and an average precision (AP) as large as "
-            "the label's share. A dash: all of the examples have the label, or none."
-        ),
-    )
-
-
-def calibration_grid(records: Sequence[RunRecord]) -> Grid:
-    """Expected calibration error before and after a temperature, means over the seeds."""
-    rows = []
-    for name, runs in by_operator(records, LABELS).items():
-        calibrations = [e.calibration for run in runs if (e := run.evaluation) and e.calibration]
-        if calibrations:
-            before, after, T = (
-                float(np.mean([getattr(entry, field) for entry in calibrations]))
-                for field in ("error_before", "error_after", "temperature")
-            )
-            rows.append((LABELS[name], f"{100 * before:.1f}", f"{T:.2f}", f"{100 * after:.1f}"))
-    return Grid(
-        title="Calibration error",
-        header=("operator", "as trained", "temperature", "calibrated"),
-        rows=tuple(rows),
-        caption=(
-            "In points: how far confidence and the share of right predictions are apart, on "
-            f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
-            "predict applies it."
-        ),
-    )
+    return {name: values for name, values in found.items() if values}
 
 
 def evaluated_part(records: Sequence[RunRecord]) -> str:
@@ -171,37 +51,236 @@ def evaluated_part(records: Sequence[RunRecord]) -> str:
     return {"test": "Test", "val": "Validation"}[parts[0]] if parts else ""
 
 
-def features_grid(explanation: Explanation, objective: Objective) -> Grid:
-    """A row a column: what shuffling it costs on validation."""
-    score = explanation.score
+def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
+    """A table per operator: true classes by predicted ones, summed over the seeds.
+
+    Where 0.5 calls less than half of the positive class right, the same at a better threshold
+    stands beside it.
+    """
+    grids, detections = [], evaluated(records, "detection")
+    for name, found in evaluated(records, "confusion").items():
+        classes, counts = found[0].classes, np.array([one.counts for one in found])
+        curves = [one for one in detections.get(name, []) if one.costs]
+        title = f"{LABELS[name]}: true class by predicted class"
+        seeds = f", summed over {len(found)} seeds" if len(found) > 1 else ""
+        caption = f"{evaluated_part(records)} examples{seeds}."
+        summed, share, rare = counts.sum(axis=0), 1.0, 0
+        if len(curves) == len(found):
+            rare = classes.index(curves[0].positive)
+            share = summed[rare, rare] / max(summed[rare].sum(), 1)
+        if share < 0.5:
+            caption += f" Only {100 * share:.0f} % of {classes[rare]} is called right."
+        grids.append(_confusion_grid(title, classes, summed, caption))
+        if share < 0.5:
+            threshold, summed = _at_best_threshold(counts, curves, rare)
+            title += f" at the threshold {threshold:.2g}"
+            caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
+            grids.append(_confusion_grid(title, classes, summed, caption))
+    return grids
+
+
+def _confusion_grid(title: str, classes: Sequence[str], counts: Any, caption: str) -> Grid:
+    rows = tuple(
+        (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
+        for k, (label, row) in enumerate(zip(classes, counts, strict=True))
+    )
+    return Grid(title, ("true", *classes, "right"), rows, caption)
+
+
+def _at_best_threshold(
+    counts: Any,  # (seeds, 2, 2)
+    curves: Sequence[Detection],
+    rare: int,
+) -> tuple[float, Any]:  # the counts (2, 2)
+    """The recorded threshold with the best balanced accuracy, and the counts at it."""
+    sizes = counts.sum(axis=2)  # (seeds, 2)
+    positives, negatives = sizes[:, rare].sum(), sizes[:, 1 - rare].sum()
+    tried = []
+    for at in zip(*(curve.costs for curve in curves), strict=True):
+        by_seed = list(zip(at, sizes, strict=True))
+        hits = sum(round(one.recall * size[rare]) for one, size in by_seed)
+        alarms = sum(round(one.flagged * size.sum()) for one, size in by_seed) - hits
+        table = np.array([[hits, positives - hits], [alarms, negatives - alarms]])
+        right = hits / max(positives, 1) + (negatives - alarms) / max(negatives, 1)
+        tried.append((right, at[0].threshold, table if rare == 0 else table[::-1, ::-1]))
+    return max(tried, key=lambda entry: entry[0])[1:]
+
+
+def costs_grid(records: Sequence[RunRecord], operator: str | None) -> Grid:
+    """Of two classes: whom to flag if a miss costs so many false alarms, means over the seeds."""
+    runs = [run for run in records if operator in (None, run.spec.operator)] or records
+    found = [one for curves in evaluated(runs, "detection").values() for one in curves if one.costs]
+    rows = []
+    for at in zip(*(entry.costs for entry in found), strict=True):
+        shares = (
+            [getattr(one, field) for one in at] for field in ("flagged", "recall", "precision")
+        )
+        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *map(_percent, shares)))
+    caption = (
+        f"{LABELS[runs[0].spec.operator]}: flag where the calibrated probability of "
+        f"{found[0].positive if found else ''} is above the threshold, if a miss costs so many "
+        "false alarms. Shares in %."
+    )
+    header = ("a miss costs", "threshold", "flagged", "recall", "precision")
+    return Grid("Whom to flag", header, tuple(rows), caption)
+
+
+def _percent(shares: Iterable[float | None]) -> str:
+    """The mean of those that are known, in per cent."""
+    known = [share for share in shares if share is not None]
+    return f"{100 * float(np.mean(known)):.1f}" if known else NONE
+
+
+def labels_grid(records: Sequence[RunRecord]) -> Grid:
+    """Of several labels: how frequent each is, and its scores by operator, means over the seeds."""
+    groups, rows = evaluated(records, "labels"), list[tuple[str, ...]]()
+    for at in zip(*next(iter(groups.values()), []), strict=True):  # one label, one score per seed
+        having, known = sum(one.positives for one in at), sum(one.examples for one in at)
+        cells = [at[0].label, f"{100 * having / max(known, 1):.1f}"]
+        for tables in groups.values():
+            scores = [table[len(rows)] for table in tables]
+            cells.append(_percent(one.roc_auc for one in scores))
+            cells.append(_percent(one.average_precision for one in scores))
+        rows.append(tuple(cells))
+    names = [f"{LABELS[name]}, {score}" for name in groups for score in ("ROC-AUC", "AP")]
+    caption = (
+        "In per cent. Guessing has a ROC-AUC of 50 and an average precision (AP) as large as "
+        "the label's share. A dash: all of the examples have the label, or none."
+    )
+    return Grid("Label by label", ("label", "share, %", *names), tuple(rows), caption)
+
+
+def calibration_grid(records: Sequence[RunRecord]) -> Grid:
+    """Expected calibration error before and after a temperature, means over the seeds."""
+    rows = []
+    for name, found in evaluated(records, "calibration").items():
+        before, after = ([getattr(one, f"error_{when}") for one in found]
+                         for when in ("before", "after"))  # fmt: skip
+        temperature = np.mean([one.temperature for one in found])
+        rows.append((LABELS[name], _percent(before), f"{temperature:.2f}", _percent(after)))
+    caption = (
+        "In points: how far confidence and the share of right predictions are apart, on "
+        f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
+        "predict applies it."
+    )
+    header = ("operator", "as trained", "temperature", "calibrated")
+    return Grid("Calibration error", header, tuple(rows), caption)
+
+
+def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
+    """ROC, precision-recall and lift curves by operator, means over the seeds."""
+    found = evaluated(records, "detection")
+    if not found:
+        return []
+
+    def means(field: str, x: Sequence[float] = RECORDED) -> list[Series]:
+        return [
+            Series(LABELS[name], name, list(zip(x, np.mean(known, axis=0).tolist(), strict=True)))
+            for name, curves in found.items()
+            if (known := [curve for one in curves if (curve := getattr(one, field))])
+        ]
+
+    *_, last = found.values()
+    share, positive = float(np.mean([one.share for one in last])), last[0].positive
+    chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
+    even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
+    rate, recall, precision = map(_unit, ("false positive rate", "recall", "precision"))
+    flagged, lift = Axis("share of the examples, highest scores first"), Axis("lift")
+    roc = (*means("recall"), _diagonal("chance"))
+    lifts = means("lift", RECORDED[1:])
+    plots = [
+        Plot("roc", f"ROC of {positive}", rate, recall, roc),
+        Plot("precision", f"Precision and recall of {positive}", recall, precision,
+             (*means("precision"), chance)),
+    ]  # fmt: skip
+    lift_plot = Plot("lift", f"Lift of {positive}", flagged, lift, (*lifts, even))
+    return [*plots, lift_plot] if lifts else plots
+
+
+def reliability_plots(records: Sequence[RunRecord]) -> list[Plot]:
+    """The share of right answers against confidence, over the seeds."""
+    series = []
+    for name, found in evaluated(records, "calibration").items():
+        sums = np.sum([one.before for one in found], axis=0)  # of each bin: size, confidence, right
+        points = [(float(sure / n), float(right / n)) for n, sure, right in sums if n]
+        if points:
+            series.append(Series(LABELS[name], name, points, dots="too"))
+    if not series:
+        return []
+    x, y = _unit("confidence"), _unit("share that is right")
+    title = "Is it as sure as it should be?"
+    return [Plot("reliability", title, x, y, (*series, _diagonal("as sure as right")))]
+
+
+def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
+    """Predicted against true numbers of each operator's first seed, one plot per target."""
+    panels: dict[str, list[Series]] = {}
+    for name, (first, *_) in evaluated(records, "scatter").items():
+        for entry in first:
+            points = list(zip(entry.truth, entry.predicted, strict=True))
+            series = Series(LABELS[name], name, points, dots="only")
+            panels.setdefault(entry.target, []).append(series)
+    plots = []
+    for k, (target, entries) in enumerate(panels.items()):
+        truth = [point[0] for entry in entries for point in entry.points] or [0.0]
+        line = _diagonal("predicted = true", min(truth), max(truth))
+        title = f"{target}: predicted against true"
+        plots.append(Plot(f"scatter-{k}", title, Axis("true"), Axis("predicted"), (*entries, line)))
+    return plots
+
+
+def _diagonal(name: str, low: float = 0, high: float = 1) -> Series:
+    return Series(name, "quiet", [(low, low), (high, high)], dash=DASHED)
+
+
+def _unit(label: str) -> Axis:
+    return Axis(label, (-0.02, 1.02))
+
+
+def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
+    """What matters to each run that was asked."""
+    sections = []
+    for run in records:
+        found, objective = run.explanation, run.objective
+        if found is not None:
+            title = f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}"
+            text, bars = (
+                " ".join(f"{note}." for note in found.notes),
+                feature_bars(found, objective),
+            )
+            panels = (*importance_grids(found, objective), edges_grid(found))
+            widget = "bars" if bars else ""
+            sections.append(Section(title, text, panels, "beside", widget=widget, values=bars))
+    return sections
+
+
+def importance_grids(explanation: Explanation, objective: Objective) -> tuple[Grid, Grid]:
+    """What shuffling a column, and what moving the edges of a kind, costs on validation."""
+    score, left = explanation.score, explanation.left_out
     of = "" if score is None else f" (score: {objective.written(score)})"
-    left = f" {explanation.left_out:,} columns with small gradients were not shuffled."
-    caption = (
+    few = f" {left:,} columns with small gradients were not shuffled." if left else ""
+    unit = objective.unit if objective.unit == "points" else objective.label
+    columns = (
         f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
-        f"{_unit(objective)}: mean and 95 % interval of {explanation.repeats} shuffles. A column "
+        f"{unit}: mean and 95 % interval of {explanation.repeats} shuffles. A column "
         "matters if the losses of single items and the shuffles are both sure of it, corrected for "
-        "the number of columns. Columns that say the same share their importance."
+        f"the number of columns. Columns that say the same share their importance.{few}"
     )
-    caption += left if explanation.left_out else ""
-    header = ("column", "costs", "95 % interval", "matters")
-    return Grid("Which columns matter", header, _rows(explanation.features, objective), caption)
-
-
-def relations_grid(explanation: Explanation, objective: Objective) -> Grid:
-    """A row a kind of edges: what moving them to other nodes costs on validation."""
-    caption = (
+    kinds = (
         "How much worse validation gets when edges of this kind connect other nodes, in "
-        f"{_unit(objective)}: mean and 95 % interval of {explanation.repeats} draws."
+        f"{unit}: mean and 95 % interval of {explanation.repeats} draws."
     )
-    header, rows = ("edges", "costs", "95 % interval", "matters"), explanation.relations
-    return Grid("Which kinds of edges matter", header, _rows(rows, objective), caption)
+    header = ("costs", "95 % interval", "matters")
+    features, relations = (
+        _importances(found, objective) for found in (explanation.features, explanation.relations)
+    )
+    return (
+        Grid("Which columns matter", ("column", *header), features, columns),
+        Grid("Which kinds of edges matter", ("edges", *header), relations, kinds),
+    )
 
 
-def _unit(objective: Objective) -> str:
-    return objective.unit if objective.unit == "points" else objective.label
-
-
-def _rows(
+def _importances(
     importances: Sequence[FeatureImportance], objective: Objective
 ) -> tuple[tuple[str, ...], ...]:
     largest = max((abs(entry.loss) for entry in importances), default=0.0)
@@ -216,20 +295,15 @@ def _rows(
 
 
 def edges_grid(explanation: Explanation) -> Grid:
-    """A row an edge: how much it adds to the predictions."""
+    """One row per edge: how much it adds to the predictions."""
     rows = tuple((e.source, e.target, f"{e.importance:.3f}") for e in explanation.edges)
-    largest = rows[0][2] if rows else ""
-    tied = sum(shown == largest for _, _, shown in rows)
+    tied = sum(row[2] == rows[0][2] for row in rows)
     ties = f" The first {tied} edges tie." if tied > 1 else ""
-    return Grid(
-        title="Which edges matter",
-        header=("from", "to", "importance"),
-        rows=rows,
-        caption=(
-            f"What an edge adds to the predictions of {explanation.items}, as a share of the edge "
-            f"that adds most; by integrated gradients from no edges to the graph.{ties}"
-        ),
+    caption = (
+        f"What an edge adds to the predictions of {explanation.items}, as a share of the edge "
+        f"that adds most; by integrated gradients from no edges to the graph.{ties}"
     )
+    return Grid("Which edges matter", ("from", "to", "importance"), rows, caption)
 
 
 def feature_bars(explanation: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
@@ -237,10 +311,12 @@ def feature_bars(explanation: Explanation, objective: Objective, most: int = 20)
     shown = explanation.features[:most]
     low = min([0.0, *(entry.low for entry in shown)])
     span = (max([0.0, *(entry.high for entry in shown)]) - low) or 1.0
-    return [
-        Bar(entry.name, signed(objective.shown(entry.loss), 2), "importance", *places)
-        for entry in shown
-        for places in [
-            (100 * (value - low) / span for value in (0.0, entry.loss, entry.low, entry.high))
-        ]
-    ]
+    bars = []
+    for entry in shown:
+        ends = (0.0, entry.loss, entry.low, entry.high)
+        text, places = (
+            signed(objective.shown(entry.loss), 2),
+            [100 * (v - low) / span for v in ends],
+        )
+        bars.append(Bar(entry.name, text, "importance", *places))
+    return bars

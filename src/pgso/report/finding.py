@@ -9,14 +9,12 @@ from typing import Any
 from pgso.gso.parameters import NAMES
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
-from pgso.report.about import baselines_grid, data_grids
+from pgso.report.about import baselines_grid, data_section, graph_section
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Bar, Grid
-from pgso.report.page import data_section, graph_sections, reading_section
 from pgso.report.plots import Axis, Plot, Series
-from pgso.report.sections import Page, Section, Verdict, as_html
-from pgso.report.tables import probability
-from pgso.report.words import IN_MEMORY
+from pgso.report.sections import Page, Section, Verdict, as_html, reading_section
+from pgso.report.words import IN_MEMORY, NONE
 
 LEAD = (
     "Which operator does this graph want? Ridge regression in closed form, climbed from the "
@@ -53,48 +51,36 @@ def render_finding(record: FindingRecord) -> str:
 def finding_page(record: FindingRecord) -> Page:
     """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
-    steps = f"{' → '.join(record.steps)}; {record.seconds:.1f} seconds"
-    against = tuple(doubts_of_finding(record))
-    tables = (
-        baselines_grid(data, record.objective),
-        rungs_grid(record),
-        predictions_grid(record),
+    tables = [baselines_grid(data, record.objective), rungs_grid(record), predictions_grid(record)]
+    ladder = (
+        "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
+        "the rung that was challenged. Blue is kept, orange is GCN's own."
     )
     sections = (
         _next_steps(record),
-        Section(
-            "The ladder",
-            "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
-            "the rung that was challenged. Blue is kept, orange is GCN's own.",
-            widget="bars",
-            values=ladder_bars(record),
-        ),
-        *graph_sections(record.sketch),
-        *_operator(record),
-        *(Section(grid.title, grids=(grid,)) for grid in tables if grid.rows or grid.caption),
-        replace(
-            data_section(data_grids(data)),
-            text=graph_sentence(record),
-            links=(("finding.json", "finding.json"),),
-        ),
+        Section("The ladder", ladder, widget="bars", values=ladder_bars(record)),
+        graph_section(record.sketch),
+        _operator(record),
+        *(Section(grid.title, panels=(grid,)) for grid in tables if grid.rows or grid.caption),
+        data_section(data, graph_sentence(record), (("finding.json", "finding.json"),)),
         reading_section(READING),
     )
-    drawn = any(section.plots for section in sections)
-    return Page(
-        heading=record.dataset,
-        lead=LEAD,
-        verdict=Verdict(
+    page = Page(
+        record.dataset,
+        LEAD,
+        tuple(section for section in sections if section is not None),
+        Verdict(
             headline(record),
             record.verdict,
             "good" if record.signal in ("graph", "both") else "open",
-            against,
-            (steps,),
+            tuple(doubts_of_finding(record)),
+            (f"{' → '.join(record.steps)}; {record.seconds:.1f} seconds",),
             record.command,
         ),
-        sections=sections,
-        footer=f"pgso {record.versions.get('pgso', '')}; split {record.seed}.",
-        scripts=("theme.js", "plot.js", "page.js") if drawn else ("theme.js",),
+        f"pgso {record.versions.get('pgso', '')}; split {record.seed}.",
     )
+    scripts = ("theme.js", "plot.js", "page.js")
+    return replace(page, scripts=scripts) if page.plots else page
 
 
 def headline(record: FindingRecord) -> str:
@@ -128,20 +114,20 @@ def save_command(record: FindingRecord) -> str:
     return shlex.join([*words, "--save", "model"])
 
 
-def _operator(record: FindingRecord) -> list[Section]:
+def _operator(record: FindingRecord) -> Section | None:
     """S of the kept rung and its spectrum; nothing without a graph."""
     S, spectrum = record.rung(record.best).S, record.spectrum
     if S is None:
-        return []
+        return None
     grid = Grid("S", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
     if spectrum is None:
-        return [Section("The operator", "S of the kept rung.", grids=(grid,))]
+        return Section("The operator", "S of the kept rung.", (grid,))
     points = list(zip(spectrum.grid, spectrum.density, strict=True))
     curve = Series("density", "pgso", points, [(x, 0.0, y) for x, y in points], quiet=True)
     title = "Where the eigenvalues of γ lie"
     plot = Plot("density", title, Axis("eigenvalue"), Axis("density"), (curve,))
     text = "S of the kept rung, and the eigenvalues of γ on this graph, edges with their reverses."
-    return [Section("The operator", text, grids=(grid,), panels=(plot,))]
+    return Section("The operator", text, (grid, plot))
 
 
 def ladder_bars(record: FindingRecord) -> list[Bar]:
@@ -152,14 +138,13 @@ def ladder_bars(record: FindingRecord) -> list[Bar]:
     """
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     low = min(rung.loss - _reach(rung) for rung in rungs)
-    span = (max(rung.loss for rung in rungs) - low) or 1.0
+    span = (rungs[-1].loss - low) or 1.0
+    kinds = {record.reference: "reference"} | {record.best: "kept"}
     bars = []
     for rung in rungs:
-        kind = "reference" if rung.name == record.reference else "other"
-        kind = "kept" if rung.name == record.best else kind
         losses = (rung.loss, rung.loss, rung.loss - _reach(rung), rung.loss + _reach(rung))
         places = (2 + 96 * min((loss - low) / span, 1.0) for loss in losses)
-        bars.append(Bar(rung.name, f"{rung.loss:.4f}", kind, *places))
+        bars.append(Bar(rung.name, f"{rung.loss:.4f}", kinds.get(rung.name, "other"), *places))
     return bars
 
 
@@ -170,10 +155,8 @@ def _reach(rung: RungRecord) -> float:
 def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
     """Every rung with its scores, the kept one on top, marked by an arrow.
 
-    Args:
-        record: The finding.
-        most: How many to show, without evidence and blocks: the kept one, those it was climbed by,
-            and the best of the others.
+    With ``most``, only so many, without evidence and blocks: the kept one, those it was climbed
+    by, and the best of the others.
     """
     rungs = sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss))
     if most is not None:
@@ -184,8 +167,10 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
     for rung in rungs:
         scores = [objective.written(value) for value in (rung.loo, rung.val, rung.test)]
         name = f"→ {rung.name}" if rung.name == record.best else rung.name
+        # A value of p is never 0.
+        p = NONE if rung.p is None else "< 0.001" if rung.p < 0.001 else f"{rung.p:.3f}"
         row = (name, f"{rung.loss:.4f}", *scores)
-        rows.append(row if most else (*row, probability(rung.p), ", ".join(rung.blocks)))
+        rows.append(row if most else (*row, p, ", ".join(rung.blocks)))
     header = ("rung", "loss", "leave one out", "validation", "test")
     hidden = len(record.rungs) - len(rungs)
     caption = (
@@ -200,7 +185,11 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
 
 def graph_sentence(record: FindingRecord) -> str:
     """The graph in numbers, on a line."""
-    graph, counted = record.graph, _counted
+
+    def counted(number: int, noun: str) -> str:
+        return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+    graph = record.graph
     kind, edges = "directed", graph.num_edges
     if not graph.is_directed:  # stored in both directions
         kind, edges = "undirected", -(-graph.num_edges // 2)
@@ -217,33 +206,29 @@ def graph_sentence(record: FindingRecord) -> str:
     return f"{record.dataset}: {', '.join(parts)}."
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def predictions_grid(record: FindingRecord) -> Grid:
     """Some predictions of the kept rung, beside the truth where it is known."""
     rows: list[tuple[str, ...]] = []
+    header: tuple[str, ...] = ("item", "prediction", "probability", "truth", "right")
     for one in record.predictions:
         truth = one.truth or ("",) * len(one.predicted)
         if one.probability is None:
+            names = record.targets or tuple(f"target {k}" for k in range(len(truth)))
+            header = ("item", *(cell for name in names for cell in (name, f"{name}, truth")))
             pairs = zip(one.predicted, truth, strict=True)
             rows.append((one.item, *(cell for pair in pairs for cell in pair)))
         else:
             right = "" if not one.truth else "yes" if one.truth == one.predicted else "no"
             rows.append((one.item, *one.predicted, f"{one.probability:.2f}", *truth, right))
-    if any(one.probability is not None for one in record.predictions):
-        header: tuple[str, ...] = ("item", "prediction", "probability", "truth", "right")
-    else:
-        count = len(record.predictions[0].predicted) if record.predictions else 1
-        names = record.targets or tuple(f"target {k}" for k in range(count))
-        header = ("item", *(cell for name in names for cell in (name, f"{name}, truth")))
-    what = "Some of the test set, or of what has no label, in their order; all: found.predict()"
-    what = what if rows else "Every item has a label."
+    caption = "Every item has a label."
+    if rows:
+        caption = (
+            "Some of the test set, or of what has no label, in their order; all: found.predict()."
+        )
     if record.coverage is not None:
         sets = sets_sentence(record.coverage, bool(record.targets))
-        what = f"{what}{'' if what.endswith('.') else '.'} {sets[0].upper()}{sets[1:]}."
-    return Grid("Predictions", header, tuple(rows), what)
+        caption += f" {sets[0].upper()}{sets[1:]}."
+    return Grid("Predictions", header, tuple(rows), caption)
 
 
 def sets_sentence(coverage: Mapping[str, float], is_number: bool) -> str:

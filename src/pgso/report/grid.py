@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -28,7 +28,6 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     links: Mapping[str, str] = field(default_factory=dict)  # of first and last cells on a page
-    id: str = ""  # of the element on the page
 
     def first(self, count: int) -> "Grid":
         """The same table with so many rows at most."""
@@ -46,8 +45,9 @@ class Grid:
         while sum(widths) > room and widths != words:  # the column with most to spare gives way
             spare = [width - word for width, word in zip(widths, words, strict=True)]
             widths[spare.index(max(spare))] -= 1
+        title = Text(self.title, style="bold")
         if sum(widths) > room:
-            yield Text(self.title, style="bold")
+            yield title
             for first, *others in self.rows:
                 named = zip(self.header[1:], others, strict=True)
                 cells = [f"{name} {cell}".strip() for name, cell in named if cell]
@@ -55,17 +55,13 @@ class Grid:
             yield Text(f"{self.caption}\n")
             return
         shown = Table(
-            title=Text(self.title, style="bold"),
-            box=box.SIMPLE_HEAD,
-            title_justify="left",
-            padding=(0, 1, 0, 0),
+            title=title, box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0),
             pad_edge=False,
-        )
+        )  # fmt: skip
         for column, (name, width) in enumerate(zip(self.header, widths, strict=True)):
-            justify: Literal["left", "right"] = "right" if column else "left"
-            shown.add_column(Text(name), justify=justify, width=width)
+            shown.add_column(Text(name), justify="right" if column else "left", width=width)
         for row in self.rows:
-            shown.add_row(*(Text(cell) for cell in row))
+            shown.add_row(*map(Text, row))
         yield shown
         yield Text(f"{self.caption}\n" if self.caption else "", style="dim")
 
@@ -83,8 +79,9 @@ class Grid:
         begins = ("=", "+", "-", "@", "\t", "\r")  # also of numbers with a sign, which are fine
         for row in (self.header, *self.rows):
             are_run = [cell.startswith(begins) and not NUMBERS.fullmatch(cell) for cell in row]
-            cells = zip(row, are_run, strict=True)
-            writer.writerow([f"'{cell}" if is_run else cell for cell, is_run in cells])
+            writer.writerow(
+                ["'" * is_run + cell for cell, is_run in zip(row, are_run, strict=True)]
+            )
         return text.getvalue()
 
     def to_markdown(self) -> str:
@@ -123,14 +120,10 @@ def markdown_text(text: str) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
     """A Markdown table of cells that are Markdown already; every table of a page is made here.
 
-    Args:
-        header: The names of the columns.
-        rows: Cells, as many as the header has.
-        numbers: Whether all columns but the first stand on the right.
+    With ``numbers``, all columns but the first stand on the right.
     """
     places = "|---" * len(header) + "|"
     if numbers:
         places = " ".join(["| --- |", *["---: |"] * (len(header) - 1)])
-    lines = [header, *rows]
-    written = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([written[0], places, *written[1:]])
+    first, *others = (f"| {' | '.join(line)} |" for line in (header, *rows))
+    return "\n".join([first, places, *others])

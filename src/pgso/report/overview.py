@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from pgso.errors import InputError
 from pgso.records import Store
-from pgso.records.comparison import COMPARISON_FILE as COMPARISON
-from pgso.records.comparison import ComparisonRecord, read_comparison
+from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord, read_comparison
 from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
 from pgso.report.finding import write_finding
@@ -18,31 +17,26 @@ from pgso.report.page import run_page_path, write_report
 from pgso.report.sections import Page, Section, as_html
 from pgso.report.words import LABELS
 
-FINDING = "finding.json"
-PAGE = "index.html"
 T = TypeVar("T")
 
 
 def write_overview(root: str | Path) -> Path | None:
     """Draw the pages of findings and comparisons again, and ``index.html`` over all that is there.
 
-    Args:
-        root: A folder of runs, as ``--out`` names it.
-
-    Returns:
-        The path of ``index.html``; None where there is nothing to show.
+    ``root`` is a folder of runs, as ``--out`` names it. None where there is nothing to show.
     """
     folder = Path(root)
-    grids = [*_findings(folder), *_comparisons(folder), *_runs(folder)]
+    grids = [grid for made in (_findings, _comparisons, _runs) if (grid := made(folder)).rows]
     if not grids:
         return None
-    write_atomically(folder / PAGE, as_html(overview_page(str(folder), grids)))
-    return folder / PAGE
+    page = folder / "index.html"
+    write_atomically(page, as_html(overview_page(str(folder), grids)))
+    return page
 
 
 def overview_page(heading: str, grids: Sequence[Grid]) -> Page:
     """Tables that can be sorted and filtered."""
-    tables = (Section(grid.title, grids=(grid,), count=len(grid.rows)) for grid in grids)
+    tables = (Section(grid.title, panels=(grid,), count=len(grid.rows)) for grid in grids)
     return Page(
         heading=heading,
         lead="Everything in this folder. A name in the first column leads to its page or record.",
@@ -63,50 +57,46 @@ def _read_all(root: Path, name: str, read: Callable[[Path], T]) -> Iterator[tupl
             continue
 
 
-def _findings(root: Path) -> Iterator[Grid]:
+def _findings(root: Path) -> Grid:
     rows, links = [], {}
-    for path, record in _read_all(root, FINDING, read_finding):
+    for path, record in _read_all(root, "finding.json", read_finding):
         write_finding(record, path.parent)
-        objective, best = record.objective, record.kept
-        links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
-        scores = [objective.written(score) for score in (best.loo, best.val, best.test)]
-        where = (path.parent.name, record.dataset, str(record.seed), record.best)
-        rows.append((*where, objective.label, *scores, _day(path), record.verdict))
+        name, objective, best = path.parent.name, record.objective, record.kept
+        links[name] = f"{quote(name)}/report.html"
+        scores = map(objective.written, (best.loo, best.val, best.test))
+        where = (name, record.dataset, str(record.seed), record.best, objective.label)
+        rows.append((*where, *scores, _day(path), record.verdict))
     header = ("finding", "dataset", "split", "kept", "score", "leave one out", "validation", "test",
               "made", "verdict")  # fmt: skip
-    if rows:
-        yield Grid("Findings", header, tuple(rows), "", links)
+    return Grid("Findings", header, tuple(rows), "", links)
 
 
-def _comparisons(root: Path) -> Iterator[Grid]:
-    rows, links = [], {}
-    store = Store(root)
-    records = list(_read_all(root, COMPARISON, read_comparison))
+def _comparisons(root: Path) -> Grid:
+    rows, links, store = [], {}, Store(root)
+    records = list(_read_all(root, COMPARISON_FILE, read_comparison))
     compared = [name for name in LABELS if any(name in _means(record) for _, record in records)]
     for path, record in records:
         _draw_again(record, path.parent, store)
-        links[path.parent.name] = f"{quote(path.parent.name)}/report.html"
-        objective = record.objective
-        means = _means(record)
-        scores = [means[name]["mean"] if name in means else None for name in compared]
+        name, objective, means = path.parent.name, record.objective, _means(record)
+        links[name] = f"{quote(name)}/report.html"
+        scores = [means[operator]["mean"] if operator in means else None for operator in compared]
         cells = ["" if s is None else f"{s:.{objective.digits(s)}f}" for s in scores]
         rivals = [entry.test for entry in record.baselines if entry.test is not None]
         rival = objective.written(max(rivals, key=objective.merit)) if rivals else ""
         seeds = str(max((entry["n"] for entry in means.values()), default=0))
-        said = "; ".join([record.verdict, *record.doubts])
-        where = (path.parent.name, record.dataset, record.conv, seeds, objective.label)
-        rows.append((*where, *cells, rival, _day(path), said))
+        where = (name, record.dataset, record.conv, seeds, objective.label)
+        rows.append(
+            (*where, *cells, rival, _day(path), "; ".join([record.verdict, *record.doubts]))
+        )
     header = ("comparison", "dataset", "conv", "seeds", "score",
               *(LABELS[name] for name in compared), "best baseline", "made", "verdict")  # fmt: skip
-    if rows:
-        yield Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
+    return Grid("Comparisons", header, tuple(rows), "Mean test scores.", links)
 
 
 def _means(record: ComparisonRecord) -> dict[str, dict[str, Any]]:
     """What is known about the test scores of each operator."""
-    return {
-        entry["operator"]: entry for entry in record.scores.get("test", {}).get("summaries", [])
-    }
+    entries = record.scores.get("test", {}).get("summaries", [])
+    return {entry["operator"]: entry for entry in entries}
 
 
 def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
@@ -117,35 +107,30 @@ def _draw_again(record: ComparisonRecord, folder: Path, store: Store) -> None:
     )
     ladders = {run.ladder_revision for run in runs} - {None}
     is_changed = any(run.numerics != record.numerics for run in runs) or len(ladders) > 1
-    if len(runs) < len(record.runs) or is_changed:
-        return
     specs = {run.spec.seed: run.spec for run in runs}
     data = [stored for spec in specs.values() if (stored := store.data(spec)) is not None]
-    if record.baselines and len(data) < len(specs):
-        return
-    write_report(runs, folder, data, command=record.command, reference=reference, store=store)
+    is_lost = len(runs) < len(record.runs) or (record.baselines and len(data) < len(specs))
+    if not is_changed and not is_lost:
+        write_report(runs, folder, data, record.command, reference, store=store)
 
 
-def _runs(root: Path) -> Iterator[Grid]:
-    rows, links = [], {}
-    store = Store(root)
+def _runs(root: Path) -> Grid:
+    rows, links, store = [], {}, Store(root)
     kept = [record for record in store if store.path(record.spec).is_file()]  # not a renamed file
     for record in sorted(kept, key=lambda record: -store.path(record.spec).stat().st_mtime):
-        spec, objective = record.spec, record.objective
+        spec, objective, path = record.spec, record.objective, store.path(record.spec)
         page = run_page_path(record, store)
-        path = page if page.is_file() else store.path(spec)
-        links[spec.key] = f"records/{path.name}"
-        scores = [objective.written(score) for score in (record.val, record.test)]
+        links[spec.key] = f"records/{page.name if page.is_file() else path.name}"
+        scores = map(objective.written, (record.val, record.test))
         epoch = "" if record.epoch is None else f"{record.epoch + 1} of {spec.epochs}"
         head = "find" if spec.head == "closed_form" else spec.conv
-        where = (spec.key, spec.dataset, head, LABELS[spec.operator], str(spec.seed))
-        made = (objective.label, *scores, epoch, f"{record.timing.get('seconds', 0):.1f}")
-        rows.append((*where, record.status, *made, _day(store.path(spec))))
+        where = (spec.key, spec.dataset, head, LABELS[spec.operator], str(spec.seed), record.status)
+        seconds = f"{record.timing.get('seconds', 0):.1f}"
+        rows.append((*where, objective.label, *scores, epoch, seconds, _day(path)))
     header = ("run", "dataset", "conv", "operator", "seed", "status", "score", "validation",
               "test", "chosen epoch", "seconds", "made")  # fmt: skip
-    if rows:
-        caption = "A key leads to the run's page where pgso train has written one, else its record."
-        yield Grid("Runs", header, tuple(rows), caption, links)
+    caption = "A key leads to the run's page where pgso train has written one, else its record."
+    return Grid("Runs", header, tuple(rows), caption, links)
 
 
 def _day(path: Path) -> str:

@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from importlib.resources import files
 from pathlib import PurePath
@@ -15,7 +16,6 @@ from markupsafe import Markup
 
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.plots import Plot
-from pgso.report.series import is_number
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,7 @@ class Section:
 
     title: str
     text: str = ""  # below the title
-    grids: tuple[Grid, ...] = ()  # tables as wide as the page
-    panels: tuple[Grid | Plot, ...] = ()  # tables and plots with titles of their own
+    panels: tuple[Grid | Plot, ...] = ()  # a title of their own is shown, unless it is the same
     layout: str = "panels"  # of the panels, see report.css; in a "pair" the first stands alone
     folded: tuple[Grid, ...] = ()  # tables that are shown on request
     code: tuple[tuple[str, str], ...] = ()  # a sentence, and what to type
@@ -34,16 +33,6 @@ class Section:
     values: Any = None
     id: str = ""
     count: int | None = None  # beside the title
-
-    @property
-    def plots(self) -> tuple[Plot, ...]:
-        """The plots among the panels."""
-        return tuple(panel for panel in self.panels if isinstance(panel, Plot))
-
-    @property
-    def tables(self) -> tuple[Grid, ...]:
-        """All tables that are shown without being asked for."""
-        return (*self.grids, *(panel for panel in self.panels if isinstance(panel, Grid)))
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Page:
     sections: tuple[Section, ...]
     verdict: Verdict | None = None
     footer: str = ""
-    scripts: tuple[str, ...] = ()  # files of ``assets``
+    scripts: tuple[str, ...] = ("theme.js",)  # files of ``assets``
     data: Mapping[str, Any] = field(default_factory=dict)  # for the scripts, beside the plots
     summary: str = ""  # all numbers, as JSON to be saved
     is_wide: bool = False  # whether tables may take more than a reader's width
@@ -75,7 +64,24 @@ class Page:
     @property
     def plots(self) -> list[Plot]:
         """All plots, in the order of the page."""
-        return [plot for section in self.sections for plot in section.plots]
+        panels = (panel for section in self.sections for panel in section.panels)
+        return [panel for panel in panels if isinstance(panel, Plot)]
+
+
+def filled(sections: Iterable[Section | None]) -> tuple[Section, ...]:
+    """The sections without tables that have no rows, and without those where nothing is left."""
+    kept = []
+    for section in sections:
+        if section is not None:
+            panels = tuple(one for one in section.panels if isinstance(one, Plot) or one.rows)
+            if panels or section.folded or section.code or section.widget:
+                kept.append(replace(section, panels=panels))
+    return tuple(kept)
+
+
+def reading_section(words: Mapping[str, str]) -> Section:
+    """What the words of a page mean."""
+    return Section("How to read this page", widget="reading", values=words.items(), id="reading")
 
 
 def as_html(page: Page) -> str:
@@ -101,22 +107,29 @@ def as_html(page: Page) -> str:
     )
 
 
+def picture_page(heading: str, lead: str, panels: Sequence[Grid], html: str) -> str:
+    """A page around tables and a picture in HTML that is already escaped."""
+    picture = Section("Picture", widget="html", values=Markup(html))  # noqa: S704
+    tables = Section("Numbers", panels=tuple(panels))
+    return as_html(Page(heading, lead, filled([tables, picture])))
+
+
 def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
     """The same numbers as text, to be pasted."""
     lines = [f"# {markdown_text(page.heading)}", ""]
     if page.verdict is not None:
-        said = [page.verdict.text, *([page.verdict.reason] if page.verdict.reason else [])]
-        lines += [f"**{markdown_text(': '.join(said))}**", ""]
+        said = ": ".join(filter(None, (page.verdict.text, page.verdict.reason)))
+        lines += [f"**{markdown_text(said)}**", ""]
         lines += [f"    {page.verdict.command}", ""] if page.verdict.command else []
-        lines += [f"- {markdown_text(doubt)}" for doubt in page.verdict.doubts]
-        lines += [f"- {markdown_text(note)}" for note in page.verdict.notes]
+        lines += [f"- {markdown_text(note)}" for note in page.verdict.doubts + page.verdict.notes]
         lines.append("")
     for section in page.sections:
-        if not (section.tables or section.folded or section.code):
+        tables = [panel for panel in section.panels if isinstance(panel, Grid)]
+        if not (tables or section.folded or section.code):
             continue
         lines += [f"## {markdown_text(section.title)}", ""]
         lines += [markdown_text(section.text), ""] if section.text else []
-        lines += [grid.to_markdown() for grid in section.tables]
+        lines += [grid.to_markdown() for grid in tables]
         for said_before, code in section.code:
             lines += [markdown_text(said_before), ""]
             lines += [*(f"    {line}" for line in code.splitlines()), ""]
@@ -145,6 +158,11 @@ def _drawable(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.5g}") if is_number(value) else None
     return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a recorded value can be drawn."""
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def download(content: "Grid | str", kind: str = "text/csv") -> str:

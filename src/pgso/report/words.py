@@ -1,6 +1,7 @@
 """Words and colours: how operators and numbers are written in every table, figure and page."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from pgso.data.dataset import suited
@@ -9,8 +10,6 @@ from pgso.records import RunSpec
 NONE = "–"  # where a table has no number
 IN_MEMORY = "in memory"  # as pgso.data.task, which needs torch, calls data without a name
 LABELS = {"fixed": "fixed", "pgso": "PGSO", "mpgso": "mPGSO", "found": "found", "auto": "auto"}
-
-
 # Colour-blind readers can tell these apart (Okabe and Ito 2008).
 OPERATORS = {
     "fixed": "#6b7280",
@@ -31,21 +30,19 @@ PARAMETERS = {
 }
 
 
-def places(spec: RunSpec, count: int) -> list[str]:
+def places(terms: Sequence[str] | None, count: int) -> list[str]:
     """Where each of a model's operators stands: its layer, and in a bank its term.
 
     Example:
-        >>> places(RunSpec(dataset="Cora"), 2)
-        ['layer 1', 'layer 2']
-        >>> places(RunSpec(dataset="Cora", terms=("self", "gcn@in", "gcn@out")), 2)
-        ['gcn@in', 'gcn@out']
+        >>> places(None, 2), places(("self", "gcn@in", "gcn@out"), 2)
+        (['layer 1', 'layer 2'], ['gcn@in', 'gcn@out'])
     """
-    terms = [term for term in spec.terms or () if term != "self"]
-    if len(terms) < 2 or count % len(terms):
+    names = [term for term in terms or () if term != "self"]
+    if len(names) < 2 or count % len(names):
         return [""] if count == 1 else [f"layer {k + 1}" for k in range(count)]
-    if count == len(terms):
-        return terms
-    return [f"layer {k // len(terms) + 1}, {terms[k % len(terms)]}" for k in range(count)]
+    if count == len(names):
+        return names
+    return [f"layer {k // len(names) + 1}, {names[k % len(names)]}" for k in range(count)]
 
 
 def signed(value: float, digits: int = 1) -> str:

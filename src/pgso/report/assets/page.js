@@ -12,7 +12,8 @@ function plotIn(id) {
 }
 
 function shadeConfusion() {
-  for (const table of document.querySelectorAll("[id^='confusion-'] table")) {
+  for (const table of document.querySelectorAll("main table")) {
+    if (table.tHead?.rows[0].cells[0].textContent !== "true") continue;
     for (const row of table.tBodies[0].rows) {
       const cells = [...row.cells].slice(1, -1), counts = cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
       const total = counts.reduce((sum, count) => sum + count, 0) || 1;

@@ -348,9 +348,9 @@ class Plot {
   table() {
     const { spec } = this;
     const xs = [...new Set(spec.series.flatMap((each) => each.points.map((point) => point[0])))].sort((a, b) => a - b);
-    const every = Math.ceil(xs.length / 60) || 1;
+    const every = Math.ceil(xs.length / 60) || 1, names = new Map(spec.x.ticks ?? []);
     const rows = xs.filter((_, k) => k % every === 0 || k === xs.length - 1).map((x) => [
-      shown(x), ...spec.series.map((each) => shown(each.points.find((point) => point[0] === x)?.[1])),
+      names.get(x) ?? shown(x), ...spec.series.map((each) => shown(each.points.find((point) => point[0] === x)?.[1])),
     ]);
     return tableOf([spec.x.label, ...spec.series.map((each) => each.name)], rows);
   }
