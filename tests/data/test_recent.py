@@ -5,7 +5,7 @@ import pytest
 from pgso import RunSpec, load_task
 from pgso.data.dataset import DATASETS, Dataset
 from pgso.data.load import RecentTasks, task_of
-from pgso.data.tables import nodes as nodes_module
+from pgso.data.tables import folder as folder_module
 
 
 def write(path, labels="abab"):
@@ -19,8 +19,8 @@ def write(path, labels="abab"):
 @pytest.fixture
 def reads(monkeypatch):
     """How often edges.csv was read."""
-    counted, read = [], nodes_module.read_edges
-    monkeypatch.setattr(nodes_module, "read_edges", lambda *args: counted.append(1) or read(*args))
+    counted, read = [], folder_module.read_edges
+    monkeypatch.setattr(folder_module, "read_edges", lambda *args: counted.append(1) or read(*args))
     return counted
 
 

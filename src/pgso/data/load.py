@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from pgso.data import sources as sources
-from pgso.data.dataset import DATASETS, Dataset, check_options
+from pgso.data.dataset import DATASETS, Dataset, check_options, options_of
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.molecules import load_smiles
 from pgso.data.places import data_root, ensure_files
@@ -19,7 +19,7 @@ from pgso.data.pyg_named import PREFIX, pyg_dataset
 from pgso.data.sources.tu import tu_dataset
 from pgso.data.tables.archives import load_npz
 from pgso.data.tables.columns import Preparation
-from pgso.data.tables.folder import load_folder
+from pgso.data.tables.folder import Options, load_folder
 from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.records import RunSpec
@@ -169,7 +169,8 @@ def _find(name: str, root: Path) -> Dataset:
         return pyg_dataset(name)
     path = Path(name).expanduser()
     if path.is_dir():
-        return Dataset(path.resolve().name, partial(load_folder, path))
+        load = partial(load_folder, path)
+        return Dataset(path.resolve().name, load, takes=options_of(Options))
     if path.suffix.lower() in OWN and path.is_file():
         return Dataset(path.stem, partial(OWN[path.suffix.lower()], path))
     if any(mark in name for mark in "/\\") or path.suffix.lower() in OWN:

@@ -127,7 +127,7 @@ def load_smiles(
     table = read_table(path).with_header(("smiles", "target", *LABEL), (), "smiles,label")
     columns = {name.lower(): name for name in table.names}
     if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
-        raise table.header_error(
+        raise table.error(
             f"a table of molecules needs a header with the columns smiles and label (or target), "
             f"got {','.join(table.top)}"
         )
@@ -173,8 +173,8 @@ def _parse(table: "Table", column: str) -> "tuple[Table, list[Molecule]]":
     cells = table.cells(column)
     for row, cell in enumerate(cells):
         if len(cell) > MOST_LETTERS:
-            raise table.line_error(
-                row, f"a SMILES of {len(cell)} letters; at most {MOST_LETTERS} are read"
+            raise table.error(
+                f"a SMILES of {len(cell)} letters; at most {MOST_LETTERS} are read", row
             )
     molecules = [molecule_of(cell) for cell in cells]
     lost = np.array([molecule is None for molecule in molecules])

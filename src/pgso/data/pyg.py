@@ -14,7 +14,7 @@ from torch_geometric.data.data import BaseData
 from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
 from pgso.data.splits import split_at_random, split_each_class
-from pgso.data.tables.columns import fit_preparation, gaps_of
+from pgso.data.tables.columns import prepared
 from pgso.data.tables.reader import words_of
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError, UnknownNameError
@@ -102,25 +102,20 @@ def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Ta
         split: Of the nodes.
         answers: What y is: classes, targets, metric.
     """
-    n, table, preparation = len(y), words_of(X), None
+    n, table = len(y), words_of(X)
     x = identity(n) if X is None else X if table is not None else read_features(X)
     if x.shape[0] != n:
         raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
-    if table is not None:
-        preparation = fit_preparation(table, split[0], {})
-        x = preparation.apply(table)
-    prepared = read_graph(graph, n)
-    weight = prepared.edge_weight
+    features = {"x": x} if table is None else prepared(table, split[0])
+    read = read_graph(graph, n)
+    weight = read.edge_weight
     return Task.from_arrays(
         IN_MEMORY,
-        edge_index=as_array(prepared.edge_index),
+        edge_index=as_array(read.edge_index),
         edge_weight=None if weight is None else as_array(weight),
-        x=x,
         y=y,
         split=split,
-        columns=None if preparation is None else preparation.outputs,
-        preparation=preparation,
-        gaps={} if table is None else gaps_of(table),
+        **features,
         **answers,
     )
 

@@ -74,8 +74,11 @@ def test_numbers_of_graphs_are_learned_too(write):
         ({"labels": LABELS + "g99,odd\n"}, "a graph 'g99', of which features.csv has no node"),
         ({"features": "node,size\n0,1\n"}, "line 1: .* need the columns graph and node"),
         ({"features": NAMES}, "names the nodes and has no other column"),
-        ({"features": FEATURES + "g0,0,1,red\n"}, "node '0' of graph 'g0' is described twice"),
-        ({"edges": EDGES + "g0,0,7,1\n"}, "line 26: column 'target': node '7' is in no other file"),
+        ({"features": FEATURES + "g0,0,1,red\n"}, "node '0' of graph 'g0' was described in line"),
+        (
+            {"edges": EDGES + "g0,0,7,1\n"},
+            "line 26: column 'target': node '7' of graph 'g0' is in no",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(write, files, problem):

@@ -43,7 +43,7 @@ def load(
     """
     import pandas as pd
 
-    from pgso.data.tables.columns import fit_preparation, gaps_of
+    from pgso.data.tables.columns import prepared
     from pgso.data.tables.reader import frame_table
 
     check_choice("signal", signal, SIGNALS)
@@ -68,20 +68,15 @@ def load(
     y = leaves.astype(np.int64)
     y[rng.permutation(size)[round(LABELLED * size) :]] = -1
     split = split_each_class(y, seed)
-    table = frame_table(pd.DataFrame(columns), Path("customers"))
-    preparation = fit_preparation(table, split[0], {})
     return Task.from_arrays(
         "customers",
         edge_index=edge_index,
         edge_weight=calls,
-        x=preparation.apply(table),
         y=y,
         split=split,
         classes=("stays", "leaves"),
         metric="roc_auc",
-        columns=preparation.outputs,
-        preparation=preparation,
-        gaps=gaps_of(table),
+        **prepared(frame_table(pd.DataFrame(columns), Path("customers")), split[0]),
     )
 
 

@@ -8,20 +8,12 @@ import pandas as pd
 
 from pgso.data.arrays import Array, Split, is_unknown
 from pgso.data.raw import check_count
-from pgso.data.splits import split_at_random, split_each_class
-from pgso.data.tables.table import ID, ITEM, Table, check_distinct, is_number, key_of, repair_of
+from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, repair_of
 from pgso.errors import InputError
 
 LABEL, SPLIT = ("label", "labels", "class"), ("split", "part", "set")
-PARTS = {
-    "train": 0,
-    "training": 0,
-    "val": 1,
-    "valid": 1,
-    "validation": 1,
-    "dev": 1,
-    "test": 2,
-    "testing": 2,
+_PARTS = (("train", "training"), ("val", "valid", "validation", "dev"), ("test", "testing"))
+PARTS = {word: k for k, words in enumerate(_PARTS) for word in words} | {
     "": -1,
     "none": -1,
     "nan": -1,
@@ -33,25 +25,7 @@ MOST_CLASSES = 50  # whole numbers with more values are numbers,
 FEW_CLASSES = 3  # as are those with more than this and more than half as many as there are cells
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Answers as arrays."""
-
-    y: Array  # (items,) classes, -1: unknown; or (items, columns), NaN: unknown
-    classes: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()  # the names of numbers, where y holds numbers
-
-    def metric(self, name: str) -> str:
-        """The objective that was asked for, or the one that suits."""
-        if name != "auto":
-            return name
-        return "rmse" if self.numbers else "accuracy" if self.y.ndim == 1 else "multilabel_roc_auc"
-
-    def split_at_random(self, seed: int) -> Split:
-        """A split by the seed: 60/20/20, of each class if there are classes."""
-        if self.y.ndim == 1:
-            return split_each_class(self.y, seed)
-        return split_at_random(~is_unknown(self.y), seed)
+Learned = tuple[Array, tuple[str, ...], tuple[str, ...]]  # y, classes, names of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,31 +47,27 @@ class Answers:
     def on(self, count: int, separator: str, missing: str | None) -> Learned:
         """What is learned about ``count`` items, of which the named ones come first.
 
-        Args:
-            count: How many items there are.
-            separator: Between several labels of one item.
-            missing: The label of an unknown one.
+        y holds classes (-1: unknown), or columns of labels or numbers (NaN: unknown).
         """
-        learned = self._targets() if self.are_numbers else self._labels(separator, missing)
-        nothing = -1 if learned.y.ndim == 1 else np.nan
-        y: Array = np.full((count, *learned.y.shape[1:]), nothing, dtype=learned.y.dtype)
-        y[: len(learned.y)] = learned.y
-        return Learned(y, learned.classes, learned.numbers)
+        learned = self._numbers() if self.are_numbers else self._labels(separator, missing)
+        known, classes, targets = learned
+        y = np.full((count, *known.shape[1:]), -1 if known.ndim == 1 else np.nan, known.dtype)
+        y[: len(known)] = known
+        return y, classes, targets
 
-    def _targets(self) -> Learned:
-        table = self.table
-        names = self.columns
-        y = np.stack([table.numbers(name, optional=True) for name in self.columns], axis=1)
+    def _numbers(self) -> Learned:
+        path, names = self.table.path, self.columns
+        y = np.stack([self.table.numbers(name, optional=True) for name in names], axis=1)
         known = y[~np.isnan(y)]
         if not len(known):
-            raise InputError(f"{table.path} holds no number to learn from; write some")
-        if all(len(np.unique(column[np.isfinite(column)])) < 2 for column in y.T):
+            raise InputError(f"{path} holds no number to learn from; write some")
+        if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in y.T):
             raise InputError(
-                f"{table.path}: column {', '.join(map(repr, names))} holds the same number "
+                f"{path}: column {', '.join(map(repr, names))} holds the same number "
                 "everywhere, so that there is nothing to learn; check the file"
             )
         are_labels = len(names) > 1 and bool(np.isin(known, (0, 1)).all())
-        return Learned(y, classes=names) if are_labels else Learned(y, numbers=names)
+        return (y, names, ()) if are_labels else (y, (), names)
 
     def _labels(self, separator: str, missing: str | None) -> Learned:
         path, labels = self.table.path, self.table.cells(self.columns[0])
@@ -127,23 +97,28 @@ class Answers:
                 f"{advice}"
             )
         check_count(len(classes), "classes", path)
-        if separator:
-            self._check_parts(classes, y)
-        return Learned(y, classes=classes)
-
-    def _check_parts(self, classes: tuple[str, ...], y: Array) -> None:
-        """Refuse a class such as ``red blue`` beside the classes red and blue."""
-        for c, name in enumerate(classes):
-            for mark in ",;/+ ":
-                parts = [part.strip() for part in name.split(mark)]
+        for name in classes if separator else ():
+            for parts in ([part.strip() for part in name.split(mark)] for mark in ",;/+ "):
                 if len(parts) > 1 and set(parts) <= set(classes):
+                    node = self.names[int((labels == name).argmax())]
                     raise InputError(
-                        f"{self.table.path}: the label {name!r} of "
-                        f"{self.names[int((y == c).argmax())]!r} is made of the labels "
+                        f"{path}: the label {name!r} of {node!r} is made of the labels "
                         f"{' and '.join(map(repr, parts))}; write {SEVERAL.join(parts)} if it has "
-                        "them all, or say --option label_separator= (empty) if it is a class of "
-                        "its own"
+                        "them all, or say --option label_separator= (empty) if it is a class"
                     )
+        return y, classes, ()
+
+
+def _several(labels: Array, separator: str) -> Learned:
+    """A column of 0 and 1 for each label; a separator alone is no label."""
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    parts = [{part.strip() for part in label.split(separator)} - {""} for label in labels]
+    classes = tuple(sorted(set().union(*parts)))
+    check_count(len(classes), "labels", "the column")
+    y = MultiLabelBinarizer(classes=classes).fit_transform(parts).astype(float)
+    y[labels == ""] = np.nan
+    return y, classes, ()
 
 
 def read_answers(
@@ -166,48 +141,44 @@ def read_answers(
     """
     form = "node,price" if numbers else "node,label"
     table = table.with_header((*ITEM, *LABEL, *SPLIT), nodes, form)
-    if not table.has_header and table.first[0] in in_doubt and len(table.names) > 1:
-        raise table.header_error(
-            f"is {table.first[0]!r} a node or the name of the column? write a header {form} (and "
+    top, width = table.top, len(table.names)
+    if not table.has_header and top[0] in in_doubt and width > 1:
+        raise table.error(
+            f"is {top[0]!r} a node or the name of the column? write a header {form} (and "
             "source,target in edges.csv)"
         )
     if not len(table):
         raise InputError(f"{table.path} has a header and nothing below it; write a line per node")
     if numbers and learn and target is None:
-        check_count(len(table.names) - 1, "targets", table.path)
+        check_count(width - 1, "targets", table.path)
     key = _key(table, nodes, numbers)
-    if numbers and not table.has_header and len(table.names) == 1 + (key is not None):
+    if numbers and not table.has_header and width == 1 + (key is not None):
         key = key and "node"
         table = table.called(*filter(None, (key, "target")))
     columns = _answer_columns(table, key, target, numbers) if learn else table.names[:1]
+    cells = table.cells(columns[0])
     if key is not None:
         done, label = ("described", None) if numbers else ("labelled", columns[0])
-        check_distinct(table, key, done, label)
-    elif not numbers:
-        cells = table.cells(columns[0])
-        if len(cells) > 1 and len(set(cells)) == len(cells) and set(cells) <= set(nodes):
-            raise table.line_error(
-                0,
-                f"column 1: {cells[0]!r} and all others are names of nodes, and there is no column "
-                f"of labels; add one, such as {cells[0]},red",
-            )
+        table.check_names(key, done, label)
+    elif not numbers and 1 < len(cells) == len(set(cells)) and set(cells) <= set(nodes):
+        raise table.error(
+            f"column 1: {cells[0]!r} and all others are names of nodes, and there is no column "
+            f"of labels; add one, such as {cells[0]},red",
+            0,
+        )
     return Answers(table, key, columns, numbers)
 
 
 def _key(table: Table, nodes: Collection[str], numbers: bool) -> str | None:
+    """The column that names the nodes, or in a table of labels the first one."""
     first = table.names[0]
     if len(table.names) == 1:
         return table.named(ITEM)
     if not table.has_header:
-        return None if numbers and table.first[0] not in nodes else first
-    key = key_of(table, nodes)
-    if key is None and (not numbers or (ID.search(first) and _are_ids(table.cells(first)))):
-        return first
-    return key
-
-
-def _are_ids(cells: Array) -> bool:
-    return len(set(cells)) == len(cells) and not any("." in cell for cell in cells)
+        return None if numbers and table.top[0] not in nodes else first
+    key, cells = key_of(table, nodes), table.cells(first)
+    are_ids = ID.search(first) and len(set(cells)) == len(cells) and "." not in "".join(cells)
+    return first if key is None and (are_ids or not numbers) else key
 
 
 def _answer_columns(
@@ -217,31 +188,27 @@ def _answer_columns(
     others = [name for name in table.names if name and name != key]
     if not table.has_header:
         if len(others) > 1:
-            raise table.line_error(
-                0,
+            raise table.error(
                 "several columns need a header: node, and the name of each target, "
                 "such as node,price,rent"
                 if numbers
                 else f"expected 2 cells, got {len(table.names)}; write a header such as node,label",
+                0,
             )
         return tuple(others)
     others = [name for name in others if name.lower() not in SPLIT] or others
     listed = ", ".join(others)
     if not others:
-        first = table.names[0]
-        raise table.header_error(
-            "there is no column of numbers beside the nodes' names"
-            if numbers
-            else f"there is no column of labels beside {first!r}; add one, such as {first},label"
-        )
+        what, first = "numbers" if numbers else "labels", table.names[0]
+        raise table.error(f"there is no column of {what} beside {first!r}; add one")
     if target is not None:
         if target not in table.names:
-            raise table.header_error(f"there is no column {target!r}; it has {listed}")
+            raise table.error(f"there is no column {target!r}; it has {listed}")
         return (target,)
     if len(others) > 1 and not numbers:
         called = [name for name in others if name.lower() in LABEL]
         if len(called) != 1:
-            raise table.header_error(
+            raise table.error(
                 f"there are several columns of labels ({listed}); choose one with --option "
                 f"target={others[0]}, or write several labels of a node as red{SEVERAL}blue"
             )
@@ -251,7 +218,7 @@ def _answer_columns(
 
 def look_like_numbers(table: Table, name: str) -> bool:
     """Whether cells are numbers with fractions, or with too many values for classes."""
-    values = table.values(name)[~np.isin(table.cells(name), (*UNKNOWN, "NA"))]
+    values = table.parsed(name).values[~np.isin(table.cells(name), (*UNKNOWN, "NA"))]
     if not len(values) or not np.isfinite(values).all():
         return False
     distinct = np.unique(values)
@@ -281,20 +248,6 @@ def encode_labels(names: Sequence[str] | Array) -> tuple[Array, tuple[str, ...]]
     return codes, classes
 
 
-def _several(labels: Array, separator: str) -> Learned:
-    """A column of 0 and 1 for each label; a separator alone is no label."""
-    parts = [[part.strip() for part in label.split(separator)] for label in labels]
-    classes = tuple(sorted({name for names in parts for name in names if name}))
-    check_count(len(classes), "labels", "the column")
-    column = {name: c for c, name in enumerate(classes)}
-    y = np.full((len(labels), len(classes)), np.nan)
-    for i, names in enumerate(parts):
-        if labels[i]:
-            y[i] = 0
-            y[i, [column[name] for name in names if name]] = 1
-    return Learned(y, classes=classes)
-
-
 def split_column(table: Table) -> str | None:
     """The column of a table of nodes that says which part of the split each belongs to."""
     column = table.named(SPLIT)
@@ -308,11 +261,8 @@ def parts_of(table: Table, column: str) -> Array:  # (rows,)
     parts = words.map(PARTS)
     if parts.isna().any():
         row = int(parts.isna().to_numpy().argmax())
-        raise table.line_error(
-            row,
-            f"{table.place(column)}: a part of the split is called train, val or test; got "
-            f"{words.iloc[row]!r}",
-        )
+        problem = f"a part of the split is called train, val or test; got {words.iloc[row]!r}"
+        raise table.error(problem, row, column)
     out: Array = parts.to_numpy(dtype=np.int64)
     return out
 
@@ -329,7 +279,7 @@ def read_split(
         named: How many items the table of answers names, which come first.
         column: Where the parts stand, if the table is that of the answers.
     """
-    places = np.arange(named)
+    places, key = np.arange(named), None
     if column is None:
         table = table.with_header((*ITEM, *SPLIT), set(items), "node,split")
         is_plain = not table.has_header and len(table.names) > 1
@@ -337,45 +287,39 @@ def read_split(
         others = [name for name in table.names if name != key]
         column = table.named(SPLIT) or (others[0] if len(others) == 1 else None)
         if column is None:
-            raise table.header_error(
+            raise table.error(
                 "a split has the columns node and split, with train, val or test in each line; "
                 f"it has {', '.join(table.names)}"
             )
-        places = _places(table, key, items, named)
+    if key is not None:
+        table.check_names(key, "given a part")
+        names = table.cells(key)
+        places = items.get_indexer(names)
+        if (places < 0).any():
+            row = int((places < 0).argmax())
+            raise table.error(
+                f"{names[row]!r} is in no other file; known are {len(items)} such as "
+                f"{items[0]!r}{repair_of(names, items)}; correct or remove the line",
+                row,
+                key,
+            )
+    elif len(table) != named:
+        raise InputError(
+            f"{table.path} has {len(table)} lines and {named} nodes have answers; name the "
+            f"node in each, as in {items[0]},train"
+        )
     part, parts = np.full(len(y), -1), parts_of(table, column)
     part[places] = parts
     wrong = (parts >= 0) & is_unknown(y)[places]
     if wrong.any():
         row = int(wrong.argmax())
-        raise table.line_error(
-            row,
+        raise table.error(
             f"{items[places[row]]!r} has no label and cannot be part of the split; leave its part "
             "empty, or label it",
+            row,
         )
     if not (part == 0).any():
         raise InputError(
             f"{table.path} gives the part train to none; give it to some, and val and test"
         )
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)
-
-
-def _places(table: Table, key: str | None, items: "pd.Index[str]", named: int) -> Array:
-    """Which item each row of a split is about."""
-    if key is None:
-        if len(table) != named:
-            raise InputError(
-                f"{table.path} has {len(table)} lines and {named} nodes have answers; name the "
-                f"node in each, as in {items[0]},train"
-            )
-        return np.arange(named)
-    check_distinct(table, key, "given a part")
-    names = table.cells(key)
-    places: Array = items.get_indexer(names)
-    if (places < 0).any():
-        row = int((places < 0).argmax())
-        raise table.line_error(
-            row,
-            f"{table.place(key)}: {names[row]!r} is in no other file; known are {len(items)} "
-            f"such as {items[0]!r}{repair_of(names, items)}; correct or remove the line",
-        )
-    return places

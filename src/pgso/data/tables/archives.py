@@ -113,7 +113,7 @@ def read_edge_list(path: Path) -> Graph:
     width = len(table.names)
     if width not in (2, 3):
         raise _no_edge_list(path, f"{width} columns")
-    values = np.stack([table.values(name) for name in table.names], axis=1)
+    values = np.stack([table.parsed(name).values for name in table.names], axis=1)
     ends = values[:, :2]
     if not ((ends % 1 == 0) & (ends >= 0) & (ends < 2**53)).all():
         raise _no_edge_list(path, "node numbers that are not whole numbers from 0 on")

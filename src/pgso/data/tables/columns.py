@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pgso.data.arrays import Array
 from pgso.data.raw import check_dense
-from pgso.data.tables.table import DECIMAL_COMMA, ID, Table, is_number, parse_numbers, points_of
+from pgso.data.tables.table import ID, Table, parse_numbers
 from pgso.errors import InputError
 
 Kind = Literal["number", "as is", "boolean", "category", "date", "leave out"]
@@ -45,7 +45,7 @@ AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
     r"[€$£¥]?\s?[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(%|€|\$|£|¥|[A-Z]{3})?"
 )
 MOST_JSON = 2**24  # bytes of columns.json
-_FORM = 'write it as {"column": "kind"}'
+EMPTY: Mapping[str, str] = {}
 
 
 class Column(BaseModel):
@@ -100,9 +100,9 @@ class Column(BaseModel):
 
     def values(self, table: Table) -> Array:  # (rows, len(outputs))
         """The columns of x."""
-        missing = table.gaps(self.name)
+        text, _, missing = table.parsed(self.name)
         if self.kind == "category":
-            codes = pd.Index(self.categories, dtype=object).get_indexer(table.cells(self.name))
+            codes = pd.Index(self.categories, dtype=object).get_indexer(text)
             columns = np.zeros((len(codes), len(self.categories) + 1))
             columns[np.arange(len(codes)), codes] = 1  # -1, the last column, for all others
             columns[missing] = 0
@@ -110,8 +110,7 @@ class Column(BaseModel):
         else:
             if self.fill is None and missing.any():
                 advice = 'or say "number" in columns.json to fill it'
-                row = int(missing.argmax())
-                raise table.cell_error(row, self.name, "a finite number", advice)
+                raise table.cell_error(missing, self.name, "a finite number", advice)
             plain = np.where(missing, self.fill or 0.0, self._numbers(table))
             scaled = self.kind in ("number", "date")
             columns = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
@@ -119,21 +118,25 @@ class Column(BaseModel):
 
     def _numbers(self, table: Table) -> Array:  # (rows,)
         """The cells as numbers, anything where one is missing."""
-        cells = table.cells(self.name)
+        text, _, missing = table.parsed(self.name)
+        words = pd.Series(text, dtype=object)
         if self.kind == "date":
-            values, wanted, advice = days_of(cells, self.date_format), "a date", self.date_format
+            values, wanted, advice = days_of(text, self.date_format), "a date", self.date_format
         elif self.kind == "boolean":
-            values = table.frame[self.name].str.lower().map(TRUTH).to_numpy(dtype=float)
+            values = words.str.lower().map(TRUTH).to_numpy(dtype=float)
             wanted, advice = "yes or no, true or false, 1 or 0", ""
         elif self.unit:
-            plain = table.frame[self.name].str.removesuffix("%").str.strip().to_numpy()
-            values, _ = parse_numbers(points_of(plain))
-            wanted, advice = "a number of per cent", "such as 5%"
+            plain = words.str.removesuffix("%").str.strip().str.replace(",", ".")
+            values, wanted, advice = (
+                parse_numbers(plain.to_numpy())[0],
+                "a number of per cent",
+                "such as 5%",
+            )
         else:
             return table.numbers(self.name, optional=True)
-        wrong = np.isnan(values) & ~table.gaps(self.name)
+        wrong = np.isnan(values) & ~missing
         if wrong.any():
-            raise table.cell_error(int(wrong.argmax()), self.name, wanted, advice)
+            raise table.cell_error(wrong, self.name, wanted, advice)
         return values
 
 
@@ -162,7 +165,6 @@ class Preparation(BaseModel):
 
     def apply(self, table: Table) -> Array:  # (rows, F), 32 bits
         """The features of a table, which may have other columns too, in another order."""
-        table = with_points(table)
         columns = [column for column in self.columns if column.kind != "leave out"]
         for column in columns:
             if column.name not in table.names:
@@ -180,67 +182,59 @@ class Preparation(BaseModel):
         return x
 
 
-def fit_preparation(
-    table: Table, train: Array, kinds: Mapping[str, str], where: object = "columns.json"
-) -> Preparation:
-    """What to do with each column: recognised by all cells, fitted on the training rows only.
+def prepared(
+    table: Table, train: Array, kinds: Mapping[str, str] = EMPTY, fitted: Preparation | None = None
+) -> dict[str, Any]:
+    """The features of a table as :meth:`Task.from_arrays` takes them: x, columns and so on.
 
     Args:
         table: The features.
         train: The training rows; none: every row is one.
         kinds: What ``columns.json`` says.
-        where: The file that says it, for errors.
+        fitted: The preparation of a model; by default one is fitted.
     """
-    _check_kinds(kinds, table, where)
-    table = with_points(table)
+    fitted = fitted or fit_preparation(table, train, kinds)
+    gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
+    x, columns = fitted.apply(table), fitted.outputs
+    return {"x": x, "columns": columns, "preparation": fitted, "gaps": gaps}
+
+
+def fit_preparation(table: Table, train: Array, kinds: Mapping[str, str]) -> Preparation:
+    """What to do with each column: recognised by all cells, fitted on the training rows only."""
+    kinds = {name: kind for name, kind in kinds.items() if name in table.names or name != "rows"}
+    for name, kind in kinds.items():
+        if name not in table.names:
+            raise InputError(
+                f"columns.json: {table.path} has no column {name!r} of features; it has "
+                f"{', '.join(table.names[:20])}"
+            )
+        if kind not in KINDS:
+            raise InputError(
+                f"columns.json for {table.path}: a column is one of {', '.join(KINDS)}; got "
+                f"{kind!r:.60} for {name!r}"
+            )
     train = train if len(train) else np.arange(len(table))
     found = {name: kinds.get(name) or _kind_of(table, name) for name in table.names}
-    kinds_found = set() if kinds else set(found.values())
-    is_bag = len(found) > WIDE and kinds_found and kinds_found <= {"number", "boolean"}
-    if is_bag and table.frame.isin(("0", "0.0", "0.")).to_numpy().mean() > 1 - SPARSE:
-        return _as_is(table, train, "mostly zeros")  # 0 is the median of such a column
-    if kinds_found == {"number"} and (table.frame == table.frame.iloc[0]).to_numpy().all():
-        # Networks on degrees alone are given the same number everywhere.
-        return _as_is(table, train, "it is the same in every training row")
-    everyone = np.arange(len(table))  # types without a label are types, too
-    columns = [
-        _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
-        for name, kind in found.items()
-    ]
-    return Preparation(columns=tuple(columns))
-
-
-def _as_is(table: Table, train: Array, reason: str) -> Preparation:
-    gaps = {name: bool(table.gaps(name)[train].any()) for name in table.names}
-    return Preparation(
-        columns=tuple(
+    kinds_found, frame = set() if kinds else set(found.values()), table.frame
+    reason = ""
+    if len(found) > WIDE and kinds_found and kinds_found <= {"number", "boolean"}:
+        zeros = [(table.parsed(name).values == 0).mean() for name in found]
+        reason = "mostly zeros" if np.mean(zeros) > 1 - SPARSE else ""
+    if kinds_found == {"number"} and all((frame[n] == frame[n].iloc[0]).all() for n in found):
+        reason = "it is the same in every training row"  # as where degrees are all there is
+    if reason:
+        gaps = {name: bool(table.parsed(name).gaps[train].any()) for name in found}
+        columns = [
             Column(name=name, kind="as is", reason=reason, has_missing=has_missing)
-            for name, has_missing in gaps.items()
-        )
-    )
-
-
-def with_points(table: Table) -> Table:
-    """The same table with decimal points; a column that has both commas and points is refused."""
-    if not table.decimal_comma:
-        return table
-    frame = table.frame.copy()
-    for name in table.names:
-        commas = frame[name].str.fullmatch(DECIMAL_COMMA.pattern)
-        if not commas.any():
-            continue
-        points = frame[name].str.contains(".", regex=False) & frame[name].map(is_number)
-        if points.any():
-            row = int(points.to_numpy().argmax())
-            wanted = "a number with a decimal comma, as in other lines"
-            raise table.cell_error(row, name, wanted, "such as 1200,5")
-        frame[name] = points_of(table.cells(name))
-    return Table(table.path, frame, table.lines, table.has_header)
-
-
-def gaps_of(table: Table) -> dict[str, int]:
-    """How many cells of each column say nothing."""
-    return {name: int(table.gaps(name).sum()) for name in table.names}
+            for name, has_missing in gaps.items()  # 0, the median of most, is in missing cells
+        ]
+    else:
+        everyone = np.arange(len(table))  # types without a label are types, too
+        columns = [
+            _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
+            for name, kind in found.items()
+        ]
+    return Preparation(columns=tuple(columns))
 
 
 def read_kinds(path: Path) -> dict[str, str]:
@@ -248,43 +242,29 @@ def read_kinds(path: Path) -> dict[str, str]:
 
     Example: ``{"postcode": "category", "comment": "leave out"}``.
     """
+    form = 'write it as {"column": "kind"}'
     if path.stat().st_size > MOST_JSON:
-        raise InputError(f"{path} is larger than {MOST_JSON:,} bytes; {_FORM}")
+        raise InputError(f"{path} is larger than {MOST_JSON:,} bytes; {form}")
     try:
         kinds = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not readable as JSON ({str(error)[:100]}); {_FORM}") from None
+        raise InputError(f"{path} is not readable as JSON ({str(error)[:100]}); {form}") from None
     if not isinstance(kinds, dict):
-        raise InputError(f"{path} holds no object; {_FORM}")
+        raise InputError(f"{path} holds no object; {form}")
     return kinds
 
 
-def _check_kinds(kinds: Mapping[str, str], table: Table, where: object) -> None:
-    """Refuse kinds of columns that there are not, and kinds that there are not."""
-    for name, kind in kinds.items():
-        if name not in table.names:
-            raise InputError(
-                f"{where}: features.csv has no column {name!r} of features; it has "
-                f"{', '.join(table.names[:20])}"
-            )
-        if kind not in KINDS:
-            raise InputError(
-                f"{where}: a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
-            )
-
-
 def _kind_of(table: Table, name: str) -> str:
-    present = np.flatnonzero(~table.gaps(name))
-    cells = table.cells(name)[present]
+    text, values, gaps = table.parsed(name)
+    cells = text[~gaps]
     if not len(cells):
         return "leave out"
     if len(set(cells[:100])) <= 4:
         words = {cell.lower() for cell in set(cells)}
         if any(words == set(pair) for pair in PAIRS):
             return "boolean"
-    is_num = np.isfinite(table.values(name)[present])
-    date_format = _date_format(cells)
-    if is_num.all():
+    is_num, date_format = np.isfinite(values), _date_format(cells)
+    if is_num[~gaps].all():
         is_date = date_format == "%Y%m%d" and (cells != cells[0]).any()
         return "date" if is_date else "number"
     if date_format is not None:
@@ -292,96 +272,88 @@ def _kind_of(table: Table, name: str) -> str:
     distinct = set(cells)
     if all(map(PERCENT.fullmatch, distinct)):
         return "number"
-    wrong = int(present[(~is_num).argmax()])
-    if len(cells) >= FEWEST_ROWS and is_num.mean() >= MOSTLY:
+    wrong, are_many = ~is_num & ~gaps, len(cells) >= FEWEST_ROWS
+    if are_many and is_num.sum() >= MOSTLY * len(cells):
         others = "category" if len(distinct) <= MOST_CATEGORIES else "leave out"
-        raise table.cell_error(
-            wrong,
-            name,
-            "a finite number",
+        advice = (
             f"as in {is_num.sum():,} other lines; or leave the cell empty; or say "
-            f'{{"{name}": "{others}"}} in columns.json',
+            f'{{"{name}": "{others}"}} in columns.json'
         )
+        raise table.cell_error(wrong, name, "a finite number", advice)
     like = [cell for cell in distinct if AMOUNT.fullmatch(cell)]
     amounts = np.isin(cells, like).mean() if like else 0
-    if amounts == 1 or (amounts >= MOSTLY and len(cells) >= FEWEST_ROWS):
-        raise table.cell_error(
-            wrong,
-            name,
-            "a number",
+    if amounts == 1 or (amounts >= MOSTLY and are_many):
+        advice = (
             "without unit and with a point, such as 1200.5, in the whole column; or say "
-            f'{{"{name}": "leave out"}} or "category" in columns.json',
+            f'{{"{name}": "leave out"}} or "category" in columns.json'
         )
+        raise table.cell_error(wrong, name, "a number", advice)
     return "category"
 
 
 def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> Column:
     """One column, fitted on the training rows; ``chosen``: columns.json says what it is."""
+    cells, _, gaps = table.parsed(name)
+    learned = train[~gaps[train]]
+    has_missing = len(learned) < len(train)
 
-    def left_out(reason: str) -> Column:
-        return Column(name=name, kind="leave out", reason=reason)
+    def column(kind: str, **fitted: Any) -> Column:
+        return Column.model_validate({"name": name, "kind": kind, **fitted})
 
     if kind == "leave out":
-        return left_out("columns.json says so" if chosen else "all of its cells are empty")
-    missing, cells = table.gaps(name), table.cells(name)
-    learned = train[~missing[train]]
+        reason = "columns.json says so" if chosen else "all of its cells are empty"
+        return column("leave out", reason=reason)
     if not len(learned):
-        return left_out("its cells are empty in every training row")
+        return column("leave out", reason="its cells are empty in every training row")
     looks = None if chosen else _id_like(table, name, kind)
     if looks is not None:
-        return left_out(f"{looks} looks like an id; overrule it in columns.json")
-    has_missing = len(learned) < len(train)
+        return column("leave out", reason=f"{looks} looks like an id; overrule it in columns.json")
+    same = column("leave out", reason="it is the same in every training row")
     if kind == "category":
         # Of equally frequent ones those that come first, whatever pandas sorts by.
         counts = pd.Series(cells[learned], dtype=object).value_counts(sort=False)
         frequent = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
         if len(frequent) == 1 and not has_missing:
-            return left_out("it is the same in every training row")
-        return Column(
-            name=name,
-            kind="category",
-            categories=tuple(sorted(frequent)),
-            has_others=len(counts) > len(frequent),
-            has_missing=has_missing,
-        )
-    date_format = _date_format(cells[~missing]) if kind == "date" else ISO
-    if date_format is None:
-        fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
-        wrong = int((~fits & ~missing).argmax())
-        raise table.cell_error(wrong, name, "a date", "such as 2024-12-31, all cells alike")
-    unit = "%" if kind == "number" and PERCENT.fullmatch(cells[learned[0]]) else ""
-    plain = Column.model_validate(
-        {"name": name, "kind": kind, "date_format": date_format, "unit": unit}
-    )
+            return same
+        categories, has_others = tuple(sorted(frequent)), len(counts) > len(frequent)
+        fitted = {"categories": categories, "has_others": has_others, "has_missing": has_missing}
+        return column("category", **fitted)
     if kind == "as is":
-        return plain.model_copy(update={"fill": None})
-    raw = plain.values(table)[learned, 0]
+        return column("as is", fill=None)
+    written: dict[str, str] = {}
+    if kind == "date":
+        date_format = _date_format(cells[~gaps])
+        if date_format is None:
+            fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
+            wrong, advice = ~fits & ~gaps, "such as 2024-12-31, all cells alike"
+            raise table.cell_error(wrong, name, "a date", advice)
+        written = {"date_format": date_format}
+    elif kind == "number" and PERCENT.fullmatch(cells[learned[0]]):
+        written = {"unit": "%"}
+    raw = column(kind, **written).values(table)[learned, 0]
     if kind == "boolean":
-        fill = float(raw.mean() > 0.5)
-        return plain.model_copy(update={"fill": fill, "has_missing": has_missing})
+        return column(kind, fill=float(raw.mean() > 0.5), has_missing=has_missing)
     fill = float(np.median(raw))
     whole = np.concatenate([raw, np.full(len(train) - len(raw), fill)])
-    sd = float(whole.std())
+    mean, sd = float(whole.mean()), float(whole.std())
     if not sd > 1e-9 * max(float(np.abs(whole).max()), 1e-30):
         if not has_missing:
-            return left_out("it is the same in every training row")
+            return same
         sd = 1.0
-    fitted = {"fill": fill, "mean": float(whole.mean()), "sd": sd, "has_missing": has_missing}
-    return plain.model_copy(update=fitted)
+    return column(kind, fill=fill, mean=mean, sd=sd, has_missing=has_missing, **written)
 
 
 def _id_like(table: Table, name: str, kind: str) -> str | None:
     """Why a column looks like an id; None: it does not."""
-    cells = table.cells(name)[~table.gaps(name)]
-    may_be = kind == "category" or (kind == "number" and ID.search(name))
-    if len(cells) < FEWEST_ROWS or not may_be:
+    text, values, gaps = table.parsed(name)
+    count, distinct = int((~gaps).sum()), len(set(text[~gaps]))
+    many = distinct > MOSTLY * count
+    if count < FEWEST_ROWS:
         return None
-    distinct = len(set(cells))
-    many = distinct > MOSTLY * len(cells)
-    if kind == "category" and (many or distinct > max(MOST_CATEGORIES, len(cells) / 2)):
-        return f"{distinct:,} distinct values in {len(cells):,} rows"
-    whole = kind == "number" and (table.values(name)[~table.gaps(name)] % 1 == 0).all()
-    return f"{distinct:,} distinct whole numbers" if many and whole else None
+    if kind == "category" and (many or distinct > max(MOST_CATEGORIES, count / 2)):
+        return f"{distinct:,} distinct values in {count:,} rows"
+    is_counted = kind == "number" and many and ID.search(name) and (values[~gaps] % 1 == 0).all()
+    return f"{distinct:,} distinct whole numbers" if is_counted else None
 
 
 def _date_format(cells: Array) -> str | None:
@@ -401,21 +373,15 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
         array([ 1., nan])
     """
     codes, distinct = pd.factorize(cells)
-    looks = np.array(
-        [
-            LOOKS_LIKE_A_DATE.fullmatch(cell) is not None
-            and cell.isdigit() == (date_format == "%Y%m%d")
-            for cell in distinct
-        ],
-        dtype=bool,
-    )
-    form = "ISO8601" if date_format == ISO else date_format
-    some = pd.Series(distinct[looks], dtype=object)
+    digits, form = date_format == "%Y%m%d", "ISO8601" if date_format == ISO else date_format
+    looks = [
+        LOOKS_LIKE_A_DATE.fullmatch(cell) is not None and cell.isdigit() == digits
+        for cell in distinct
+    ]
+    some = pd.Series(np.where(looks, distinct, None), dtype=object)
     moments = pd.to_datetime(some, format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-    known = ~np.isnat(stamps)
-    days = np.full(len(distinct), np.nan)
-    days[np.flatnonzero(looks)[known]] = stamps[known].astype(np.int64) / 1e6 / 86400
+    days = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
     out: Array = days[codes]
     return out
 

@@ -1,17 +1,28 @@
 """A user's table of edges: which columns are the ends, and which, if any, is the weight."""
 
 import re
-from collections import Counter
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import Array
 from pgso.data.edge_lists import TwoWeightsError, merged
-from pgso.data.tables.table import ID, SEPARATED, Table, alike, is_number, repair_of
+from pgso.data.raw import check_count
+from pgso.data.tables.table import (
+    GRAPH,
+    ID,
+    SEPARATED,
+    WITHIN,
+    Table,
+    alike,
+    is_number,
+    repair_of,
+    shown,
+)
 from pgso.errors import InputError
 
 _END = r"[_ \-]?(id|node|name|idx|index)?"
@@ -20,11 +31,10 @@ TARGET = re.compile(
     rf"(target|dst|dest|destination|to|receiver|end|(node|id|user)?[_ ]?(2|b)|v){_END}", re.I
 )
 WEIGHT = ("weight", "w", "value", "count", "strength", "amount")
-GRAPH, RELATION = ("graph", "graph_id"), ("relation",)  # columns that are found by their names
-HEADER = ("source", "src", "from", "target", "dst", "to", *GRAPH, *RELATION, "weight")
+HEADER = ("source", "src", "from", "target", "dst", "to", *GRAPH, "relation", "weight")
 FORM = "source,target"
 RESERVED = ("", "in", "out", "self")  # words of terms
-WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
+FEWEST_EDGES = 10  # from which on a first line stands out if its ends have no other edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,110 +43,113 @@ class Edges:
 
     table: Table
     columns: tuple[str, str]  # of source and target
-    names: "pd.Index[str]"  # of the nodes, as they come
+    names: "pd.Index[str]"  # of the nodes: as they come, or those of all tables
     ends: Array  # (2, E) source and target, places in ``names``
-    rows: Array  # (E,) of the table
     weight: Array | None = None  # (E,)
     kinds: Array | None = None  # (E,) places in ``relations``
     relations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def on(self, nodes: "pd.Index[str]", unknown: str, where: str) -> "tuple[Edges, Array]":
-        """The edges, and their ends by the places of the nodes.
+    def on(self, nodes: "pd.Index[str]", unknown: str, where: str) -> "Edges":
+        """The same edges between all nodes.
 
         Args:
-            nodes: All nodes.
+            nodes: The names of all nodes.
             unknown: What to do with an edge to another node: ``"refuse"`` or ``"drop"`` it.
             where: The table that names the nodes.
         """
         places = nodes.get_indexer(self.names)
-        ends = places[self.ends]
-        strange = (ends < 0).any(axis=0)
-        if not strange.any():
-            return self, ends
-        others = int((places < 0).sum())
+        ends, others = places[self.ends], int((places < 0).sum())
+        kept = (ends >= 0).all(axis=0)
+        if kept.all():
+            return replace(self, names=nodes, ends=ends)
+        path = self.table.path
         if unknown == "drop":
-            kept = ~strange
             note = (
-                f"{self.table.path.name}: {strange.sum():,} edges to {others:,} nodes that {where} "
+                f"{path.name}: {(~kept).sum():,} edges to {others:,} nodes that {where} "
                 "does not name are left out"
             )
-            edges = replace(
+            return replace(
                 self,
-                ends=self.ends[:, kept],
-                rows=self.rows[kept],
+                table=self.table.take(kept),
+                names=nodes,
+                ends=ends[:, kept],
                 weight=None if self.weight is None else self.weight[kept],
                 kinds=None if self.kinds is None else self.kinds[kept],
                 notes=(*self.notes, note),
             )
-            return edges, ends[:, kept]
-        edge = int(strange.argmax())
+        edge = int(kept.argmin())
         side = int((ends[:, edge] >= 0).argmin())
-        name = _own(self.names[self.ends[side, edge]])
         more = f", as are {others - 1:,} others" if others > 1 else ""
         repair = "" if WITHIN in nodes[0] else repair_of(self.names, nodes)
-        raise self.table.line_error(
-            int(self.rows[edge]),
-            f"{self.table.place(self.columns[side])}: node {name!r} is in no other file{more}; "
-            f"known are {len(nodes)} nodes such as {_own(nodes[0])!r}{repair}; add it to {where}, "
-            "or leave out such edges with --option unknown=drop",
+        raise self.table.error(
+            f"node {shown(self.names[self.ends[side, edge]])} is in no other file{more}; known "
+            f"are {len(nodes)} nodes such as {shown(nodes[0])}{repair}; add it to {where}, or "
+            "leave out such edges with --option unknown=drop",
+            edge,
+            self.columns[side],
         )
 
-    def merged(
-        self, ends: Array, num_nodes: int, undirected: bool
-    ) -> tuple[list[tuple[Array, Array | None]], tuple[str, ...]]:
-        """Edges and weights without repetitions, one graph per relation, and notes about them.
+    def merged(self, undirected: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Edges without repetitions as :meth:`Task.from_arrays` takes them, and notes about them.
 
-        An edge that is listed in both directions with different weights has a direction, and
-        then all of them have.
+        Each relation is a graph. An edge that is listed in both directions with different weights
+        has a direction, and then all of them have.
         """
-        parts = [np.ones(ends.shape[1], dtype=bool)]
+        n, ends, path, weight = len(self.names), self.ends, self.table.path, self.weight
+        parts, notes = [np.ones(ends.shape[1], dtype=bool)], list(self.notes)
         if self.kinds is not None:
+            check_count(len(self.relations), "relations", path)
             parts = [self.kinds == kind for kind in range(len(self.relations))]
-        path, weight, notes = self.table.path, self.weight, []
 
         def merge(both: bool) -> list[tuple[Array, Array | None]]:
             weights = [None if weight is None else weight[part] for part in parts]
             return [
-                merged(ends[:, part], some, num_nodes, both, path)
+                merged(ends[:, part], some, n, both, path)
                 for part, some in zip(parts, weights, strict=True)
             ]
 
         try:
             graphs = merge(undirected)
         except TwoWeightsError as error:
-            j, i = (_own(self.names[self.ends[ends == end][0]]) for end in error.ends)
+            j, i = (shown(self.names[end]) for end in error.ends)
             notes.append(
-                f"{path.name}: edges keep their direction, since the edge between {j!r} and {i!r} "
+                f"{path.name}: edges keep their direction, since the edge between {j} and {i} "
                 f"has the weight {error.weights[0]:g} in one and {error.weights[1]:g} in the other"
             )
             graphs = merge(False)
-        keys = (np.sort(ends[0, part] * num_nodes + ends[1, part]) for part in parts)
+        keys = (np.sort(ends[0, part] * n + ends[1, part]) for part in parts)
+        signs = np.ones(1) if weight is None else np.sign(weight)
         for count, what in (
             (
                 sum(int((np.diff(key) == 0).sum()) for key in keys),
                 "lines repeat an edge, and their weights are added up",
             ),
             ((ends[0] == ends[1]).sum(), "edges join a node with itself"),
-            (0 if weight is None else (weight < 0).sum(), "weights are negative"),
-            (0 if weight is None else (weight == 0).sum(), "weights are 0"),
+            ((signs < 0).sum(), "weights are negative"),
+            ((signs == 0).sum(), "weights are 0"),
         ):
             if count:
                 notes.append(f"{path.name}: {count:,} {what}")
-        return graphs, tuple(notes)
-
-
-def _own(name: str) -> str:
-    """The name of a node without that of its graph."""
-    return name.rpartition(WITHIN)[2]
+        if self.kinds is None:
+            return {"edge_index": graphs[0][0], "edge_weight": graphs[0][1]}, tuple(notes)
+        # Together they are the sum of their parts, in which an edge may be of several kinds.
+        weights = [np.ones(pair.shape[1]) if w is None else w for pair, w in graphs]
+        pairs = np.concatenate([pair for pair, _ in graphs], axis=1)
+        edge_index, total = merged(pairs, np.concatenate(weights), n, False, path)
+        relations = dict(zip(self.relations, graphs, strict=True))
+        return {
+            "edge_index": edge_index,
+            "edge_weight": total,
+            "relations": relations,
+        }, tuple(notes)
 
 
 def no_edges(where: str) -> Edges:
     """The edges of nodes that have none."""
-    ends = ("source", "target")
-    table = Table(Path(where), pd.DataFrame(columns=ends), [], has_header=True)
-    none = np.zeros((2, 0), dtype=np.int64)
-    return Edges(table, ends, pd.Index([], dtype=object), none, none[0])
+    ends, none = ("source", "target"), np.zeros((2, 0), dtype=np.int64)
+    table = Table(Path(where), pd.DataFrame(columns=ends), none[0], has_header=True)
+    return Edges(table, ends, pd.Index([], dtype=object), none)
 
 
 def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
@@ -150,8 +163,9 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
     top = table.top
     found = [c for form in (SOURCE, TARGET) for c, name in enumerate(top) if form.fullmatch(name)]
     columns = found if len(found) == 2 else [c for c, name in enumerate(top[:4]) if name]
-    below = table if table.has_header else table.take(slice(1, None))
-    names = set(below.coded(*(table.names[c] for c in columns))[1]) - {""}
+    codes, distinct = table.coded(*(table.names[c] for c in columns))
+    below = codes if table.has_header else codes[:, 1:]
+    names = set(distinct[np.bincount(below.reshape(-1), minlength=len(distinct)) > 0]) - {""}
     if table.has_header:
         return table, names, set()
     if names & set(top[:2]) or any(map(is_number, top)):
@@ -172,98 +186,82 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
         weight: The column to take the weights from.
     """
     table = _with_header(table, nodes, weight)
-    is_plain = not table.has_header
+    path, is_plain = table.path, not table.has_header
     if is_plain:
         table = table.called(*("source", "target", "weight")[: len(table.names)])
-    graph, relation = table.named(GRAPH), table.named(RELATION)
+    graph, relation = table.named(GRAPH), table.named(("relation",))
     ends = _ends(table, nodes, {graph, relation, weight, ""})
-    weight = weight or _weight(table, ends)
-    notes: list[str] = []
+    called = [name for name in table.names if name.lower() in WEIGHT and name not in ends]
+    if weight is None and len(called) > 1:
+        raise table.error(
+            f"both {' and '.join(map(repr, called))} may be the weight; choose one with --option "
+            f"weight={called[0]}"
+        )
+    weight = weight or (called[0] if called else None)
+    notes = []
     left = [name for name in table.names if name and name not in {*ends, graph, relation, weight}]
     if left:
         notes.append(
-            f"{table.path.name}: {', '.join(map(repr, left[:8]))}{' ...' * (len(left) > 8)} left "
+            f"{path.name}: {', '.join(map(repr, left[:8]))}{' ...' * (len(left) > 8)} left "
             f"out; the weight of an edge is a column called {', '.join(WEIGHT)}, or --option "
             "weight=COLUMN"
         )
     if is_plain and weight is not None:
         if len(table) > 2 and (np.diff(table.numbers(weight)) == 1).all():
-            raise table.line_error(
-                0,
+            raise table.error(
                 "the third column counts the lines; if it is a weight, write a header "
                 "source,target,weight, otherwise remove it",
+                0,
             )
-        notes.append(f"{table.path.name}: the third column is taken as the weight")
+        notes.append(f"{path.name}: the third column is taken as the weight")
     for name in ends:
         table.check_filled(name, "the name of a node")
     if graph is not None:
-        table.check_filled(graph, "the name of a graph", "or remove the line")
-        within = {name: table.frame[graph] + WITHIN + table.frame[name] for name in ends}
-        table = replace(table, frame=table.frame.assign(**within))
+        table = table.within(graph, *ends)
     codes, names = table.coded(*ends)
     kinds, relations = None, ()
     if relation is not None:
         wrong = np.isin(table.cells(relation), RESERVED)
         if wrong.any():
             row = int(wrong.argmax())
-            raise table.line_error(
-                row,
-                "column 'relation': a relation cannot be called "
-                f"{table.cells(relation)[row]!r}; choose another word",
-            )
+            word = table.cells(relation)[row]
+            problem = f"a relation cannot be called {word!r}; choose another word"
+            raise table.error(problem, row, relation)
         kinds, found = pd.factorize(table.cells(relation))
         relations = tuple(found)
-    return Edges(
-        table,
-        ends,
-        pd.Index(names, dtype=object),
-        codes.T.astype(np.int64),
-        np.arange(len(table)),
-        None if weight is None else table.numbers(weight),
-        kinds,
-        relations,
-        tuple(notes),
-    )
+    numbers = None if weight is None else table.numbers(weight)
+    index = pd.Index(names, dtype=object)
+    return Edges(table, ends, index, codes, numbers, kinds, relations, tuple(notes))
 
 
 def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> Table:
     """The table with its header, if it has one; it has enough columns, and at least one edge."""
     top, width = table.top, len(table.names)
-    shown = ",".join(top)[:60]
+    problem = f"expected 2 or 3 cells, got {width} ({','.join(top)[:60]!r}); "
     if width < 2:
-        raise table.line_error(
-            0,
-            f"expected 2 or 3 cells, got {width} ({shown!r}); an edge is source,target or "
-            f"source,target,weight; {SEPARATED}",
-        )
+        form = "an edge is source,target or source,target,weight"
+        raise table.error(f"{problem}{form}; {SEPARATED}", 0)
     words = HEADER if weight is None else (*HEADER, weight.lower())
     known = set(nodes)
     if not table.has_header and not any(cell.lower() in words for cell in top):
         _, names, in_doubt = nodes_of(table)
         known |= names & set(top[:2])
-        if in_doubt and width < 4 and not nodes & in_doubt and _has_no_lone_edge(table):
-            known |= names  # so that the first line stands out: neither end has another edge
+        if in_doubt and width < 4 and not nodes & in_doubt:
+            codes, _ = table.take(slice(1, None)).coded(*table.names[:2])
+            is_lone = (np.bincount(codes.reshape(-1))[codes] == 1).all(axis=0)
+            if len(table) > FEWEST_EDGES and not is_lone.any():
+                known |= names  # so that the first line stands out: neither end has another edge
     table = table.with_header(words, known, FORM)
     if not table.has_header and width > 3:
-        raise table.line_error(
-            0,
-            f"expected 2 or 3 cells, got {width} ({shown!r}); write a header "
-            "that names the columns, such as source,target,weight",
-        )
+        form = "write a header that names the columns, such as source,target,weight"
+        raise table.error(problem + form, 0)
     if weight is not None and weight not in table.names:
-        raise table.header_error(
+        raise table.error(
             f"there is no column {weight!r} to take weights from; it has {', '.join(table.top)}"
         )
     if not len(table):
         raise InputError(f"{table.path} has a header and no edges; write at least one line")
     return table
-
-
-def _has_no_lone_edge(table: Table) -> bool:
-    """Whether no line below the first is the only one with its two nodes."""
-    below = table.frame.iloc[1:, :2].to_numpy()
-    counts = Counter(below.reshape(-1))
-    return len(below) >= 10 and not any(counts[j] == counts[i] == 1 for j, i in below)
 
 
 def _ends(table: Table, nodes: AbstractSet[str], taken: set[str | None]) -> tuple[str, str]:
@@ -284,18 +282,8 @@ def _ends(table: Table, nodes: AbstractSet[str], taken: set[str | None]) -> tupl
         if len(full) == 2:
             return full[0], full[1]
     if len(others) < 2 or (len(others) > 2 and ID.fullmatch(others[0])):
-        raise table.header_error(
+        raise table.error(
             f"which columns hold the two ends of an edge? it has {', '.join(table.names)}; call "
             "them source and target"
         )
     return others[0], others[1]
-
-
-def _weight(table: Table, ends: tuple[str, str]) -> str | None:
-    called = [name for name in table.names if name.lower() in WEIGHT and name not in ends]
-    if len(called) > 1:
-        raise table.header_error(
-            f"both {' and '.join(map(repr, called))} may be the weight; choose one with --option "
-            f"weight={called[0]}"
-        )
-    return called[0] if called else None

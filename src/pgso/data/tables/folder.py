@@ -1,25 +1,101 @@
-"""A user's folder or frames: edges, labels or targets, and maybe features and splits."""
+"""A user's folder or frames as a task: edges, labels or targets, and maybe features and splits."""
 
 import re
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pgso.data.tables.answers import SEVERAL
-from pgso.data.tables.columns import Preparation, gaps_of
-from pgso.data.tables.edges import GRAPH, WITHIN, read_edges
-from pgso.data.tables.nodes import NEEDED, Tables, find_answers, node_task
+from pgso.data.arrays import Array, identity, is_unknown
+from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.tables.answers import (
+    LABEL,
+    SEVERAL,
+    Answers,
+    look_like_numbers,
+    read_answers,
+    read_split,
+    split_column,
+)
+from pgso.data.tables.columns import TYPE, Preparation, prepared, read_kinds
+from pgso.data.tables.edges import no_edges, nodes_of, read_edges
+from pgso.data.tables.nodes import (
+    between_types,
+    described_nodes,
+    feature_key,
+    read_array,
+    with_ends,
+)
 from pgso.data.tables.reader import frame_table, read_table
-from pgso.data.tables.table import NODE, Table
+from pgso.data.tables.table import GRAPH, NODE, WITHIN, Table
 from pgso.data.task import Task
 from pgso.errors import InputError, RowError
 from pgso.records.fingerprint import file_kind
 
 MOST_DEGREES = 100  # of which each has a column, where nodes have no features
+NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
+ANSWER = (*LABEL, "target", "y")  # columns of features that may hold the answers
+ALLOWED = {
+    "rows": ("named", "in_order"),
+    "unknown": ("refuse", "drop"),
+    "bad_rows": ("refuse", "skip"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a user may say about a folder: ``--option NAME=VALUE``."""
+
+    undirected: bool = True  # whether an edge goes both ways, however often it is listed
+    metric: str = "auto"  # accuracy of classes, RMSE of numbers, ROC-AUC of several labels
+    unlabelled: bool = False  # to predict on: labels say no more than which nodes there are
+    target: str | tuple[str, ...] | None = None  # the one column of labels or features to learn
+    weight: str | None = None  # the column of edges that holds the weights
+    label_separator: str = SEVERAL  # of several labels of one node; "": there is one label
+    missing: str | None = None  # a label that stands for an unknown one, such as -1; or "none"
+    rows: str = "named"  # "in_order": row k of features is node k of labels
+    unknown: str = "refuse"  # "drop" leaves out edges to nodes that no other file names
+    bad_rows: str = "refuse"  # "skip" leaves out rows with a cell that cannot be read
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tables(Options):
+    """What a user has, and what was said about it. A folder and frames both become this."""
+
+    where: str  # the folder, for errors
+    seed: int
+    edges: Table | None = None
+    features: Table | None = None
+    array: Path | None = None  # features.npy
+    labels: Table | None = None
+    targets: Table | None = None
+    splits: Table | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)  # what columns.json says
+    key: str | None = None  # the column that names the nodes
+    split_by: str | None = None  # the column of features that splits the nodes
+    preparation: Preparation | None = None
+    known: Collection[str] = ()  # other nodes that edges may lead to: those of a saved model
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for option, allowed in ALLOWED.items():
+            value = getattr(self, option)
+            if value not in allowed:
+                raise InputError(f"{option} must be {' or '.join(allowed)}; got {value!r}")
+
+    @property
+    def source(self) -> str:
+        """The table that names the nodes first."""
+        tables = (self.labels, self.targets, self.features)
+        return next((table.path.name for table in tables if table is not None), "labels.csv")
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows of features are said to come in the order of the answers."""
+        return self.rows == "in_order" or self.kinds.get("rows") == "in order"
 
 
 def load_folder(
@@ -27,18 +103,9 @@ def load_folder(
     root: Path,
     seed: int,
     *,
-    undirected: bool = True,
-    metric: str = "auto",
-    unlabelled: bool = False,
-    target: str | None = None,
-    weight: str | None = None,
-    label_separator: str = SEVERAL,
-    missing: str | None = None,
-    rows: str = "named",
-    unknown: str = "refuse",
-    bad_rows: str = "refuse",
     preparation: Preparation | None = None,
     known: Collection[str] = (),
+    **options: Any,
 ) -> Task:
     """A node or graph task from files. Ids and labels may be any words; headers may be missing.
 
@@ -58,34 +125,47 @@ def load_folder(
         path: The folder.
         root: Not used.
         seed: Of the split, 60/20/20 (of each class), where there is no ``splits.csv``.
-        undirected: Whether an edge goes both ways, however often it is listed.
-        metric: The objective; ``"auto"``: accuracy of classes, RMSE of numbers, mean ROC-AUC of
-            several labels, or of several columns of 0 and 1.
-        unlabelled: To predict on: ``labels.csv`` says no more than which nodes there are, and may
-            be missing.
-        target: The one column of ``targets.csv``, ``labels.csv`` or ``features.csv`` to learn.
-        weight: The column of ``edges.csv`` that holds the weights, if it is called otherwise.
-        label_separator: What separates several labels of one node; ``""``: there is one label.
-        missing: A label that stands for an unknown one, such as -1; ``"none"``: there is none.
-        rows: ``"in_order"``: row k of ``features.csv`` is node k of ``labels.csv``.
-        unknown: ``"drop"`` leaves out edges to nodes that no other file names.
-        bad_rows: ``"skip"`` leaves out rows with a cell that cannot be read; notes list them.
         preparation: How a saved model prepares features; by default it is learned on these data.
         known: Nodes of a saved model, which edges may lead to. Those that do have features of 0.
+        options: Of :class:`Options`.
     """
-    options = {name: value for name, value in locals().items() if name not in ("path", "root")}
-    files = files_of(path)
-    if "edges" not in files and not (unlabelled and known and "features" in files):
+    files: dict[str, Path] = {}
+    for file in sorted(path.iterdir()):
+        kind = file_kind(file.name)
+        if kind is None:
+            continue
+        if not file.is_file():
+            raise InputError(f"{file} is not a file; write a file there, or remove it")
+        if kind in files:
+            raise InputError(f"{path} has {files[kind].name} and {file.name}; remove one of them")
+        files[kind] = file
+    if "edges" not in files and not (options.get("unlabelled") and known and "features" in files):
         raise InputError(f"{path} has no edges.csv{_advice(path)}")
     if "array" in files and "features" in files:
         raise InputError(
             f"{path} has {files['features'].name} and features.npy; remove one of them"
         )
-    given: dict[str, Any] = {"edges": None}
-    given |= {kind: files.pop(kind) for kind in ("array", "kinds") if kind in files}
+    given: dict[str, Any] = {"array": files.pop("array", None)}
+    if "columns" in files:
+        given["kinds"] = read_kinds(files.pop("columns"))
     for kind, file in files.items():
         given[kind] = read_table(file, least=2 if kind == "edges" else 1)
-    return _task(Tables(where=str(path), **given, **options))
+    given |= {"preparation": preparation, "known": known, **options}
+    return _task(Tables(where=str(path), seed=seed, **given))
+
+
+def _advice(folder: Path) -> str:
+    """What to do about a folder without edges.csv, by the names of its files."""
+    others = sorted(file.name for file in folder.iterdir() if file.is_file())[:8]
+    if not others:
+        return f"; {NEEDED}"
+    edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
+    meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
+    return (
+        f"; it has {', '.join(others)}{meant}; {NEEDED}: one folder for each dataset, with the "
+        "edges in edges.csv, the table of nodes in features.csv, and --option target=COLUMN for "
+        "its column of answers"
+    )
 
 
 def frame_task(
@@ -99,21 +179,17 @@ def frame_task(
         seed: Of the split.
         options: Of :class:`Tables`.
     """
-    tables: dict[str, Any] = {
-        "features": None if nodes is None else frame_table(nodes, Path("nodes")),
-        "edges": None if edges is None else frame_table(edges, Path("edges")),
-    }
-    return _task(Tables(where="the frames", seed=seed, **tables, **options))
+    features = None if nodes is None else frame_table(nodes, Path("nodes"))
+    listed = None if edges is None else frame_table(edges, Path("edges"))
+    given = Tables(where="the frames", seed=seed, features=features, edges=listed, **options)
+    return _task(given)
 
 
 def _task(given: Tables) -> Task:
     """The task of tables, without rows that cannot be read if they are to be skipped."""
     while True:
-        edges = given.edges
         try:
-            if edges is not None and set(GRAPH) & set(map(str.lower, edges.top)):
-                return _collection(given, edges)
-            return node_task(given)
+            return _read(given)
         except RowError as error:
             if given.bad_rows != "skip":
                 raise
@@ -125,7 +201,7 @@ def _without_row(given: Tables, error: RowError) -> Tables:
     for name in ("edges", "features", "labels", "targets"):
         table = getattr(given, name)
         if table is not None and str(table.path) == error.table:
-            left = np.flatnonzero(np.asarray(table.lines) != error.row)
+            left = np.flatnonzero(table.lines != error.row)
             shorter: dict[str, Any] = {name: table.take(left)}
             if 0 < len(left) < len(table):
                 notes = (*given.notes, f"left out: {error}")
@@ -133,120 +209,185 @@ def _without_row(given: Tables, error: RowError) -> Tables:
     raise error
 
 
-def files_of(folder: Path) -> dict[str, Path]:
-    """The files of a folder by what they hold: edges, features, labels, targets, splits, ...
+def _read(given: Tables) -> Task:
+    """A node task; or a graph task where edges have a column ``graph``.
 
-    Names count in any case, in the singular too: ``Edges.CSV``, ``label.tsv``, ``edges.csv.gz``.
+    Of several graphs, labels, targets and splits belong to graphs, features to nodes. A node
+    belongs to the graph of its line, so that two graphs may have a node of the same name.
     """
-    files: dict[str, Path] = {}
-    for file in sorted(folder.iterdir()):
-        kind = file_kind(file.name)
-        if kind is None:
-            continue
-        kind = "kinds" if kind == "columns" else kind
-        if not file.is_file():
-            raise InputError(f"{file} is not a file; write a file there, or remove it")
-        if kind in files:
-            raise InputError(f"{folder} has {files[kind].name} and {file.name}; remove one of them")
-        files[kind] = file
-    return files
-
-
-def _advice(folder: Path) -> str:
-    """What to do about a folder without edges.csv, by the names of its files."""
-    needs = f"; {NEEDED}"
-    others = sorted(file.name for file in folder.iterdir() if file.is_file())[:8]
-    if not others:
-        return needs
-    edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
-    meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
-    return (
-        f"; it has {', '.join(others)}{meant}{needs}: one folder for each dataset, with the edges "
-        "in edges.csv, the table of nodes in features.csv, and --option target=COLUMN for its "
-        "column of answers"
-    )
-
-
-def _collection(given: Tables, listed: Table) -> Task:
-    """A graph task. Labels, targets and splits belong to graphs, features to nodes.
-
-    A node belongs to the graph of its line, so that two graphs may have a node of the same name.
-    Without features, the features of a node are its degree, one column a degree.
-    """
-    edges = read_edges(listed, set(), given.weight)
-    if edges.kinds is not None:
-        raise InputError(
-            f"{listed.path} has the columns graph and relation, but edges of several graphs "
-            "are of one kind; remove the column relation"
-        )
-    column = edges.table.named(GRAPH)
-    assert column is not None
-    answers, _ = find_answers(given, set(edges.table.cells(column)))
-    names = [] if answers is None else answers.names
-    described, table = edges.names, None
-    if given.features is not None:
-        described, table = _nodes_of_graphs(given.features)
-    owners = np.array([name.partition(WITHIN)[0] for name in described], dtype=object)
-    graphs = pd.Index(dict.fromkeys([*names, *owners]), dtype=object)
-    places = graphs.get_indexer(owners)
-    order = np.argsort(places, kind="stable")
-    nodes, owner = described[order], places[order]
-    sizes = np.bincount(owner, minlength=len(graphs))
-    where = listed.path.name if table is None else table.path.name
-    if not sizes.all():
-        raise InputError(
-            f"{given.source} has a graph {graphs[int((sizes == 0).argmax())]!r}, of which {where} "
-            "has no node; check its name, or leave it out"
-        )
-    learned = given.learned(answers, len(graphs))
-    split = given.split(answers, learned, graphs)
-    edges, pairs = edges.on(nodes, given.unknown, given.source if table is None else where)
-    merged, told = edges.merged(pairs, len(nodes), given.undirected)
-    edge_index, weight = merged[0]
-    columns, fitted = None, None
-    if table is None:
-        degree = np.minimum(np.bincount(edge_index[1], minlength=len(nodes)), MOST_DEGREES)
-        x = np.eye(int(degree.max(initial=0)) + 1, dtype=np.float32)[degree]
+    notes, ends, in_doubt = list(given.notes), set[str](), set[str]()
+    listed, graph = given.edges, None
+    if listed is not None:
+        listed, ends, in_doubt = nodes_of(listed)
+        graph = listed.named(GRAPH)
+    if listed is not None and graph is not None:
+        if given.array is not None:
+            raise InputError(f"{given.array} names no graphs; write features.csv: graph,node,...")
+        answers, _ = _answers(replace(given, features=None), set(listed.cells(graph)))
+        about_nodes = None
     else:
-        table = table.take(order)
-        x, fitted = given.prepare(table, np.flatnonzero(np.isin(owner, split[0])))
-        columns = fitted.outputs or table.names
+        answers, left = _answers(given, ends, in_doubt)
+        given, about_nodes = replace(given, features=left), answers
+    names = [] if about_nodes is None else about_nodes.names
+    table, array = None, None
+    if given.features is not None:
+        names, table = described_nodes(given, about_nodes, ends, graph, notes)
+    elif given.array is not None:
+        array = read_array(given.array, len(names))
+        names = names or [str(i) for i in range(len(array))]
+    known = {*given.known}
+    if listed is None:
+        edges = no_edges(given.where)
+    else:
+        edges = read_edges(listed, known.union(names), given.weight)
+    if table is None and array is None:
+        names = with_ends(given, about_nodes, edges, notes)
+    described, others = len(names), known.difference(names)
+    nodes = pd.Index([*names, *(name for name in edges.names if name in others)], dtype=object)
+    items, owner, sizes, where = nodes, np.arange(len(nodes)), None, given.source
+    if graph is not None:
+        if edges.kinds is not None:
+            raise InputError(
+                f"{edges.table.path} has the columns graph and relation, but edges of several "
+                "graphs are of one kind; remove the column relation"
+            )
+        where = where if table is None else table.path.name
+        names = [] if answers is None else answers.names
+        owners = [name.partition(WITHIN)[0] for name in nodes]
+        items = pd.Index(dict.fromkeys([*names, *owners]), dtype=object)
+        order = np.argsort(items.get_indexer(owners), kind="stable")
+        owner = items.get_indexer(owners)[order]
+        sizes = np.bincount(owner, minlength=len(items))
+        if not sizes.all():
+            raise InputError(
+                f"{given.source} has a graph {items[int(sizes.argmin())]!r}, of which {where} has "
+                "no node; check its name, or leave it out"
+            )
+        nodes, table = nodes[order], table and table.take(order)
+    edges = edges.on(nodes, given.unknown, where)
+    learned = _learned(given, answers, items)
+    if graph is None and table is not None and described == len(nodes):
+        edges = between_types(edges, table, given.undirected)
+    graphs, notes_of_edges = edges.merged(given.undirected)
+    features: dict[str, Any]
+    if table is not None:
+        train = np.flatnonzero(np.isin(owner, learned["split"][0]))
+        features = _features(given, table, train)
+    elif array is not None:
+        features = {"x": array}
+    elif graph is None:
+        features = {"x": identity(len(nodes)), "columns": tuple(nodes)}
+    else:  # the degree of each node, one column a degree
+        degree = np.bincount(graphs["edge_index"][1], minlength=len(nodes)).clip(max=MOST_DEGREES)
+        features = {"x": np.eye(int(degree.max(initial=0)) + 1, dtype=np.float32)[degree]}
+    if described < len(nodes) and (table is not None or array is not None):
+        x = features["x"]
+        below = np.zeros((len(nodes) - described, x.shape[1]), x.dtype)
+        features["x"] = np.concatenate([x, below])
     return Task.from_arrays(
         given.where,
-        edge_index=edge_index,
-        edge_weight=weight,
-        x=x,
-        y=learned.y,
-        split=split,
-        classes=learned.classes,
-        targets=learned.numbers,
-        metric=learned.metric(given.metric),
+        **graphs,
+        **features,
+        **learned,
         nodes_per_graph=sizes,
-        ids=tuple(graphs),
-        columns=columns,
-        preparation=fitted,
-        gaps={} if table is None else gaps_of(table),
-        notes=(*given.notes, *edges.notes, *told),
+        ids=tuple(items),
+        notes=(*notes, *notes_of_edges),
+        of_a_model=len(nodes) - described,
     )
 
 
-def _nodes_of_graphs(table: Table) -> "tuple[pd.Index[str], Table]":
-    """The nodes by graph and name, and their features without these two columns."""
-    table = table.with_header((*NODE, *GRAPH), (), "graph,node,...")
-    graph, key = table.named(GRAPH), table.named(NODE)
-    if graph is None or key is None:
-        raise table.header_error(
-            "the features of several graphs need the columns graph and node, as edges.csv has "
-            f"graph; got {','.join(table.top)[:60]!r}"
+def _answers(
+    given: Tables, nodes: Collection[str], in_doubt: Collection[str] = ()
+) -> tuple[Answers | None, Table | None]:
+    """The answers, and the table of features without them.
+
+    Args:
+        given: All tables.
+        nodes: The nodes that edges name, or the graphs.
+        in_doubt: Words of edges' first line that may be nodes or column names.
+    """
+    features, labels, targets = given.features, given.labels, given.targets
+    if labels is not None and targets is not None and not given.unlabelled:
+        raise InputError(
+            f"{given.where} has {labels.path.name} and {targets.path.name}; remove one of them"
         )
-    names = pd.Index(table.cells(graph) + WITHIN + table.cells(key), dtype=object)
-    twice = names.duplicated()
-    if twice.any():
-        row = int(twice.argmax())
-        first = table.lines[int((names == names[row]).argmax())]
-        raise table.line_error(
-            row,
-            f"{table.place(key)}: node {table.cells(key)[row]!r} of graph "
-            f"{table.cells(graph)[row]!r} is described twice, first in line {first}",
+    table = labels if targets is None else targets
+    if table is not None:
+        assert not isinstance(given.target, tuple)
+        numbers, learn = targets is not None, not given.unlabelled
+        return read_answers(table, nodes, given.target, numbers, in_doubt, learn), features
+    choose = ""
+    if features is not None:
+        features = features.with_header((*NODE, *ANSWER, TYPE), nodes, "node,...", wide=True)
+        columns = (given.target,) if isinstance(given.target, str) else given.target or ()
+        features.check_has(*columns, given.split_by)
+        called = features.named(ANSWER)
+        if not columns and called is not None and not given.unlabelled:
+            columns = (called,)
+        if columns:
+            return _answers_within(given, features, columns, nodes)
+        choose = (
+            f"choose the column of {features.path.name} to learn with --option target=COLUMN (it "
+            f"has {', '.join(features.names[:8])}), or write one: "
         )
-    return names, table.without(graph, key, "")
+    if not given.unlabelled:
+        raise InputError(f"{given.where} has no labels.csv; {choose}{NEEDED}")
+    return None, features
+
+
+def _answers_within(
+    given: Tables, features: Table, columns: tuple[str, ...], nodes: Collection[str]
+) -> tuple[Answers | None, Table | None]:
+    """Answers that are columns of the features, and the features without them."""
+    key = feature_key(given, features, nodes)
+    split = given.split_by or split_column(features)
+    left = features.without(*columns, split)
+    rest = left if len(left.names) > (key is not None) else None
+    if given.unlabelled:
+        return None, rest
+    if key is not None:
+        features.check_names(key, "described")
+    numbers = columns[0].lower() not in LABEL and (
+        len(columns) > 1 or look_like_numbers(features, columns[0])
+    )
+    return Answers(features, key, columns, numbers), rest
+
+
+def _learned(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> dict[str, Any]:
+    """The answers on nodes or graphs as :meth:`Task.from_arrays` takes them, with their split."""
+    if answers is None or given.unlabelled:
+        none, metric = np.empty(0, dtype=np.int64), given.metric.replace("auto", "accuracy")
+        return {"y": np.full(len(items), -1), "split": (none, none, none), "metric": metric}
+    y, classes, targets = answers.on(len(items), given.label_separator, given.missing)
+    column = given.split_by or split_column(answers.table)
+    if given.splits is not None:
+        split = read_split(given.splits, items, y, len(answers.table))
+    elif column is not None:
+        split = read_split(answers.table, items, y, len(answers.table), column)
+    elif y.ndim == 1:
+        split = split_each_class(y, given.seed)
+    else:
+        split = split_at_random(~is_unknown(y), given.seed)
+    suits = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"
+    metric = suits if given.metric == "auto" else given.metric
+    return {"y": y, "classes": classes, "targets": targets, "split": split, "metric": metric}
+
+
+def _features(given: Tables, table: Table, train: Array) -> dict[str, Any]:
+    """The features as :meth:`Task.from_arrays` takes them.
+
+    Where the table is there for the answers, and its other columns are names, x is the identity.
+    """
+    if not table.names:
+        raise InputError(
+            f"{table.path} names the nodes and has no other column; add one, or remove the file"
+        )
+    features = prepared(table, train, given.kinds, given.preparation)
+    if not features["columns"]:
+        if given.labels is not None or given.targets is not None:
+            raise InputError(
+                f"{table.path}: every column is left out; say in columns.json what they are, such "
+                f'as {{"{table.names[0]}": "category"}}'
+            )
+        features |= {"x": identity(len(table)), "columns": table.names}
+    return features if table.has_header else {**features, "columns": None}

@@ -1,300 +1,80 @@
-"""A node task of a user's tables: which nodes there are, and what is known about each."""
+"""Which nodes there are, and their features in the same order."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, Split, check_finite, identity, is_on_disk
-from pgso.data.edge_lists import merged
-from pgso.data.raw import check_count
-from pgso.data.tables.answers import (
-    LABEL,
-    SEVERAL,
-    Answers,
-    Learned,
-    look_like_numbers,
-    read_answers,
-    read_split,
-    split_column,
-)
-from pgso.data.tables.columns import TYPE, Preparation, fit_preparation, gaps_of, read_kinds
-from pgso.data.tables.edges import Edges, no_edges, nodes_of, read_edges
+from pgso.data.arrays import Array, check_finite, is_on_disk
+from pgso.data.tables.columns import TYPE
+from pgso.data.tables.edges import Edges
 from pgso.data.tables.table import (
+    GRAPH,
     ID,
     NODE,
     Table,
     alike,
-    check_distinct,
     counts_from_1,
     is_number,
     key_of,
     repair_of,
 )
-from pgso.data.task import Task
 from pgso.errors import InputError
 
+if TYPE_CHECKING:
+    from pgso.data.tables.answers import Answers
+    from pgso.data.tables.folder import Tables
+
 MOST_TYPES = 10  # above which the column is a feature like any other
-NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
-ANSWER = (*LABEL, "target", "y")  # columns of features that may hold the answers
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Tables:
-    """What a user has, and what was said about it. A folder and frames both become this."""
-
-    where: str  # the folder, for errors
-    edges: Table | None
-    features: Table | None = None
-    array: Path | None = None  # features.npy
-    labels: Table | None = None
-    targets: Table | None = None
-    splits: Table | None = None
-    kinds: Path | Mapping[str, str] = field(default_factory=dict)  # columns.json, or what it says
-    seed: int = 0
-    undirected: bool = True
-    metric: str = "auto"
-    unlabelled: bool = False
-    target: str | tuple[str, ...] | None = None
-    weight: str | None = None
-    label_separator: str = SEVERAL
-    missing: str | None = None
-    rows: str = "named"
-    unknown: str = "refuse"
-    key: str | None = None  # the column that names the nodes
-    split_by: str | None = None  # the column of features that splits the nodes
-    preparation: Preparation | None = None
-    known: Collection[str] = ()  # other nodes that edges may lead to: those of a saved model
-    bad_rows: str = "refuse"
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for option, value, allowed in (
-            ("rows", self.rows, ("named", "in_order")),
-            ("unknown", self.unknown, ("refuse", "drop")),
-            ("bad_rows", self.bad_rows, ("refuse", "skip")),
-        ):
-            if value not in allowed:
-                raise InputError(f"{option} must be {' or '.join(allowed)}; got {value!r}")
-
-    @property
-    def source(self) -> str:
-        """The table that names the nodes first."""
-        tables = (self.labels, self.targets, self.features)
-        return next((table.path.name for table in tables if table is not None), "labels.csv")
-
-    @property
-    def in_order(self) -> bool:
-        """Whether rows of features are said to come in the order of the answers."""
-        kinds = read_kinds(self.kinds) if isinstance(self.kinds, Path) else self.kinds
-        return self.rows == "in_order" or kinds.get("rows") == "in order"
-
-    def key_of(self, table: Table, nodes: Collection[str]) -> str | None:
-        """The column of features that names the nodes; None if rows come in order."""
-        table.check_has(self.key)
-        if self.key is not None or self.in_order:
-            return self.key
-        if "" in table.names and table.named(NODE) is not None:
-            return table.named(NODE)  # beside the numbers of rows that pandas writes
-        key = key_of(table, nodes, NODE)
-        if key is None and self.known and self.preparation is not None:
-            # What the model's table had beside features; the numbers of a frame's rows come last.
-            features = {column.name for column in self.preparation.columns}
-            others = [name for name in table.names if name not in features]
-            distinct = [name for name in others if table.frame[name].is_unique]
-            key = min(distinct, key=lambda name: name == "", default=None)
-        return key
-
-    def learned(self, answers: Answers | None, count: int) -> Learned:
-        """What is to be learned about ``count`` nodes or graphs."""
-        if answers is None or self.unlabelled:
-            return Learned(np.full(count, -1))
-        return answers.on(count, self.label_separator, self.missing)
-
-    def split(self, answers: Answers | None, learned: Learned, items: "pd.Index[str]") -> Split:
-        """The user's split, or one by the seed."""
-        if answers is None or self.unlabelled:
-            none = np.empty(0, dtype=np.int64)
-            return none, none, none
-        if self.splits is not None:
-            return read_split(self.splits, items, learned.y, len(answers.table))
-        column = self.split_by or split_column(answers.table)
-        if column is not None:
-            return read_split(answers.table, items, learned.y, len(answers.table), column)
-        return learned.split_at_random(self.seed)
-
-    def prepare(self, table: Table, train: Array) -> tuple[Any, Preparation]:
-        """The features as numbers, by a model's own preparation or by one for these data.
-
-        Where the table is there for the answers, and its other columns are names, x is the
-        identity.
-        """
-        if not table.names:
-            raise InputError(
-                f"{table.path} names the nodes and has no other column; add one, or remove the file"
-            )
-        fitted = self.preparation
-        if fitted is None:
-            kinds = read_kinds(self.kinds) if isinstance(self.kinds, Path) else dict(self.kinds)
-            if "rows" not in table.names:
-                kinds.pop("rows", None)
-            where = self.kinds if isinstance(self.kinds, Path) else self.where
-            fitted = fit_preparation(table, train, kinds, where)
-        x = fitted.apply(table)
-        if x.shape[1] == 0 and self.labels is None and self.targets is None:
-            return identity(len(table)), fitted
-        if x.shape[1] == 0:
-            raise InputError(
-                f"{table.path}: every column is left out; say in columns.json what they are, such "
-                f'as {{"{table.names[0]}": "category"}}'
-            )
-        return x, fitted
+def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | None:
+    """The column of features that names the nodes; None if rows come in order."""
+    table.check_has(given.key)
+    if given.key is not None or given.in_order:
+        return given.key
+    if "" in table.names and table.named(NODE) is not None:
+        return table.named(NODE)  # beside the numbers of rows that pandas writes
+    key = key_of(table, nodes, NODE)
+    if key is None and given.known and given.preparation is not None:
+        # What the model's table had beside features; the numbers of a frame's rows come last.
+        features = {column.name for column in given.preparation.columns}
+        others = [name for name in table.names if name not in features]
+        distinct = [name for name in others if table.frame[name].is_unique]
+        key = min(distinct, key=lambda name: name == "", default=None)
+    return key
 
 
-def node_task(given: Tables) -> Task:
-    """A node task: one graph."""
-    notes = list(given.notes)
-    listed: Table | None = None
-    ends: set[str] = set()
-    in_doubt: set[str] = set()
-    if given.edges is not None:
-        listed, ends, in_doubt = nodes_of(given.edges)
-    answers, table = find_answers(given, ends, in_doubt)
-    names = [] if answers is None else answers.names
-    array = None if given.array is None else _array(given.array, names)
-    if array is not None:
-        names = names or [str(i) for i in range(len(array))]
-    if table is not None:
-        names, table = _described(given, table, answers, names, ends, notes)
-    known = set(given.known)
-    if listed is None:
-        edges = no_edges(given.where)
-    else:
-        edges = read_edges(listed, known.union(names), given.weight)
-    if array is None and table is None:
-        answered = set(names)
-        names = _with_ends(given, answers, names, edges, notes)
-        new = [name for name in names if name in answered or name not in known]
-        names = new or names  # nodes that only edges name are not new if a model knows them
-    described, others = len(names), known.difference(names)
-    names = [*names, *(name for name in edges.names if name in others)]
-    nodes = pd.Index(names, dtype=object)
-    n = len(nodes)
-    edges, pairs = edges.on(nodes, given.unknown, given.source)
-    learned = given.learned(answers, n)
-    split = given.split(answers, learned, nodes)
-    columns = None if array is not None else tuple(names)
-    fitted = None
-    if table is not None:
-        if described == n:
-            edges = _between_types(edges, pairs, table, given.undirected)
-        array, fitted = given.prepare(table, split[0])
-        columns = (fitted.outputs or table.names) if table.has_header else None
-    if array is not None and described < n:
-        array = np.concatenate([array, np.zeros((n - described, array.shape[1]), array.dtype)])
-    check_count(len(edges.relations), "relations", edges.table.path)
-    graphs, told = edges.merged(pairs, n, given.undirected)
-    relations = None
-    edge_index, weight = graphs[0] if graphs else (pairs, None)
-    if edges.kinds is not None:
-        relations = dict(zip(edges.relations, graphs, strict=True))
-        weights = [np.ones(pair.shape[1]) if w is None else w for pair, w in graphs]
-        pairs = np.concatenate([pair for pair, _ in graphs], axis=1)
-        # Together they are the sum of their parts, in which an edge may be of several kinds.
-        edge_index, weight = merged(pairs, np.concatenate(weights), n, False, edges.table.path)
-    return Task.from_arrays(
-        given.where,
-        edge_index=edge_index,
-        edge_weight=weight,
-        relations=relations,
-        x=identity(n) if array is None else array,
-        y=learned.y,
-        split=split,
-        classes=learned.classes,
-        targets=learned.numbers,
-        metric=learned.metric(given.metric),
-        ids=tuple(names),
-        columns=columns,
-        preparation=fitted,
-        gaps={} if table is None else gaps_of(table),
-        notes=(*notes, *edges.notes, *told),
-        of_a_model=n - described,
-    )
-
-
-def find_answers(
-    given: Tables, nodes: Collection[str], in_doubt: Collection[str] = ()
-) -> tuple[Answers | None, Table | None]:
-    """The answers, and the table of features without them.
+def described_nodes(
+    given: "Tables", answers: "Answers | None", ends: set[str], graph: str | None, notes: list[str]
+) -> tuple[list[str], Table]:
+    """All names of nodes, and the features in their order, without the column of names.
 
     Args:
-        given: All tables.
-        nodes: The nodes that edges name, or the graphs.
-        in_doubt: Words of edges' first line that may be nodes or column names.
+        given: All tables, of which there are features.
+        answers: What is to be learned about nodes.
+        ends: The nodes that edges name.
+        graph: The column of edges that tells several graphs apart.
+        notes: Gets a sentence if rows are taken in order.
     """
-    features, labels, targets = given.features, given.labels, given.targets
-    if labels is not None and targets is not None and not given.unlabelled:
-        raise InputError(
-            f"{given.where} has {labels.path.name} and {targets.path.name}; remove one of them"
-        )
-    table = labels if targets is None else targets
-    if table is not None:
-        assert not isinstance(given.target, tuple)
-        numbers, learn = targets is not None, not given.unlabelled
-        return read_answers(table, nodes, given.target, numbers, in_doubt, learn), features
-    if features is not None:
-        features = features.with_header((*NODE, *ANSWER, TYPE), nodes, "node,...", wide=True)
-        columns = (given.target,) if isinstance(given.target, str) else given.target or ()
-        features.check_has(*columns, given.split_by)
-        called = features.named(ANSWER)
-        if not columns and called is not None and not given.unlabelled:
-            columns = (called,)
-        if columns:
-            return _answers_within(given, features, columns, nodes)
-    if given.unlabelled:
-        return None, features
-    choose = ""
-    if features is not None:
-        choose = (
-            f"choose the column of {features.path.name} to learn with --option target=COLUMN (it "
-            f"has {', '.join(features.names[:8])}), or write one: "
-        )
-    raise InputError(f"{given.where} has no labels.csv; {choose}{NEEDED}")
-
-
-def _answers_within(
-    given: Tables, features: Table, columns: tuple[str, ...], nodes: Collection[str]
-) -> tuple[Answers | None, Table | None]:
-    """Answers that are columns of the features, and the features without them."""
-    key = given.key_of(features, nodes)
-    split = given.split_by or split_column(features)
-    left = features.without(*columns, split)
-    rest = left if len(left.names) > (key is not None) else None
-    if given.unlabelled:
-        return None, rest
-    if key is not None:
-        check_distinct(features, key, "described")
-    numbers = columns[0].lower() not in LABEL and (
-        len(columns) > 1 or look_like_numbers(features, columns[0])
-    )
-    return Answers(features, key, columns, numbers), rest
-
-
-def _described(
-    given: Tables,
-    table: Table,
-    answers: Answers | None,
-    names: list[str],
-    ends: set[str],
-    notes: list[str],
-) -> tuple[list[str], Table]:
-    """All names of nodes, and the features in their order, without the column of names."""
+    table = given.features
+    assert table is not None
+    names = [] if answers is None else answers.names
     known = names or sorted(ends)
-    table = table.with_header((*NODE, TYPE), set(known), "node,...", wide=True)
-    key = given.key_of(table, known)
+    table = table.with_header((*NODE, *GRAPH, TYPE), set(known), "node,...", wide=True)
+    if graph is not None:
+        graph, key = table.named(GRAPH), table.named(NODE)
+        if graph is None or key is None:
+            raise table.error(
+                "the features of several graphs need the columns graph and node, as edges.csv has "
+                f"graph; got {','.join(table.top)[:60]!r}"
+            )
+        table = table.within(graph, key).without(graph)
+    else:
+        key = feature_key(given, table, known)
     if key is None:
         by_row = answers.key is None if answers is not None else all(map(is_number, ends))
         if not given.in_order:
@@ -307,7 +87,7 @@ def _described(
             )
         notes.append(f"{table.path.name}: rows taken in the order of {given.source}")
         return names, table
-    check_distinct(table, key, "described")
+    table.check_names(key, "described")
     cells = table.cells(key)
     rows = pd.Index(cells, dtype=object).get_indexer(pd.Index(names, dtype=object))
     if (rows < 0).any():
@@ -323,7 +103,7 @@ def _described(
     return [*names, *cells[extra]], table.without(key, "").take(order)
 
 
-def _check_in_order(given: Tables, table: Table, nodes: list[str], by_row: bool) -> None:
+def _check_in_order(given: "Tables", table: Table, nodes: list[str], by_row: bool) -> None:
     """Refuse to take rows in order where answers have names, or where a column may be the names."""
     name = next((name for name in table.names if _looks_like_ids(table, name)), None)
     if name is None and by_row:
@@ -348,14 +128,19 @@ def _looks_like_ids(table: Table, name: str) -> bool:
     return not any(map(is_number, cells))
 
 
-def _with_ends(
-    given: Tables, answers: Answers | None, names: list[str], edges: Edges, notes: list[str]
+def with_ends(
+    given: "Tables", answers: "Answers | None", edges: Edges, notes: list[str]
 ) -> list[str]:
-    """All nodes where there are no features: those with an answer, then those edges add."""
-    listed, where = set(names), edges.table.path.name
+    """All nodes where there are no features: those with an answer, then those edges add.
+
+    Nodes that only edges name are not added where a model knows them.
+    """
+    names = [] if answers is None else answers.names
+    listed, where, known = set(names), edges.table.path.name, set(given.known)
     extra = [name for name in edges.names if name not in listed]
+    fresh = [name for name in extra if name not in known]
     if answers is None or not extra:
-        return [*names, *extra]
+        return [*names, *(fresh if names or fresh else extra)]
     path = answers.table.path
     if len(extra) == len(edges.names):
         raise InputError(
@@ -383,10 +168,10 @@ def _with_ends(
         f"{len(extra):,} of {len(names) + len(extra):,} nodes are named by {where} only, such as "
         f"{extra[0]!r}; they have no label"
     )
-    return [*names, *extra]
+    return [*names, *fresh]
 
 
-def _array(path: Path, names: list[str]) -> Array:  # (n, F)
+def read_array(path: Path, count: int) -> Array:  # (n, F)
     """``features.npy``: numbers, prepared already; rows stay on disk until they are used."""
     try:
         # Copy-on-write, for torch wants writable memory.
@@ -400,14 +185,14 @@ def _array(path: Path, names: list[str]) -> Array:  # (n, F)
         raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
     if x.shape[1] == 0:
         raise InputError(f"{path} has no columns; remove it if the nodes have no features")
-    if names and len(x) != len(names):
-        raise InputError(f"{path} has {len(x)} rows, but labels.csv names {len(names)} nodes")
+    if count and len(x) != count:
+        raise InputError(f"{path} has {len(x)} rows, but labels.csv names {count} nodes")
     if not is_on_disk(x):
         check_finite(x, f"{path}: features")
     return x if x.dtype == np.float32 else x.astype(np.float32)
 
 
-def _between_types(edges: Edges, pairs: Array, table: Table, undirected: bool) -> Edges:
+def between_types(edges: Edges, table: Table, undirected: bool) -> Edges:
     """Edges whose relation is the pair of their ends' types, such as ``user-film``.
 
     Only where nodes have types and edges no relation of their own. An undirected edge between the
@@ -419,7 +204,7 @@ def _between_types(edges: Edges, pairs: Array, table: Table, undirected: bool) -
     count = len(types)
     if not 1 < count <= MOST_TYPES or "" in types:
         return edges
-    source, target = codes[pairs]
+    source, target = codes[edges.ends]
     key, reverse = source * count + target, target * count + source
     if undirected:
         first = np.full(count * count, len(key))  # where each pair of types is listed first

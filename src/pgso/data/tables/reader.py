@@ -18,10 +18,8 @@ from pgso.errors import InputError
 ABOVE = re.compile(r"(?:sep=.\n)?(?:(?:# |%).*(?:\n|\Z)|[ \t]*\n)*")  # Excel's and SNAP's comments
 SOME_LINES = 20  # that show what separates cells
 CONTROLS = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160))]  # of terminals
-INVISIBLE = dict.fromkeys(  # letters nobody sees
-    map(ord, [*CONTROLS, *"\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"])
-)
-BLANKS = dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
+INVISIBLE = [*CONTROLS, *"\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"]
+PLAIN = str.maketrans("\u00a0\u2007\u202f", "   ", "".join(INVISIBLE))  # letters nobody sees
 
 
 def read_table(path: Path, least: int = 1) -> Table:
@@ -78,17 +76,14 @@ def frame_table(frame: pd.DataFrame, path: Path) -> Table:
         raise InputError(f"{path} has no rows; write at least one")
     frame = frame.set_axis(header, axis=1)
     for name in header:
-        if frame[name].dtype.kind == "f" and _is_whole(frame[name]):
-            frame = frame.assign(**{name: frame[name].astype("Int64")})
+        if frame[name].dtype.kind == "f":
+            numbers = frame[name].dropna().to_numpy(dtype=float)
+            if (np.abs(numbers) < 2**53).all() and (numbers % 1 == 0).all():
+                frame = frame.assign(**{name: frame[name].astype("Int64")})
     text = frame.to_csv(index=False, header=False, lineterminator="\n")
     cells, _ = _cells(tidy(text).removesuffix("\n"), ",", path)
     cells = without_indices(cells.set_axis(header, axis=1))
-    return Table(path, cells, range(1, len(frame) + 1), has_header=True)
-
-
-def _is_whole(values: "pd.Series[Any]") -> bool:
-    numbers = values.dropna().to_numpy(dtype=float)
-    return bool((np.abs(numbers) < 2**53).all() and (numbers % 1 == 0).all())
+    return Table(path, cells, np.arange(1, len(frame) + 1), has_header=True)
 
 
 def words_of(X: Any) -> Table | None:
@@ -123,10 +118,27 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _cells(
     text: str, separator: str | None, path: Path, above: int = 0
 ) -> tuple[pd.DataFrame, Array]:
-    """The cells of a text below some lines, stripped, and the number of each row's line."""
-    lines, text = _checked(text, separator, path, above)
+    """The cells of a text below some lines, stripped, and the number of each row's line.
+
+    All lines have the same number of cells. Only a header may have one cell less: R and pandas
+    write tables whose first column has no name.
+    """
+    bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
+    widths = _widths(bare, separator)
+    filled = np.flatnonzero(widths)
+    first, usual = widths[0], widths[filled[min(1, len(filled) - 1)]]
+    check_count(int(usual), "columns", path)
+    has_number = any(map(is_number, re.split(r"[,;\t ]", bare.partition("\n")[0])))
+    is_short = first + 1 == usual and not has_number
+    wrong = filled[1:][widths[filled[1:]] != (usual if is_short else first)]
+    if len(wrong):
+        shown = text.split("\n")[lines[wrong[0]] - lines[0]][:60]
+        raise InputError(
+            f"{path}, line {lines[wrong[0]]}: expected {first} cells, got {widths[wrong[0]]} "
+            f"({shown!r}); {SEPARATED}"
+        )
     frame = pd.read_csv(
-        io.StringIO(text),
+        io.StringIO(f"{separator or ' '}{text}" if is_short else text),
         sep=separator or r"\s+",
         header=None,
         dtype=object,
@@ -138,30 +150,6 @@ def _cells(
     if any(blank in text for blank in (' "' if separator == "\t" else ' \t"')):
         frame = frame.apply(lambda cells: cells.str.strip())
     return frame, lines
-
-
-def _checked(text: str, separator: str | None, path: Path, above: int) -> tuple[Array, str]:
-    """The number of each row's line, and the text to read.
-
-    All lines have the same number of cells. Only a header may have one cell less: R and pandas
-    write tables whose first column has no name. Such a header gets an empty cell.
-    """
-    bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
-    widths = _widths(bare, separator)
-    filled = np.flatnonzero(widths)
-    first, usual = widths[0], widths[filled[min(1, len(filled) - 1)]]
-    check_count(int(usual), "columns", path)
-    has_number = any(map(is_number, re.split(r"[,;\t ]", bare.partition("\n")[0])))
-    is_short = first + 1 == usual and not has_number
-    expected = usual if is_short else first
-    wrong = filled[1:][widths[filled[1:]] != expected]
-    if len(wrong):
-        shown = text.split("\n")[lines[wrong[0]] - lines[0]][:60]
-        raise InputError(
-            f"{path}, line {lines[wrong[0]]}: expected {first} cells, got {widths[wrong[0]]} "
-            f"({shown!r}); {SEPARATED}"
-        )
-    return lines, f"{separator or ' '}{text}" if is_short else text
 
 
 def _widths(text: str, separator: str | None) -> Array:  # (lines,)
@@ -224,4 +212,4 @@ def tidy(text: str) -> str:
     """The same text in one form: composed letters, plain blanks, no letters that nobody sees."""
     if text.isascii() and not any(control in text for control in CONTROLS[:30]):
         return text
-    return unicodedata.normalize("NFC", text).translate(INVISIBLE).translate(BLANKS)
+    return unicodedata.normalize("NFC", text).translate(PLAIN)

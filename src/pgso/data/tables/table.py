@@ -12,9 +12,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,8 @@ import pandas as pd
 from pgso.data.arrays import Array
 from pgso.errors import InputError, RowError
 
-NODE = ("node", "node_id", "id")  # what a column of node names is called, best first
-ITEM = (*NODE, "graph", "graph_id")
+NODE, GRAPH = ("node", "node_id", "id"), ("graph", "graph_id")  # names of columns, best first
+ITEM = (*NODE, *GRAPH)
 ID = re.compile(  # customer_id, UUID, customerId; not paid
     r"(?i:(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$))|[a-z](Id|ID)$"
 )
@@ -35,6 +35,15 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
 UNNAMED = re.compile(r"Unnamed: \d+")  # an index that pandas wrote and read again
 SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all lines"
+WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
+
+
+class Parsed(NamedTuple):
+    """A column: its cells with decimal points, as numbers (or NaN), and which say nothing."""
+
+    text: Array
+    values: Array
+    gaps: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +52,20 @@ class Table:
 
     path: Path  # the file, or a word for a frame in memory; named in errors
     frame: pd.DataFrame  # of text, stripped; a first column without a name is called ""
-    lines: Sequence[int] | Array  # of the file, or rows of a frame, counted from 1
+    lines: Array  # of the file, or rows of a frame, counted from 1
     has_header: bool = False  # False: no header was recognised yet, or there is none
     decimal_comma: bool = False  # whether 1,5 is 1.5, as where semicolons separate the cells
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What each column is called; ``column 3`` where a table has no header."""
         return tuple(self.frame.columns)
 
-    @cached_property
-    def _columns(self) -> dict[Hashable, tuple[Array, Array]]:
-        return {}  # what was made of them
+    @property
+    def top(self) -> tuple[str, ...]:
+        """The cells of the first line: the header, or those of the first row."""
+        return self.names if self.has_header else tuple(self.frame.iloc[0])
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -76,71 +87,78 @@ class Table:
                 listed = ", ".join(filter(None, self.names[:20]))
                 raise InputError(f"{self.path} has no column {name!r}; it has {listed}")
 
-    def place(self, name: str) -> str:
-        """A column for errors: by its name, or by its number where there is no header."""
-        return f"column {name!r}" if self.has_header and name else name or "column 1"
+    def error(self, problem: str, row: int | None = None, name: str | None = None) -> InputError:
+        """An error that says in which line it is, by default in the header, and in which column."""
+        line = 1 if row is None else int(self.lines[row])
+        if name is not None:
+            place = f"column {name!r}" if self.has_header and name else name or "column 1"
+            problem = f"{place}: {problem}"
+        message = f"{self.path}, line {line}: {problem}"
+        return InputError(message) if row is None else RowError(message, str(self.path), line)
 
-    def line_error(self, row: int, problem: str) -> InputError:
-        """An error that says in which line it is."""
-        message = f"{self.path}, line {self.lines[row]}: {problem}"
-        return RowError(message, str(self.path), int(self.lines[row]))
-
-    def header_error(self, problem: str) -> InputError:
-        """An error in the names of the columns, which stand in line 1 of a file."""
-        return InputError(f"{self.path}, line 1: {problem}")
-
-    def cell_error(self, row: int, name: str, wanted: str, advice: str) -> InputError:
-        """An error that says which cell is wrong, and what to write in its place."""
-        given = str(self.cells(name)[row])
-        shown = given if len(given) < 60 else given[:57] + "..."
+    def cell_error(self, wrong: Array, name: str, wanted: str, advice: str) -> InputError:
+        """An error about the first wrong cell of a column, and what to write in its place."""
+        row = int(wrong.argmax())
+        cell = self.cells(name)[row]
+        shown = cell if len(cell) < 60 else cell[:57] + "..."
         what_to_do = f"; write one, {advice}" if advice else "; write one of them"
-        return self.line_error(
-            row, f"{self.place(name)}: expected {wanted}, got {shown!r}{what_to_do}"
-        )
+        return self.error(f"expected {wanted}, got {shown!r}{what_to_do}", row, name)
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number, maybe with a decimal comma."""
         return is_number(cell.replace(",", ".", 1) if self.decimal_comma else cell)
 
-    def check_filled(self, name: str, what: str, advice: str = "or remove it") -> None:
+    def check_filled(self, name: str, what: str) -> None:
         """Refuse an empty cell."""
         empty = self.cells(name) == ""
         if empty.any():
-            raise self.cell_error(int(empty.argmax()), name, what, advice)
+            raise self.cell_error(empty, name, what, "or remove the line")
 
-    def gaps(self, name: str) -> Array:  # (rows,) of booleans
-        """Which cells of a column say nothing."""
-        return self._parsed(name)[1]
+    def check_names(self, key: str, done: str, label: str | None = None) -> None:
+        """Refuse a line about no node, and a second one about a node that was ``done`` already."""
+        self.check_filled(key, "the name of a node")
+        names = self.frame[key]
+        twice = names.duplicated().to_numpy()
+        if twice.any():
+            row = int(twice.argmax())
+            first = self.lines[int((names == names.iloc[row]).to_numpy().argmax())]
+            several = "" if label is None else f", or write both as {self.cells(label)[row]}|..."
+            problem = f"node {shown(names.iloc[row])} was {done} in line {first} already"
+            raise self.error(f"{problem}; remove one of them{several}", row)
 
-    def values(self, name: str) -> Array:  # (rows,)
-        """A column as numbers, NaN where a cell is not a number."""
-        return self._parsed(name)[0]
-
-    def _parsed(self, name: str) -> tuple[Array, Array]:
-        if name not in self._columns:
+    def parsed(self, name: str) -> Parsed:
+        """A column as numbers. Decimal commas become points; beside points they are refused."""
+        if name not in self._memo:
             cells = self.cells(name)
-            self._columns[name] = parse_numbers(points_of(cells) if self.decimal_comma else cells)
-        return self._columns[name]
+            if self.decimal_comma:
+                words = self.frame[name]
+                commas = words.str.fullmatch(DECIMAL_COMMA.pattern)
+                points = words.str.contains(".", regex=False) & words.map(is_number)
+                if commas.any() and points.any():
+                    wanted = "a number with a decimal comma, as in other lines"
+                    raise self.cell_error(points.to_numpy(), name, wanted, "such as 1200,5")
+                cells = words.mask(commas, words.str.replace(",", ".")).to_numpy()
+            self._memo[name] = Parsed(cells, *parse_numbers(cells))
+        parsed: Parsed = self._memo[name]
+        return parsed
 
-    def coded(self, *names: str) -> tuple[Array, Array]:  # (rows, columns), (distinct cells,)
+    def coded(self, *names: str) -> tuple[Array, Array]:  # (columns, rows), (distinct cells,)
         """The places of cells among the distinct ones, which come as they are read."""
-        if names not in self._columns:
+        if names not in self._memo:
             codes, distinct = pd.factorize(self.frame[list(names)].to_numpy().reshape(-1))
-            self._columns[names] = codes.reshape(-1, len(names)), distinct
-        return self._columns[names]
+            self._memo[names] = codes.reshape(-1, len(names)).T, distinct
+        coded: tuple[Array, Array] = self._memo[names]
+        return coded
 
     def numbers(self, name: str, optional: bool = False) -> Array:  # (rows,)
         """A column of finite numbers; with ``optional``, NaN where a cell says nothing."""
-        values = self.values(name)
-        wrong = ~np.isfinite(values)
-        if optional:
-            wrong &= ~self.gaps(name)
+        _, values, gaps = self.parsed(name)
+        wrong = np.isnan(values) & ~gaps if optional else np.isnan(values)
         if wrong.any():
-            raise self.cell_error(int(wrong.argmax()), name, "a finite number", "such as 0.5")
+            raise self.cell_error(wrong, name, "a finite number", "such as 0.5")
         large = np.abs(values) > LARGEST
         if large.any():
-            wanted = f"a number up to {LARGEST:g}"
-            raise self.cell_error(int(large.argmax()), name, wanted, "in another unit")
+            raise self.cell_error(large, name, f"a number up to {LARGEST:g}", "in another unit")
         return values
 
     def called(self, *names: str) -> "Table":
@@ -151,19 +169,15 @@ class Table:
         """The same without some columns, if they are there."""
         return replace(self, frame=self.frame.drop(columns=[*{*names} & {*self.names}]))
 
+    def within(self, graph: str, *names: str) -> "Table":
+        """The same with the names of nodes behind the name of their graph."""
+        self.check_filled(graph, "the name of a graph")
+        joined = {name: self.frame[graph] + WITHIN + self.frame[name] for name in names}
+        return replace(self, frame=self.frame.assign(**joined))
+
     def take(self, rows: Array | slice) -> "Table":
         """Some rows, in some order."""
-        return replace(self, frame=self.frame.iloc[rows], lines=np.asarray(self.lines)[rows])
-
-    @cached_property
-    def first(self) -> tuple[str, ...]:
-        """The cells of the first row."""
-        return tuple(self.frame.iloc[0])
-
-    @property
-    def top(self) -> tuple[str, ...]:
-        """The cells of the first line: the header, or those of the first row."""
-        return self.names if self.has_header else self.first
+        return replace(self, frame=self.frame.iloc[rows], lines=self.lines[rows])
 
     def with_header(
         self, words: Collection[str], nodes: Collection[str], form: str, wide: bool = False
@@ -178,35 +192,39 @@ class Table:
         """
         if self.has_header:
             return self
+        top = self.top
         is_header = (wide and _counts(self, nodes)) or _is_header(self, words, nodes)
         if is_header is None:
-            raise self.header_error(
-                f"is {','.join(self.first)[:60]!r} a header, or a line like the others? write a "
+            raise self.error(
+                f"is {','.join(top)[:60]!r} a header, or a line like the others? write a "
                 f"header such as {form} above the first line"
             )
         if not is_header:
             return self
-        twice = next((name for name, k in Counter(self.first).items() if name and k > 1), None)
+        twice = next((name for name, k in Counter(top).items() if name and k > 1), None)
         if twice is not None:
-            raise self.header_error(f"two columns are called {twice!r}; give each its own name")
-        names = [name or self.names[c] * (c > 0) for c, name in enumerate(self.first)]
-        frame = without_indices(self.frame.iloc[1:].set_axis(names, axis=1))
-        nameless = {name for c, name in enumerate(names) if c and not self.first[c]}
-        empty = [name for name in frame if name in nameless and (frame[name] == "").all()]
-        return replace(self, frame=frame.drop(columns=empty), lines=self.lines[1:], has_header=True)
+            raise self.error(f"two columns are called {twice!r}; give each its own name")
+        names = [name or self.names[c] * (c > 0) for c, name in enumerate(top)]
+        frame = self.frame.iloc[1:].set_axis(names, axis=1)
+        is_empty = [
+            c > 0 and not cell and (frame.iloc[:, c] == "").all() for c, cell in enumerate(top)
+        ]
+        frame = without_indices(frame.loc[:, np.logical_not(is_empty)])
+        return replace(self, frame=frame, lines=self.lines[1:], has_header=True)
 
 
 def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> bool | None:
     """Whether the first line of a table is a header; None: it can be read in two ways."""
-    first, width = table.first, len(table.names)
+    first, width = table.top, len(table.names)
     below = [table.cells(name)[1:] for name in table.names]
-    named = [c for c, cell in enumerate(first) if cell.lower() in words]
-    others = [c for c in range(width) if c not in named]
-    repeated = [c for c in others if first[c] and (below[c] == first[c]).any()]
+    named = [cell.lower() in words for cell in first]
+    repeated = sum(
+        bool(cell) and not named[c] and (below[c] == cell).any() for c, cell in enumerate(first)
+    )
     if first[0] in nodes:
         return False
-    if named:
-        return True if len(repeated) < len(others) or not others else None
+    if any(named):
+        return True if all(named) or repeated + sum(named) < width else None
     has_number = any(map(table.is_number, first))
     if not first[0] and width > 1 and not has_number:
         return True  # a column without a name holds the numbers of rows, as pandas writes them
@@ -219,9 +237,11 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
     if has_number:
         in_doubt = stands_out and not repeated and not table.is_number(first[0])
         return None if in_doubt else False
-    if any(first[c] and _are_numbers(table, below[c][:100]) for c in range(width)):
-        return True
-    if 2 * len(repeated) > width - 1 and repeated:
+    for cell, cells in zip(first, below, strict=True):
+        filled = [other for other in cells[:100] if other not in MISSING]
+        if cell and filled and all(map(table.is_number, filled)):
+            return True
+    if 2 * repeated > max(width - 1, 1):
         return False
     if stands_out or (width > 1 and any(map(_is_odd, below, first))):
         return True
@@ -230,19 +250,12 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
 
 def _counts(table: Table, nodes: Collection[str]) -> bool:
     """Whether the first line is 0, 1, 2, ..., maybe below a name of the column of nodes."""
-    first = list(table.first)
+    first = list(table.top)
     if first[1:] == list(map(str, range(len(first) - 1))) and len(first) > 1:
         return first[0] not in nodes and not table.is_number(first[0])
     below = table.frame.iloc[1:2].to_numpy().reshape(-1)
     is_matrix = len(first) > 3 or (len(below) > 0 and all("." in cell for cell in below))
     return is_matrix and first == list(map(str, range(len(first))))
-
-
-def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame without the numbers of rows that pandas wrote; in the first column they are ""."""
-    if len(frame.columns) and UNNAMED.fullmatch(frame.columns[0]):
-        frame = frame.set_axis(["", *frame.columns[1:]], axis=1)
-    return frame.drop(columns=[name for name in frame if UNNAMED.fullmatch(name)])
 
 
 def _is_odd(below: Array, first: str) -> bool:
@@ -251,9 +264,11 @@ def _is_odd(below: Array, first: str) -> bool:
     return bool(first) and first not in counts and min(counts.values(), default=0) > 1
 
 
-def _are_numbers(table: Table, cells: Array) -> bool:
-    present = [cell for cell in cells if cell not in MISSING]
-    return len(present) > 0 and all(map(table.is_number, present))
+def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame without the numbers of rows that pandas wrote; in the first column they are ""."""
+    if len(frame.columns) and UNNAMED.fullmatch(frame.columns[0]):
+        frame = frame.set_axis(["", *frame.columns[1:]], axis=1)
+    return frame.drop(columns=[name for name in frame if UNNAMED.fullmatch(name)])
 
 
 def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
@@ -272,12 +287,9 @@ def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) ->
         return called
     first = table.names[: 2 if "" in table.names else 1]
     for name in table.names if table.has_header else first:
-        cells = table.cells(name)
-        distinct = set(cells)
-        if len(distinct) < len(cells):
-            continue
+        distinct = set(table.cells(name))
         may_be_numbers = name in first or name == called or ID.search(name)
-        if not may_be_numbers and all(map(is_number, distinct)):
+        if len(distinct) < len(table) or not (may_be_numbers or not all(map(is_number, distinct))):
             continue
         common = _common(known, distinct)
         if common and called is not None and _common(known, set(table.cells(called))) >= common:
@@ -292,31 +304,14 @@ def _common(names: set[str], cells: set[str]) -> int:
     least = min(len(names), len(cells)) / 2
     common = len(names & cells)
     if common <= least:
-        common = len({alike(name) for name in names} & {alike(cell) for cell in cells})
+        common = len(set(map(alike, names)) & set(map(alike, cells)))
     return common if common > least else 0
 
 
-def check_distinct(table: Table, key: str, done: str, label: str | None = None) -> None:
-    """Refuse a node that two lines are about, or a line about none.
-
-    Args:
-        table: The cells.
-        key: The column of names.
-        done: What a line does to a node, such as ``"labelled"``.
-        label: The column of labels, of which a node may have several.
-    """
-    table.check_filled(key, "the name of a node")
-    names = table.frame[key]
-    twice = names.duplicated().to_numpy()
-    if not twice.any():
-        return
-    row = int(twice.argmax())
-    name = names.iloc[row]
-    first = table.lines[int((names == name).to_numpy().argmax())]
-    advice = "" if label is None else f", or write several labels as {table.cells(label)[row]}|..."
-    raise table.line_error(
-        row, f"node {name!r} was {done} in line {first} already; remove one of them{advice}"
-    )
+def shown(name: str) -> str:
+    """The name of a node for errors, maybe with that of its graph."""
+    graph, _, node = name.rpartition(WITHIN)
+    return f"{node!r} of graph {graph!r}" if graph else repr(name)
 
 
 def alike(name: str) -> str:
@@ -352,16 +347,18 @@ def repair_of(cells: Collection[str], nodes: Collection[str]) -> str:
     if other is not None:
         return f"; write {known[alike(other)]!r} instead of {other!r}, and so on"
     example = next(iter(nodes))
-    for cell in given[:100]:
-        for inner, outer, what in (
-            (cell, example, "put {!r} before each name"),
-            (example, cell, "remove {!r} before each name"),
-        ):
-            before = outer.removesuffix(inner) if inner and outer.endswith(inner) else ""
-            if before:
-                moved = {before + c if inner == cell else c.removeprefix(before) for c in given}
-                if 2 * len(moved & wanted) > min(len(moved), len(wanted)):
-                    return f"; {what.format(before)}"
+    for cell in filter(None, given[:100]):
+        if example.endswith(cell):
+            before = example.removesuffix(cell)
+            moved, what = {before + c for c in given}, f"; put {before!r} before each name"
+        elif cell.endswith(example):
+            before = cell.removesuffix(example)
+            moved = {c.removeprefix(before) for c in given}
+            what = f"; remove {before!r} before each name"
+        else:
+            continue
+        if before and 2 * len(moved & wanted) > min(len(moved), len(wanted)):
+            return what
     return ""
 
 
@@ -386,32 +383,17 @@ def is_number(cell: str) -> bool:
 def parse_numbers(cells: Array) -> tuple[Array, Array]:  # (rows,) and (rows,) of booleans
     """Cells as numbers, NaN where one is not a number; and which cells say nothing.
 
-    pandas says which cells are numbers; Python, which rounds exactly, what they are.
-
     Example:
         >>> parse_numbers(np.array(["1", "", "2.5", "1_000"], dtype=object))
         (array([1. , nan, 2.5, nan]), array([False,  True, False, False]))
     """
+    gaps: Array = pd.Series(cells, dtype=object).isin(MISSING).to_numpy()
+    plain = np.where(gaps, "nan", cells)
     try:
-        values: Array = cells.astype(float)
-        if np.isfinite(values).all() and "_" not in "".join(cells):
-            return values, np.zeros(len(cells), dtype=bool)
+        if "_" in "".join(cells):
+            raise ValueError("not read as Python would")
+        values: Array = plain.astype(float)
     except ValueError:
-        pass
-    codes, distinct = pd.factorize(cells)
-    found = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy(dtype=float)
-    known = np.isfinite(found)
-    values = np.full(len(distinct), np.nan)
-    values[known] = distinct[known].astype(float)
-    gaps = np.array([cell in MISSING for cell in distinct], dtype=bool)
-    return values[codes], gaps[codes]
-
-
-def points_of(cells: Array) -> Array:
-    """Numbers such as 1,5 as 1.5; other cells as they are."""
-    changed = np.empty(len(cells), dtype=object)
-    changed[:] = [
-        cell.replace(",", ".") if "," in cell and DECIMAL_COMMA.fullmatch(cell) else cell
-        for cell in cells
-    ]
-    return changed
+        codes, distinct = pd.factorize(plain)
+        values = np.array([float(cell) if is_number(cell) else np.nan for cell in distinct])[codes]
+    return np.where(np.isfinite(values), values, np.nan), gaps
