@@ -2,9 +2,9 @@
 
 import pytest
 
-from pgso import RunSpec, load_task
+from pgso import RunSpec
 from pgso.data.dataset import DATASETS, Dataset
-from pgso.data.load import RecentTasks, task_of
+from pgso.data.load import task_of
 from pgso.data.tables import folder as folder_module
 
 
@@ -36,16 +36,10 @@ def test_runs_share_the_data_of_their_seed_until_a_file_changes(tmp_path, reads)
     assert task_of(spec).y.tolist() == [0, 0, 0, 1] * 5
 
 
-def test_what_does_not_fit_is_let_go(tmp_path):
-    recent = RecentTasks(most_bytes=0)
-    loads = []
-
-    def load():
-        loads.append(1)
-        return load_task("karate")
-
-    assert recent.get("karate", load).name == recent.get("karate", load).name == "karate"
-    assert len(loads) == 2
+def test_what_does_not_fit_is_let_go(monkeypatch):
+    monkeypatch.setattr("pgso.data.load.MOST_BYTES", 0)
+    spec = RunSpec(dataset="karate")
+    assert task_of(spec) is not task_of(spec)
 
 
 def test_a_named_dataset_is_made_once_for_all_runs_of_a_seed():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pgso import load_task
+from pgso.data.description import adjusted_homophily
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding.problem import Problem
-from pgso.finding.summary import adjusted_homophily
 from pgso_studies.planted import WORLDS
 
 

@@ -38,8 +38,6 @@ def check_graphs(
             f"{name}: the graphs have {sizes.sum()} nodes together, but there are {n} rows of "
             "features; check the file that says which node is whose"
         )
-    if len(sizes) == 1:
-        return
     source, target = np.repeat(np.arange(len(sizes)), sizes)[edge_index]
     if (source != target).any():
         edge = int((source != target).argmax())
@@ -101,7 +99,7 @@ def check_split(
 
 
 def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> None:
-    """Refuse an objective that there is none of, or that does not fit the data."""
+    """Refuse an objective that is not known, or that does not fit the data."""
     objective = OBJECTIVES[name]
     if objective.answer != answer:
         raise InputError(
@@ -144,7 +142,7 @@ def named_class(name: object, classes: tuple[str, ...], where: str) -> str:
 
 
 def is_unknown(y: Array) -> Array:  # (items,) of booleans
-    """Of which items nothing is known."""
+    """Mask of items without a label."""
     return np.asarray(np.isnan(y).all(axis=1) if y.ndim == 2 else y < 0)
 
 
@@ -171,13 +169,10 @@ def check_finite(values: "Array | scipy.sparse.csr_array", what: str) -> None:
     """Refuse NaN and infinities, naming the first place."""
     stored = values if isinstance(values, np.ndarray) else values.data
     blocks = (stored[start : start + BLOCK] for start in range(0, len(stored), BLOCK))
-    if np.issubdtype(stored.dtype, np.integer) or all(np.isfinite(part).all() for part in blocks):
+    if stored.dtype.kind in "iu" or all(np.isfinite(part).all() for part in blocks):
         return
-    if not isinstance(values, np.ndarray):
-        values = values.tocoo()
-        position = int((~np.isfinite(values.data)).argmax())
-        row, value = int(values.row[position]), values.data[position]
-    else:
-        first = np.argwhere(~np.isfinite(values))[0]
-        row, value = int(first[0]), values[tuple(first)]
+    place = np.argwhere(~np.isfinite(stored))[0]
+    value, row = stored[tuple(place)], int(place[0])
+    if not isinstance(values, np.ndarray):  # the row in which this stored number is
+        row = int(np.searchsorted(values.tocsr().indptr, row, side="right")) - 1
     raise InputError(f"{what} hold {value} in row {row} (counted from 0); they must be finite")

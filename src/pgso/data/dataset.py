@@ -90,11 +90,8 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
     """The spec with what the user's own table suggests, where nothing else was said.
 
     Commands, ``fit`` and ``compare`` pass every spec through this function before it is used. A
-    named dataset's suggestions are in the spec already.
-
-    Args:
-        spec: As the user made it.
-        task: Its data, where they are in memory; by default the first line of the files is read.
+    named dataset's suggestions are in the spec already. Without the task, the first lines of the
+    files are looked at.
     """
     if spec.dataset in DATASETS:
         return spec
@@ -137,14 +134,14 @@ def _holds_table(folder: Path) -> bool:
 
 
 def _first_line(file: Path) -> list[str]:
-    """The cells of the first line of a table, or the numbers of the columns of an array."""
+    """The cells of the first line of a table, or of the first row of an array."""
     if file.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
         return list(parquet.read_schema(file).names)
     if file.suffix.lower() == ".npy":
         array = np.load(file, mmap_mode="r", allow_pickle=False)
-        return [str(column) for column in range(array.shape[1] if array.ndim == 2 else 0)]
+        return [""] * (array.shape[1] if array.ndim == 2 else 0)
     opened = gzip.open if file.suffix.lower() == ".gz" else open
     with opened(file, "rt", encoding="utf-8-sig") as text:
         line = text.readline(2**16).rstrip("\r\n")
@@ -183,3 +180,11 @@ def check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not among a few words."""
     if value not in allowed:
         raise InputError(f"{option} must be one of {', '.join(allowed)}; got {value!r}")
+
+
+def check_whole(option: str, value: object, low: int, high: int | None = None) -> None:
+    """Refuse anything but a whole number from low on, and up to high."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or value < low or (high is not None and value > high):  # type: ignore[operator]
+        limit = f"from {low} on" if high is None else f"from {low} to {high:,}"
+        raise InputError(f"{option} must be a whole number {limit}, got {value!r}")

@@ -27,20 +27,25 @@ from pgso.records.data import (
 
 MOST_EDGES = 5_000_000  # of a graph that is drawn: choosing nodes looks at all edges
 MOST_COLUMNS = 200  # of a user's table that are described one by one
+PARTS = ("train", "val", "test")
 
 
 def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
-    """Counts, degrees, classes, splits and features; no scores.
+    """Counts, degrees, classes, splits and features of a run's data; no scores.
 
-    Args:
-        task: The data.
-        spec: A run on them.
-        state: The fingerprint of the user's own files.
+    ``state`` is the fingerprint of the user's own files.
     """
     graph = task.graph
     degree = graph.degree.double().numpy(force=True) if len(graph.degree) else np.zeros(1)
     sizes = component_sizes(graph)
     links = len(task.train) + len(task.val) + len(task.test) if task.kind == "link" else None
+    kinds = {} if task.relations is None else task.relations.graphs
+    relations = {  # an undirected edge counts once
+        name: -(-part.num_edges // 2) if part.is_undirected else part.num_edges
+        for name, part in kinds.items()
+    }
+    values = task.x if task.x.layout == torch.strided else task.x.values()
+    table = (task.preparation and task.preparation.columns) or ()
     return DataRecord(
         spec=data_spec(spec),
         data=state,
@@ -53,7 +58,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         num_edges=task.num_edges,
         is_directed=not graph.is_undirected,
         is_weighted=graph.edge_weight is not None,
-        relations=_relations(task),
+        relations=dict(sorted(relations.items(), key=lambda item: -item[1])),
         degree_min=float(degree.min()),
         degree_median=float(np.median(degree)),
         degree_mean=float(degree.mean()),
@@ -68,20 +73,21 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         num_test=len(task.test),
         classes=_classes(task),
         targets=_targets(task),
-        adjusted_homophily=_homophily(task),
+        adjusted_homophily=adjusted_homophily(task),
         num_features=task.num_features,
         features=_features(task),
-        largest_feature=_largest(task.x),
-        columns=_columns(task),
+        largest_feature=float(values.abs().max()) if values.numel() else 0.0,
+        columns=tuple(
+            FeatureColumn(
+                name=c.name, kind=c.kind, missing=task.gaps.get(c.name, 0), became=c.became
+            )
+            for c in table[:MOST_COLUMNS]
+        ),
     )
 
 
 def sketch_of(task: Any) -> Sketch | None:
-    """Some nodes of a task in the plane, with their labels and parts; None of very large graphs.
-
-    Args:
-        task: A task, or what ``find`` makes of one.
-    """
+    """Some nodes of a task or problem in the plane, with labels and parts; None of large graphs."""
     graph = task.graph
     if not 0 < graph.num_edges <= MOST_EDGES:
         return None
@@ -91,7 +97,7 @@ def sketch_of(task: Any) -> Sketch | None:
     if task.kind != "link":
         colours["label"] = cells_of(task.y[items], task.classes)
         split = np.full(len(task.y), None, dtype=object)
-        for name in ("train", "val", "test"):
+        for name in PARTS:
             split[getattr(task, name).numpy(force=True)] = name
         colours["split"] = tuple(split[items.numpy()])
     names = () if task.ids is None or task.kind == "graph" else [task.ids[k] for k in part.nodes]
@@ -121,37 +127,31 @@ def component_sizes(graph: Graph) -> Array:  # (components,)
     return np.bincount(owner)
 
 
-def homophily(graph: Graph, y: Tensor, labelled: Tensor, num_classes: int) -> float | None:
-    r"""Adjusted homophily: whether neighbours share their class more often than by chance.
+def adjusted_homophily(task: Any) -> float | None:
+    r"""Whether neighbours share their class more often than by chance.
 
     .. math::
         h = \frac{h_\text{edge} - \sum_k p_k^2}{1 - \sum_k p_k^2}
 
     where :math:`h_\text{edge}` is the share of edges within a class and :math:`p_k` is class k's
-    share of the edges' ends.
-
-    Args:
-        graph: The graph.
-        y: A class per node.
-        labelled: Nodes whose class may be looked at; edges between others do not count.
-        num_classes: How many there are.
-
-    Returns:
-        h, or None without such edges or with ends of one class only.
+    share of the edges' ends. Only edges between nodes of the training and validation set count:
+    test labels are not looked at before the test. None without such edges, or where their ends are
+    of one class.
 
     Example:
-        >>> two_pairs = Graph.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]))
-        >>> homophily(two_pairs, torch.tensor([0, 0, 1, 1]), torch.arange(4), 2)
-        1.0
+        >>> round(adjusted_homophily(Task.of("karate")), 2)
+        0.73
     """
-    classes = torch.full((graph.num_nodes,), -1)
-    classes[labelled] = y[labelled]
-    source, target = classes[graph.edge_index]
+    if task.kind != "node" or task.answer != "class":
+        return None
+    classes, labelled = torch.full((len(task.y),), -1), torch.cat([task.train, task.val])
+    classes[labelled] = task.y[labelled]
+    source, target = classes[task.graph.edge_index]
     is_known = (source >= 0) & (target >= 0)
     source, target = source[is_known], target[is_known]
     if len(source) == 0:
         return None
-    ends = torch.bincount(torch.cat([source, target]), minlength=num_classes).double()
+    ends = torch.bincount(torch.cat([source, target])).double()
     by_chance = float((ends / ends.sum()).square().sum())
     if by_chance >= 1:
         return None
@@ -172,36 +172,17 @@ def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
     return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
 
 
-def _homophily(task: Task) -> float | None:
-    """Of training and validation labels: test labels are not looked at before the test."""
-    if task.kind != "node" or task.answer != "class":
-        return None
-    labelled = torch.cat([task.train, task.val])
-    return homophily(task.graph, task.y, labelled, task.num_classes)
-
-
-def _relations(task: Task) -> dict[str, int]:
-    """How many edges each kind has, the most frequent first; an undirected edge counts once."""
-    graphs = {} if task.relations is None else task.relations.graphs
-    counts = {
-        name: -(-part.num_edges // 2) if part.is_undirected else part.num_edges
-        for name, part in graphs.items()
-    }
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-
 def _classes(task: Task) -> tuple[ClassCount, ...]:
     """How often each class or label occurs in each part."""
     if task.answer not in ("class", "labels"):
         return ()
-    parts = {name: task.y[getattr(task, name)] for name in ("train", "val", "test")}
-    if task.answer == "labels":
-        counts = {name: (y == 1).sum(dim=0).tolist() for name, y in parts.items()}
-    else:
-        k = task.num_classes
-        counts = {name: y[y >= 0].bincount(minlength=k).tolist() for name, y in parts.items()}
+    counts, k = {}, task.num_classes
+    for part in PARTS:
+        y = task.y[getattr(task, part)]
+        many = (y == 1).sum(dim=0) if task.answer == "labels" else y[y >= 0].bincount(minlength=k)
+        counts[part] = many.tolist()
     return tuple(
-        ClassCount(name=name, **{part: counts[part][k] for part in counts})
+        ClassCount(name=name, **{part: counts[part][k] for part in PARTS})
         for k, name in enumerate(task.classes)
     )
 
@@ -228,16 +209,3 @@ def _features(task: Task) -> str:
         return "numbers"
     stored, cells = task.x.values().numel(), task.x.size(0) * task.x.size(1)
     return f"numbers, of which {100 * stored / max(cells, 1):.1f} % are not 0"
-
-
-def _largest(x: Tensor) -> float:
-    values = x if x.layout == torch.strided else x.values()
-    return max(float(values.max()), -float(values.min())) if values.numel() else 0.0
-
-
-def _columns(task: Task) -> tuple[FeatureColumn, ...]:
-    columns = (task.preparation and task.preparation.columns) or ()
-    return tuple(
-        FeatureColumn(name=c.name, kind=c.kind, missing=task.gaps.get(c.name, 0), became=c.became)
-        for c in columns[:MOST_COLUMNS]
-    )

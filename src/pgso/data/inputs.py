@@ -36,11 +36,8 @@ def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
 def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
     """X as 32-bit numbers, dense or in compressed sparse rows; anything not finite is refused."""
     if isinstance(X, Tensor) and X.layout != torch.strided:  # as the x of our own tasks may be
-        entries = X.detach().cpu().to_sparse_coo().coalesce()
-        values, places = as_array(entries.values()), as_array(entries.indices())
-        X = scipy.sparse.coo_array((values, places), X.shape)
-    sparse = scipy.sparse.issparse(X)
-    values = scipy.sparse.csr_array(X) if sparse else _array(X, "X")
+        X = as_scipy(X.detach().cpu().to_sparse_csr())
+    values = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else _array(X, "X")
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise InputError(f"X must be numbers of shape (n, F), got {values.dtype} of {values.shape}")
     values = values.astype(np.float32)
@@ -61,7 +58,7 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
 def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":
     """A torch.sparse CSR matrix as scipy's, of the same memory."""
     parts = (x.values(), x.col_indices(), x.crow_indices())
-    return scipy.sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(x.shape))
+    return scipy.sparse.csr_array(tuple(as_array(part) for part in parts), shape=tuple(x.shape))
 
 
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
@@ -79,24 +76,20 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
     has_label = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
+    codes = np.full(len(labels), -1, dtype=np.int64)
     try:
-        classes, places = np.unique(labels[has_label], return_inverse=True)
+        classes, codes[has_label] = np.unique(labels[has_label], return_inverse=True)
     except TypeError:
         raise InputError("the labels in y must be of one type, such as all words") from None
-    codes = np.full(len(labels), -1, dtype=np.int64)
-    codes[has_label] = places
     return classes, codes
 
 
 def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
     """Y as an array, one column flat, and whether it holds numbers rather than classes.
 
-    Floating-point values are numbers if they have fractions or many values. Of a list with None,
-    which means unknown, numbers count as floating-point ones if one of them is.
-
-    Args:
-        y: Of nodes or graphs.
-        numbers: Whether whole numbers are to be predicted as such, as an objective may ask.
+    Floating-point values are numbers if they have fractions or many values, or if an objective
+    asks for ``numbers``. Of a list with None, which means unknown, numbers count as floating-point
+    ones if one of them is.
 
     Example:
         >>> read_answers([0.5, None, 2])
@@ -114,10 +107,10 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
             values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=np.float64)
     if values.dtype.kind == "c":
         raise InputError("y holds complex numbers; give real numbers, or classes")
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
     if values.dtype.kind != "f":
         return values, numbers and values.dtype.kind in "iu"
+    if np.isinf(values).any():
+        raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
     finite = values[np.isfinite(values)]
     some = np.unique(finite)
     most = min(MOST_CLASSES, max(FEW_CLASSES, len(finite) / 2))
@@ -125,15 +118,14 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
 
 
 def _is_missing(label: Any) -> bool:
+    # pandas' NA cannot be compared, not even with itself.
     return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def _is_unknown(label: Any) -> bool:
     if isinstance(label, str):
         return label in ("-1", "nan")
-    if type(label).__name__ == "NAType":  # pandas' NA cannot be compared, not even with itself
-        return True
-    return label is None or label != label or (label == -1 and not isinstance(label, bool))
+    return _is_missing(label) or (label == -1 and not isinstance(label, bool))
 
 
 def as_array(values: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Links to predict: some of a graph's are taken out of it, each beside pairs that are none."""
+"""Link prediction: some links are taken out of a graph, each next to pairs that are not linked."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from pgso.data.arrays import Array
-from pgso.data.dataset import check_choice, options_of
+from pgso.data.dataset import check_choice, check_whole, options_of
 from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
@@ -45,11 +45,10 @@ def link_task(
         raise InputError(
             f"val and test must be shares that leave links to train on, got {val} and {test}"
         )
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise InputError(f"candidates must be a whole number from 1 on, got {candidates!r}")
+    check_whole("candidates", candidates, 1)
     edges, n = task.graph.edge_index.numpy(), task.num_nodes
     rng = np.random.default_rng(seed)
-    undirected = _is_symmetric(edges, n)
+    undirected = np.array_equal(np.sort(_keys(edges, n)), np.sort(_keys(edges[::-1], n)))
     is_link = edges[0] < edges[1] if undirected else edges[0] != edges[1]
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
@@ -59,19 +58,13 @@ def link_task(
             "out; give more edges, or larger parts with --option val=0.2 --option test=0.2"
         )
     held_out = edges[:, links[: num_val + num_test]]
+    gone = _keys(held_out, n)
     if undirected:  # either end may be the one that is asked about
+        gone = np.concatenate([gone, _keys(held_out[::-1], n)])
         turned = rng.random(held_out.shape[1]) < 0.5
         held_out = np.where(turned, held_out[::-1], held_out)
-
-    whole = NonLinks(edges, n)
-    none = (
-        whole.structured(held_out, candidates, rng)
-        if negatives == "structured"
-        else whole.uniform(held_out.shape[1], candidates, rng)
-    )
-    gone = _keys(held_out, n)
-    if undirected:
-        gone = np.concatenate([gone, _keys(held_out[::-1], n)])
+    source = held_out[0] if negatives == "structured" else None
+    none = NonLinks(edges, n).draw(held_out.shape[1], candidates, rng, source)
 
     def without(graph: Graph) -> Graph:
         stays = torch.from_numpy(~np.isin(_keys(graph.edge_index.numpy(), n), gone))
@@ -80,10 +73,9 @@ def link_task(
 
     graph, relations = without(task.graph), task.relations
     if relations is not None:  # a held-out link is in none of them
-        parts = {kind: without(part) for kind, part in relations.graphs.items()}
-        relations = Relations(parts, n)
-    source, target = graph.edge_index
-    train = source < target if undirected else source != target
+        relations = Relations({kind: without(part) for kind, part in relations.graphs.items()}, n)
+    first, second = graph.edge_index
+    train = first < second if undirected else first != second
     rows = torch.arange(num_val + num_test)
     return replace(
         task,
@@ -118,50 +110,38 @@ class NonLinks:
         both = np.concatenate([_keys(edges, num_nodes), _keys(edges[::-1], num_nodes)])
         self.keys = np.append(np.unique(both), num_nodes**2)  # which is no pair's, and the last
 
-    def structured(
-        self, links: Array, count: int, rng: np.random.Generator
-    ) -> Array:  # (L, count, 2)
-        """Beside every link (i, j) so many pairs (i, k), as PyG's structured negative sampling."""
-        source = np.repeat(links[0], count)
-        target = rng.integers(self.n, size=len(source))
-        self._redraw(source, target, rng, both_ends=False)
-        return np.stack([source, target], axis=1).reshape(-1, count, 2)
+    def draw(
+        self, rows: int, count: int, rng: np.random.Generator, sources: Array | None = None
+    ) -> Array:  # (rows, count, 2)
+        """Pairs of any nodes, or of the given source of each row, as PyG's structured sampling.
 
-    def uniform(self, rows: int, count: int, rng: np.random.Generator) -> Array:
-        """So many rows of pairs of any nodes, (rows, count, 2)."""
-        source, target = rng.integers(self.n, size=(2, rows * count))
-        self._redraw(source, target, rng, both_ends=True)
-        return np.stack([source, target], axis=1).reshape(-1, count, 2)
-
-    def are_links(self, pairs: Array) -> Array:  # (P, 2) -> (P,) of booleans
-        """Which pairs are links, or loops."""
-        return self._is_link(pairs[:, 0], pairs[:, 1])
-
-    def _redraw(
-        self, source: Array, target: Array, rng: np.random.Generator, both_ends: bool
-    ) -> None:
-        """Draw again what is a link or a loop; a node that is joined with all keeps what it has.
-
-        What is still wrong after many rounds, as beside a hub, is drawn from the nodes that its
-        source is not joined with.
+        Pairs that are links or self-loops are drawn again. What is still wrong after many rounds,
+        as beside a hub, is drawn from the nodes that its source is not joined with. A node that is
+        linked to all others keeps its last draw.
         """
-        wrong = np.arange(len(source))
+        if sources is None:
+            source, target = rng.integers(self.n, size=(2, rows * count))
+        else:
+            source = np.repeat(sources, count)
+            target = rng.integers(self.n, size=rows * count)
+        wrong = np.flatnonzero(self.are_links(source, target))
         for _ in range(ROUNDS):
-            wrong = wrong[self._is_link(source[wrong], target[wrong])]
             if not len(wrong):
-                return
+                break
             target[wrong] = rng.integers(self.n, size=len(wrong))
-            if both_ends:
+            if sources is None:
                 source[wrong] = rng.integers(self.n, size=len(wrong))
-        wrong = wrong[self._is_link(source[wrong], target[wrong])]
+            wrong = wrong[self.are_links(source[wrong], target[wrong])]
         nodes = np.arange(self.n)
         for node in np.unique(source[wrong]):
-            rows = wrong[source[wrong] == node]
-            others = nodes[~self._is_link(np.full(self.n, node), nodes)]
+            places = wrong[source[wrong] == node]
+            others = nodes[~self.are_links(np.full(self.n, node), nodes)]
             if len(others):
-                target[rows] = rng.choice(others, size=len(rows))
+                target[places] = rng.choice(others, size=len(places))
+        return np.stack([source, target], axis=1).reshape(-1, count, 2)
 
-    def _is_link(self, source: Array, target: Array) -> Array:
+    def are_links(self, source: Array, target: Array) -> Array:
+        """Which pairs are links, or loops."""
         key = target * self.n + source
         is_link: Array = (self.keys[np.searchsorted(self.keys, key)] == key) | (source == target)
         return is_link
@@ -170,7 +150,3 @@ class NonLinks:
 def _keys(edges: Array, n: int) -> Array:
     keys: Array = edges[1] * n + edges[0]
     return keys
-
-
-def _is_symmetric(edges: Array, n: int) -> bool:
-    return bool(np.array_equal(np.unique(_keys(edges, n)), np.unique(_keys(edges[::-1], n))))

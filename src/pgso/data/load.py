@@ -7,7 +7,6 @@ from functools import partial
 from inspect import signature
 from numbers import Integral
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from pgso.data import sources as sources
@@ -26,48 +25,7 @@ from pgso.records import RunSpec
 from pgso.records.fingerprint import fingerprint
 
 MOST_BYTES = 2**28  # of all tasks that are held together
-
-
-class RecentTasks:
-    """Tasks by what they were loaded from, as many as fit into some memory.
-
-    A task is never changed, so that runs may share it. The key has to hold the state of the files.
-
-    Args:
-        most_bytes: Above which the tasks that were asked for least recently are let go.
-
-    Example:
-        >>> recent = RecentTasks()
-        >>> first = recent.get("karate", lambda: load_task("karate"))
-        >>> recent.get("karate", lambda: load_task("sbm")) is first
-        True
-    """
-
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self.most_bytes = most_bytes
-        self._tasks: dict[Hashable, Task] = {}  # the one that was asked for last stands last
-        self._lock = Lock()
-
-    def get(self, key: Hashable, load: Callable[[], Task]) -> Task:
-        """The task of that key; it is loaded unless it is held."""
-        with self._lock:
-            task = self._tasks.pop(key, None)
-        task = task or load()
-        with self._lock:
-            self._tasks[key] = task
-            while self._tasks and sum(map(_bytes, self._tasks.values())) > self.most_bytes:
-                del self._tasks[next(iter(self._tasks))]
-        return task
-
-
-def _bytes(task: Task) -> int:
-    """About what a task takes; the graph's sorted copies are counted, too."""
-    x = task.x
-    parts = [x.values(), x.col_indices(), x.crow_indices()] if x.is_sparse_csr else [x]
-    return 4 * task.graph.edge_index.nbytes + sum(part.nbytes for part in parts)
-
-
-_RECENT = RecentTasks()
+_RECENT: dict[Hashable, Task] = {}  # by what they were made of; the one asked for last is the last
 OF_STUDIES = (
     *("blogcatalog", "wikipedia-traffic", "us-counties", "arxiv-2023", "planted"),
     *("esol", "freesolv", "lipophilicity"),
@@ -139,26 +97,32 @@ def load_task(
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
-    """The data of a spec, held for the next run of this process unless the files change."""
+    """The data of a spec, held for the next run of this process unless the files change.
+
+    A task is never changed, so that runs may share it.
+    """
     options: dict[str, Any] = dict(spec.data_options)
-    load = partial(
-        load_task,
-        spec.dataset,
-        root,
-        spec.seed,
-        task=spec.task,
-        objective=spec.objective,
-        **options,
-    )
-    folder = data_root(root)
     state: Any = fingerprint(spec.dataset)
     if spec.dataset in DATASETS:
-        named = DATASETS[spec.dataset]
-        files = [folder / file for file in named.files if (folder / file).is_file()]
-        times = ((file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-        state = (named.load, str(folder), *times)
+        named, folder = DATASETS[spec.dataset], data_root(root)
+        files = [(folder / file).stat() for file in named.files if (folder / file).is_file()]
+        state = (named.load, str(folder), *((file.st_mtime_ns, file.st_size) for file in files))
     chosen = tuple(sorted(options.items()))
-    return _RECENT.get((spec.dataset, state, spec.seed, spec.task, spec.objective, chosen), load)
+    key = (spec.dataset, state, spec.seed, spec.task, spec.objective, chosen)
+    task = _RECENT.pop(key, None) or load_task(
+        spec.dataset, root, spec.seed, task=spec.task, objective=spec.objective, **options
+    )
+    _RECENT[key] = task
+    while sum(map(_bytes, _RECENT.values())) > MOST_BYTES:
+        del _RECENT[next(iter(_RECENT))]
+    return task
+
+
+def _bytes(task: Task) -> int:
+    """About what a task takes; the graph's sorted copies are counted, too."""
+    x = task.x
+    parts = [x.values(), x.col_indices(), x.crow_indices()] if x.is_sparse_csr else [x]
+    return 4 * task.graph.edge_index.nbytes + sum(part.nbytes for part in parts)
 
 
 def _find(name: str, root: Path) -> Dataset:

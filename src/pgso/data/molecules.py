@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgso.data.arrays import Array, is_unknown
-from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.arrays import Array
+from pgso.data.splits import masks_to_split, split_by_seed
 from pgso.data.task import Task
 from pgso.errors import InputError
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from pgso.data.tables.table import Table
 
 # What an integer stands for, column by column. The last value of a list means "anything else".
-ATOM_FEATURES: tuple[tuple[str, list[Any]], ...] = (
-    ("atomic number", [*range(1, 119), None]),
-    ("chirality", ["UNSPECIFIED", "TETRAHEDRAL_CW", "TETRAHEDRAL_CCW", "OTHER", None]),
-    ("degree", [*range(11), None]),
-    ("formal charge", [*range(-5, 6), None]),
-    ("hydrogens", [*range(9), None]),
-    ("radical electrons", [*range(5), None]),
-    ("hybridisation", ["SP", "SP2", "SP3", "SP3D", "SP3D2", None]),
-    ("aromatic", [False, True]),
-    ("in a ring", [False, True]),
+ATOM_FEATURES: tuple[list[Any], ...] = (
+    [*range(1, 119), None],  # atomic number
+    ["UNSPECIFIED", "TETRAHEDRAL_CW", "TETRAHEDRAL_CCW", "OTHER", None],  # chirality
+    [*range(11), None],  # degree
+    [*range(-5, 6), None],  # formal charge
+    [*range(9), None],  # hydrogens
+    [*range(5), None],  # radical electrons
+    ["SP", "SP2", "SP3", "SP3D", "SP3D2", None],  # hybridisation
+    [False, True],  # aromatic
+    [False, True],  # in a ring
 )
-ATOM_CATEGORIES = tuple(len(values) for _, values in ATOM_FEATURES)
+ATOM_CATEGORIES = tuple(map(len, ATOM_FEATURES))
+MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for twice as many
 
 Molecule = tuple[list[list[int]], list[tuple[int, int]]]  # atoms' features, bonds
 
@@ -44,13 +45,19 @@ def molecule_of(smiles: str) -> Molecule | None:
         >>> bonds
         [(0, 1)]
     """
-    chem = _rdkit()
-    molecule = chem.MolFromSmiles(smiles)
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise InputError(
+            "SMILES need RDKit, which is not installed; try pip install 'pgso[molecules]'"
+        ) from None
+    rdBase.DisableLog("rdApp.*")  # we count what cannot be parsed ourselves
+    molecule = Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         return None
-    atoms = [
-        _encode(
-            ATOM_FEATURES,
+    atoms = []
+    for atom in molecule.GetAtoms():
+        properties = (
             atom.GetAtomicNum(),
             str(atom.GetChiralTag()).removeprefix("CHI_"),
             atom.GetTotalDegree(),
@@ -61,8 +68,8 @@ def molecule_of(smiles: str) -> Molecule | None:
             atom.GetIsAromatic(),
             atom.IsInRing(),
         )
-        for atom in molecule.GetAtoms()
-    ]
+        pairs = zip(ATOM_FEATURES, properties, strict=True)
+        atoms.append([known.index(v) if v in known else len(known) - 1 for known, v in pairs])
     bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
     return atoms, bonds
 
@@ -83,27 +90,6 @@ def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
     return nodes, np.concatenate([edges, edges[:, ::-1]]).T, x
 
 
-def _encode(features: Sequence[tuple[str, list[Any]]], *properties: Any) -> list[int]:
-    return [
-        values.index(value) if value in values else len(values) - 1
-        for (_, values), value in zip(features, properties, strict=True)
-    ]
-
-
-def _rdkit() -> Any:
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise InputError(
-            "SMILES need RDKit, which is not installed; try pip install 'pgso[molecules]'"
-        ) from None
-    rdBase.DisableLog("rdApp.*")  # we count what cannot be parsed ourselves
-    return Chem
-
-
-MOST_LETTERS = 5_000  # of a SMILES; RDKit takes a second for it, and four for twice as many
-
-
 def load_smiles(
     path: Path, root: Path, seed: int, *, metric: str = "auto", unlabelled: bool = False
 ) -> Task:
@@ -111,12 +97,12 @@ def load_smiles(
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
-    have the features of ogbg-molhiv.
+    have the features of ogbg-molhiv. Without a split, the seed makes one, 80/10/10 (of each class).
 
     Args:
         path: The table.
         root: Not used.
-        seed: Of the split, 80/10/10 (of each class), where the table has none.
+        seed: Of the split.
         metric: The objective; ``"auto"``: ROC-AUC of two classes, accuracy of more, RMSE of
             targets, which are numbers.
         unlabelled: To predict on: labels and targets are not read, and may be missing.
@@ -132,6 +118,7 @@ def load_smiles(
             f"got {','.join(table.top)}"
         )
     table, molecules = _parse(table, columns["smiles"])
+    nodes, edge_index, x = join(molecules)
     regression = "label" not in columns and not unlabelled
     classes: tuple[str, ...] = ()
     if regression:
@@ -145,20 +132,17 @@ def load_smiles(
     if metric == "auto":
         metric = "rmse" if regression else "roc_auc" if len(classes) == 2 else "accuracy"
 
-    nodes, edge_index, x = join(molecules)
     if "split" in columns and not unlabelled:
         part = parts_of(table, columns["split"])
-        split = tuple(np.flatnonzero(part == k) for k in range(3))
-    elif regression:
-        split = split_at_random(~is_unknown(y), seed, train=0.8, val=0.1)
+        split = masks_to_split(part == 0, part == 1, part == 2)
     else:
-        split = split_each_class(y, seed, train=0.8, val=0.1)
+        split = split_by_seed(y, seed, train=0.8, val=0.1)
     return Task.from_arrays(
         path.stem,
         edge_index=edge_index,
         x=x,
         y=y,
-        split=(split[0], split[1], split[2]),
+        split=split,
         classes=classes,
         targets=("target",) if regression else (),
         metric=metric,

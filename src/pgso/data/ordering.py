@@ -28,14 +28,9 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
     number of rows: the last thread would work longest. So each part gets every fourth block.
 
     Measured on ogbn-arxiv's graph, γx and 7 gradients at F = 128 against the published order: 1.4
-    times as fast on one thread, dealt out or not. On two threads, on a busy machine: medians of
-    three sessions were 1.30, 1.11 and 1.31 (not dealt out: 1.17, 1.09 and 1.19). Of the product
-    alone, the slowest of equal runs of rows is 1.5 times as fast with two or four runs and 1.2
-    with eight (not dealt out: 1.2, 1.1 and 0.95). More parts would balance more threads, but every
-    part reads all features again: with eight parts one thread gains 1.2 only.
-
-    It assumes that the published order is worse, as orders of ids are, and that threads get equal
-    runs of rows: ``test_parts_have_equal_work`` counts the edges in each.
+    times as fast on one thread, 1.1 to 1.3 on two. With eight parts one thread gains 1.2 only:
+    every part reads all features again. It assumes that the published order is worse, as orders
+    of ids are, and that threads get equal runs of rows (``test_parts_have_equal_work``).
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 2, 2, 1], [2, 0, 1, 2]]))
@@ -43,25 +38,14 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
         tensor([1, 2, 0])
     """
     pattern, n = graph.pattern, graph.num_nodes
-    col = pattern.col.numpy(force=True)
     assert pattern.rowptr is not None
-    rowptr = pattern.rowptr.numpy(force=True)
+    rowptr, col = (part.numpy(force=True) for part in (pattern.rowptr, pattern.col))
     A = csr_array((np.ones(len(col), dtype=np.int8), col, rowptr), shape=(n, n))
     if not graph.is_undirected:
         A = csr_array(A + A.T)
-    order = reverse_cuthill_mckee(A, symmetric_mode=True).astype(np.int64)
-    return dealt_out(torch.from_numpy(order), BLOCK, PARTS)
-
-
-def dealt_out(order: Tensor, block: int, parts: int) -> Tensor:
-    """Blocks of an order, dealt out like cards: part 0, then part 1, and so on.
-
-    Example:
-        >>> dealt_out(torch.arange(10), block=2, parts=2)
-        tensor([0, 1, 4, 5, 8, 9, 2, 3, 6, 7])
-    """
-    blocks = order.split(block)
-    return torch.cat([part for first in range(parts) for part in blocks[first::parts]])
+    order = torch.from_numpy(reverse_cuthill_mckee(A, symmetric_mode=True).astype(np.int64))
+    blocks = order.split(BLOCK)
+    return torch.cat([block for first in range(PARTS) for block in blocks[first::PARTS]])
 
 
 def in_fast_order(task: Task) -> Task:
@@ -70,24 +54,19 @@ def in_fast_order(task: Task) -> Task:
     What is learned is the same. Links, graph tasks, graphs with relations, features of over 4 GiB
     and small graphs stay as they are: there an order would cost more than it saves.
     """
-    size = task.x.values().nbytes if task.x.layout == torch.sparse_csr else task.x.nbytes
-    if task.kind != "node" or task.relations is not None:
+    is_sparse = task.x.layout == torch.sparse_csr
+    size = task.x.values().nbytes if is_sparse else task.x.nbytes
+    if task.kind != "node" or task.relations is not None or size > MOST_BYTES:
         return task
-    if task.num_nodes < LARGE or size > MOST_BYTES:
+    if task.num_nodes < LARGE:
         return task
     order, graph = fast_order(task.graph), task.graph
     position = inverse(order)
-    edges = position[graph.edge_index]
-
-    if task.x.layout == torch.sparse_csr:
-        x = as_tensor(as_scipy(task.x)[order.numpy()])
-    else:
-        x = task.x.index_select(0, order)
     return replace(
         task,
-        graph=Graph.from_edge_index(edges, graph.edge_weight, graph.num_nodes),
-        x=x,
-        y=task.y.index_select(0, order),
+        graph=Graph.from_edge_index(position[graph.edge_index], graph.edge_weight, task.num_nodes),
+        x=as_tensor(as_scipy(task.x)[order.numpy()]) if is_sparse else task.x[order],
+        y=task.y[order],
         train=position[task.train],
         val=position[task.val],
         test=position[task.test],

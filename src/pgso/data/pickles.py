@@ -9,12 +9,13 @@ import io
 import math
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pgso.data.arrays import Array, check_range
+from pgso.data.arrays import Array
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,21 +23,6 @@ if TYPE_CHECKING:
 
 PLAIN_TYPE = re.compile(r"[biufSU][1-9]\d{0,3}")  # numbers and fixed-width text; never objects
 NDARRAY, LIST = object(), object()  # may be named, and handed to a stand-in, but not called
-
-# The only names a file may ask for, each with the stand-in that answers.
-ADMITTED = {
-    ("numpy.core.multiarray", "_reconstruct"): "new_array",
-    ("numpy", "ndarray"): "ndarray",
-    ("numpy", "dtype"): "new_type",
-    ("scipy.sparse.csr", "csr_matrix"): "matrix",
-    ("collections", "defaultdict"): "new_dictionary",
-    ("__builtin__", "list"): "list",
-    # The same as newer versions of Python, numpy and scipy call them.
-    ("numpy._core.multiarray", "_reconstruct"): "new_array",
-    ("scipy.sparse._csr", "csr_matrix"): "matrix",
-    ("builtins", "list"): "list",
-    ("_codecs", "encode"): "encode",
-}
 INSTRUCTIONS = (
     "PROTO FRAME STOP MARK POP POP_MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG "
     "LONG1 LONG4 FLOAT BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE "
@@ -44,8 +30,6 @@ INSTRUCTIONS = (
     "TUPLE2 TUPLE3 LIST EMPTY_LIST APPEND APPENDS DICT EMPTY_DICT SETITEM SETITEMS PUT BINPUT "
     "LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE NEWOBJ BUILD"
 )
-
-
 # Python's own slow reader, which lets us choose the instructions that it carries out.
 _Reader: Any = pickle._Unpickler
 
@@ -74,15 +58,15 @@ class _Values:
 
     array: Array | None = None
 
-    def __init__(self, reader: "_ArrayUnpickler") -> None:
-        self.reader = reader
+    def __init__(self, encode: Callable[[str], bytes]) -> None:
+        self.encode = encode
 
     def __setstate__(self, state: Any) -> None:
         _, shape, kind, by_columns, content = state
         if not isinstance(kind, _Type) or not all(type(n) is int and n >= 0 for n in shape):
             raise pickle.UnpicklingError("it holds an array without a shape or type")
         if isinstance(content, str):  # bytes of Python 2
-            content = self.reader.encode(content)
+            content = self.encode(content)
         if not isinstance(content, bytes) or math.prod(shape) * kind.dtype.itemsize != len(content):
             raise pickle.UnpicklingError("it holds an array whose size does not fit its shape")
         flat = np.frombuffer(content, kind.dtype)
@@ -100,32 +84,31 @@ class _ArrayUnpickler(_Reader):
     def __init__(self, content: bytes) -> None:
         super().__init__(io.BytesIO(content), encoding="latin1")
         self.left_to_encode = len(content)
-        self.stand_ins = {
-            "new_array": self.new_array,
-            "ndarray": NDARRAY,
-            "new_type": self.new_type,
-            "matrix": type("Matrix", (_Matrix,), {}),  # a file could change the class itself
-            "new_dictionary": self.new_dictionary,
-            "list": LIST,
-            "encode": self.encode,
+        matrix = type("Matrix", (_Matrix,), {})  # a file could change the class itself
+        self.stand_ins = {  # for the only names that a file may ask for
+            "numpy.core.multiarray._reconstruct": self.new_array,
+            "numpy.ndarray": NDARRAY,
+            "numpy.dtype": lambda code, align=False, copy=False: _Type(code),
+            "scipy.sparse.csr.csr_matrix": matrix,
+            "collections.defaultdict": lambda default=None: {},
+            "__builtin__.list": LIST,
+            # The same as newer versions of Python, numpy and scipy call them.
+            "numpy._core.multiarray._reconstruct": self.new_array,
+            "scipy.sparse._csr.csr_matrix": matrix,
+            "builtins.list": LIST,
+            "_codecs.encode": self.encode,
         }
 
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return self.stand_ins[ADMITTED[module, name]]
+            return self.stand_ins[f"{module}.{name}"]
         except KeyError:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}") from None
 
     def new_array(self, kind: Any, shape: Any, code: Any) -> _Values:
         if kind is not NDARRAY:
             raise pickle.UnpicklingError("it builds an array of something else")
-        return _Values(self)
-
-    def new_type(self, code: Any, align: Any = False, copy: Any = False) -> _Type:
-        return _Type(code)
-
-    def new_dictionary(self, default: Any = None) -> dict[Any, Any]:
-        return {}
+        return _Values(self.encode)
 
     def encode(self, text: str, encoding: str = "latin1") -> bytes:
         """Python 3 writes bytes into old pickle formats as a call of ``codecs.encode``.
@@ -138,26 +121,25 @@ class _ArrayUnpickler(_Reader):
             raise pickle.UnpicklingError("it repeats its bytes")
         return text.encode("latin1")
 
-    def _check_keys(self, keys: list[Any]) -> None:
+
+def _with_plain_keys(instruction: Any, keys: slice) -> Any:
+    """An instruction that sets keys, which lie at these places of the stack."""
+
+    def checked(reader: Any) -> None:
         # A key such as a tuple of tuples of tuples ... would overflow the stack when it is hashed.
-        if any(type(key) not in (int, str) for key in keys):
+        if any(type(key) not in (int, str) for key in reader.stack[keys]):
             raise pickle.UnpicklingError("it has keys that are neither numbers nor words")
+        instruction(reader)
 
-    def load_setitem(self) -> None:
-        self._check_keys(self.stack[-2:-1])
-        _Reader.load_setitem(self)
+    return checked
 
-    def load_setitems(self) -> None:
-        self._check_keys(self.stack[::2])
-        _Reader.load_setitems(self)
 
-    def load_dict(self) -> None:
-        self._check_keys(self.stack[::2])
-        _Reader.load_dict(self)
-
-    dispatch[pickle.SETITEM[0]] = load_setitem
-    dispatch[pickle.SETITEMS[0]] = load_setitems
-    dispatch[pickle.DICT[0]] = load_dict
+for _code, _keys in (
+    (pickle.SETITEM[0], slice(-2, -1)),
+    (pickle.SETITEMS[0], slice(0, None, 2)),
+    (pickle.DICT[0], slice(0, None, 2)),
+):
+    _ArrayUnpickler.dispatch[_code] = _with_plain_keys(_Reader.dispatch[_code], _keys)
 
 
 def read_pickle(path: Path) -> Any:
@@ -198,26 +180,15 @@ def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
         if isinstance(stored, _Matrix):
             parts = vars(stored)
             shape = parts.get("_shape", parts.get("shape"))
-            data, indices, indptr = parts["data"], parts["indices"], parts["indptr"]
-            _check_compressed(data, indices, indptr, shape, path)
-            return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+            matrix = scipy.sparse.csr_array(
+                (parts["data"], parts["indices"], parts["indptr"]), shape=shape
+            )
+            matrix.check_format(full_check=True)
+            if matrix.dtype.kind not in "biuf":
+                raise ValueError("its entries are no numbers")
+            return matrix
         if isinstance(stored, np.ndarray) and stored.ndim == 2 and stored.dtype.kind in "biuf":
             return scipy.sparse.csr_array(stored)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
     raise InputError(f"{path} must hold a matrix of numbers, got {type(stored).__name__}")
-
-
-def _check_compressed(data: Array, indices: Array, indptr: Array, shape: Any, path: Path) -> None:
-    rows, columns = (int(size) for size in shape)
-    if any(part.ndim != 1 for part in (data, indices, indptr)):
-        raise ValueError("its parts have more than one dimension")
-    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        raise ValueError("its indices are no whole numbers")
-    if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(data):
-        raise ValueError("its row pointers do not fit its entries")
-    if (indptr[1:] < indptr[:-1]).any() or len(indices) != len(data):
-        raise ValueError("its parts do not fit each other")
-    if data.dtype.kind not in "biuf":
-        raise ValueError("its entries are no numbers")
-    check_range(indices, 0, columns, f"{path}: a column")

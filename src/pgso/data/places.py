@@ -37,10 +37,8 @@ def is_writable(folder: Path) -> bool:
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
-    bits = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-    return (
-        existing.is_dir() and bool(existing.stat().st_mode & bits) and os.access(existing, os.W_OK)
-    )
+    is_marked = existing.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) == 0
+    return existing.is_dir() and not is_marked and os.access(existing, os.W_OK)
 
 
 def held(read: Callable[..., Read]) -> Callable[..., Read]:
@@ -75,9 +73,8 @@ def fetch_with_pyg(class_name: str, folder: str, args: tuple[str, ...], root: Pa
         raise _StopError
 
     base = getattr(torch_geometric.datasets, class_name)
-    fetching = type(class_name, (base,), {"process": stop})
     try:
-        fetching(str(root / folder), *args)
+        type(class_name, (base,), {"process": stop})(str(root / folder), *args)
     except _StopError:
         return
 
@@ -101,26 +98,26 @@ def ensure_files(dataset: "Dataset", root: Path) -> None:
     if not missing:
         return
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there"
+    lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there, and"
     advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
     if dataset.download is None:
-        raise InputError(f"{lacking}, and cannot be downloaded; {advice}")
+        raise InputError(f"{lacking} cannot be downloaded; {advice}")
     if is_offline():
-        raise InputError(f"{lacking}, and nothing is downloaded offline; {advice}")
+        raise InputError(f"{lacking} nothing is downloaded offline; {advice}")
     if not is_writable(root):
-        raise InputError(f"{lacking}, and {root} is read-only, so nothing is downloaded; {advice}")
+        raise InputError(f"{lacking} {root} is read-only, so nothing is downloaded; {advice}")
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
         try:
             dataset.download(Path(scratch))
         except Exception as error:  # the network, the server or the archive may fail in any way
             raise InputError(
-                f"{lacking}, and downloading failed ({type(error).__name__}: {error}): this "
+                f"{lacking} downloading failed ({type(error).__name__}: {error}): this "
                 f"machine seems to be offline; {advice}"
             ) from error
         left = dataset.missing(Path(scratch))
         if left:
-            raise InputError(f"{lacking}, and the download did not bring {left[0].name}; {advice}")
+            raise InputError(f"{lacking} the download did not bring {left[0].name}; {advice}")
         # Also those that only some datasets of a family have, such as labels of nodes.
         for file in [path for path in Path(scratch).rglob("*") if path.is_file()]:
             destination = root / file.relative_to(scratch)

@@ -1,4 +1,4 @@
-"""PyG's data in memory as a task: one graph whose nodes have answers, or many graphs that do."""
+"""Data in memory as a task: PyG's, with one graph or many, or a graph with features and answers."""
 
 import math
 from collections import Counter
@@ -13,14 +13,14 @@ from torch_geometric.data.data import BaseData
 
 from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
 from pgso.data.inputs import as_array, read_answers, read_features, read_graph, read_labels
-from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.splits import masks_to_split, split_by_seed
 from pgso.data.tables.columns import prepared
 from pgso.data.tables.reader import words_of
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph.inputs import edges_of_data
 
-PARTS = ("train_mask", "val_mask", "test_mask")
+MASKS = ("train_mask", "val_mask", "test_mask")
 RESERVED = ("in", "out", "self", "")  # words of terms, so that no relation can be called so
 OF_NODES = "to learn about nodes, join the graphs by Batch.from_data_list(graphs)"
 
@@ -36,26 +36,20 @@ def task_from_data(
     data: Any,
     seed: int,
     target: str | None = None,
-    numbers: bool = False,
+    numbers: bool = False,  # whether whole numbers in y are no classes
     name: str = IN_MEMORY,
 ) -> Task:
-    """The task of PyG's data.
+    """The task of PyG's data, see :meth:`Task.from_data`.
 
-    Args:
-        data: ``Data`` with an answer per node in ``y``; ``HeteroData`` with answers on one type of
-            nodes; a ``Dataset`` or list of graphs with an answer each, or of one graph.
-        seed: Of the split, 60/20/20 (of each class), where the data have no masks; of several
-            columns of masks, number ``seed`` modulo their number is taken.
-        target: Of ``HeteroData``: the type of nodes to learn about, where several have answers.
-        numbers: Whether whole numbers in ``y`` are no classes.
-        name: What the task is called.
+    The seed splits 60/20/20 (of each class) where the data have no masks; of several columns of
+    masks, number ``seed`` modulo their number is taken.
     """
     if is_collection(data) and not isinstance(data, HeteroData):
         if len(data) != 1:
-            return _graphs(list(data), seed, numbers, name)
+            return Task.from_arrays(name, **_graphs(list(data), numbers, seed))
         data = data[0]
     if isinstance(data, HeteroData):
-        return _typed(data, target_type(data, target), seed, numbers, name)
+        return Task.from_arrays(name, **_typed(data, target_type(data, target), numbers, seed))
     if not hasattr(data, "edge_index"):
         raise InputError(
             "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
@@ -65,9 +59,9 @@ def task_from_data(
         raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
     if getattr(data, "y", None) is None:
         raise InputError("the data need edge_index and y, one answer per node")
-    given = _unanswered(data)
-    answered = _answered(data.y, numbers, seed, data, f"{given['x'].shape[0]} nodes")
-    return Task.from_arrays(name, **given, **answered)
+    graph = _graph(data)
+    answers = _answers(data, numbers, seed, f"{graph['x'].shape[0]} nodes")
+    return Task.from_arrays(name, **graph, **answers)
 
 
 def task_from_graph(
@@ -85,22 +79,19 @@ def task_from_graph(
     """
     if y is None:
         raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
-    answered = _answered(y, numbers, seed)
+    answers = _read(y, numbers)
+    n = len(answers["y"])
+    split: Any = split_by_seed(answers["y"], seed)
     if any(part is not None for part in parts.values()):
-        n = len(answered["y"])
-        answered["split"] = tuple(_indices(part, name, n) for name, part in parts.items())
-    return graph_task(graph, x, **answered)
+        split = tuple(_indices(part, name, n) for name, part in parts.items())
+    return graph_task(graph, x, split=split, **answers)
 
 
 def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Task:
     """A graph, features and answers in memory; a frame of any cells is prepared on training rows.
 
-    Args:
-        graph: What :func:`read_graph` takes.
-        X: Numbers, or a frame; None for the identity.
-        y: The answers, as :meth:`Task.from_arrays` takes them.
-        split: Of the nodes.
-        answers: What y is: classes, targets, metric.
+    ``y``, ``split`` and ``answers`` (classes, targets, metric) are what :meth:`Task.from_arrays`
+    takes.
     """
     n, table = len(y), words_of(X)
     x = identity(n) if X is None else X if table is not None else read_features(X)
@@ -120,15 +111,6 @@ def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Ta
     )
 
 
-def _indices(part: Any, name: str, n: int) -> Array:
-    given = np.zeros(0, dtype=np.int64) if part is None else as_array(part)
-    if given.dtype == bool and given.shape == (n,):
-        return np.flatnonzero(given)
-    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise InputError(f"{name} must hold indices of nodes, or a mask of {n}")
-    return given.astype(np.int64)
-
-
 def unanswered_task(data: Any) -> Task:
     """Edges and features alone, for links: nothing is said about nodes."""
     if isinstance(data, Dataset) and len(data) == 1:
@@ -137,13 +119,12 @@ def unanswered_task(data: Any) -> Task:
         raise InputError(
             f"links are predicted within one graph of PyG's Data, got {type(data).__name__}"
         )
-    nothing = np.zeros(0, dtype=np.int64)
-    given = _unanswered(data)
-    y = np.full(given["x"].shape[0], -1)
-    return Task.from_arrays(IN_MEMORY, **given, y=y, split=(nothing, nothing, nothing))
+    graph, nothing = _graph(data), np.zeros(0, dtype=np.int64)
+    y = np.full(graph["x"].shape[0], -1)
+    return Task.from_arrays(IN_MEMORY, **graph, y=y, split=(nothing, nothing, nothing))
 
 
-def _unanswered(data: Any) -> dict[str, Any]:
+def _graph(data: Any) -> dict[str, Any]:
     """The graph and features of PyG's data, as :meth:`Task.from_arrays` takes them."""
     edge_index, edge_weight, n = edges_of_data(data)
     return {
@@ -153,35 +134,8 @@ def _unanswered(data: Any) -> dict[str, Any]:
     }
 
 
-def _typed(data: Any, target: str, seed: int, numbers: bool, name: str) -> Task:
-    """One graph of all types of nodes; only nodes of the target type have answers."""
-    store = data[target]
-    if getattr(store, "y", None) is None:
-        raise InputError(f"nodes of type {target!r} need y, one answer each")
-    answered = _answered(
-        store.y, numbers, seed, store, f"{store.num_nodes} nodes of type {target!r}"
-    )
-    some = answered["y"]
-    places = _offsets(data, target)
-    x, relations = _typed_features(data, places), _typed_relations(data, places)
-    y = np.full((x.shape[0], *some.shape[1:]), np.nan if some.ndim == 2 else -1, some.dtype)
-    y[: len(some)] = some
-    weights = [
-        np.ones(pairs.shape[1], dtype=np.float32) if weight is None else weight
-        for pairs, weight in relations.values()
-    ]
-    is_weighted = any(weight is not None for _, weight in relations.values())
-    return Task.from_arrays(
-        name,
-        edge_index=np.concatenate([pairs for pairs, _ in relations.values()], axis=1),
-        edge_weight=np.concatenate(weights) if is_weighted else None,
-        relations=relations,
-        x=x,
-        **{**answered, "y": y},
-    )
-
-
-def _graphs(graphs: Sequence[Any], seed: int, numbers: bool, name: str) -> Task:
+def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
+    """Many graphs one after another; all have as many answers and columns, or weights, or none."""
     if any(isinstance(graph, HeteroData) for graph in graphs):
         raise InputError(
             "many graphs with types of nodes are no task yet; make each homogeneous with "
@@ -192,122 +146,101 @@ def _graphs(graphs: Sequence[Any], seed: int, numbers: bool, name: str) -> Task:
         if edge_index is None or y is None or as_array(y).size == 0:
             raise InputError(f"graph {number} needs edge_index and y, an answer of its own")
         check_range(as_array(edge_index), 0, int(graph.num_nodes), f"graph {number}: a node's id")
-    _check_alike(graphs)
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
-    starts = np.cumsum(sizes) - sizes
-    edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
-    rows = np.stack([as_array(graph.y).reshape(-1) for graph in graphs])
-    if graphs[0].x is None:
-        x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
-    else:
-        x = read_features(torch.cat([graph.x for graph in graphs]))
-    weights = [_weight(graph) for graph in graphs]
-    return Task.from_arrays(
-        name,
-        edge_index=np.concatenate(edges, axis=1),
-        edge_weight=None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
-        x=x,
-        nodes_per_graph=sizes,
-        **_answered(rows, numbers, seed),
-    )
-
-
-def _check_alike(graphs: Sequence[Any]) -> None:
-    """Refuse graphs that have other answers, features or weights than the first one."""
-    forms = []
-    sizes = [(int(graph.num_nodes),) for graph in graphs]
-    if max(sizes) > (1,) and [tuple(as_array(graph.y).shape) for graph in graphs] == sizes:
+    shapes = [as_array(graph.y).shape for graph in graphs]
+    if sizes.max() > 1 and shapes == [(size,) for size in sizes.tolist()]:
         raise InputError(
-            f"every graph has as many answers as nodes, {sizes[0][0]} of the first; {OF_NODES}, "
+            f"every graph has as many answers as nodes, {sizes[0]} of the first; {OF_NODES}, "
             "or give answers about graphs the shape (1, T)"
         )
-    for number, graph in enumerate(graphs):
-        shape = as_array(graph.y).shape
+    weights = [_weight(graph) for graph in graphs]
+    first: dict[str, Any] = {}
+    for number, (graph, shape) in enumerate(zip(graphs, shapes, strict=True)):
         if len(shape) > 1 and shape[0] > 1:
             raise InputError(
                 f"graph {number} has y of shape {shape}, and a graph has answers of shape "
                 f"(1, T); {OF_NODES}"
             )
-        forms.append(
-            {
-                "answers": math.prod(shape),
-                "columns of x": 0 if graph.x is None else graph.x.size(-1),
-                "edge weights": "no" if _weight(graph) is None else "some",
-            }
-        )
-    for number, form in enumerate(forms):
+        form = {
+            "answers": math.prod(shape),
+            "columns of x": 0 if graph.x is None else graph.x.size(-1),
+            "edge weights": "no" if weights[number] is None else "some",
+        }
+        first = first or form
         for what, count in form.items():
-            if count != forms[0][what]:
+            if count != first[what]:
                 raise InputError(
-                    f"graph {number} has {count} {what}, graph 0 has {forms[0][what]}; give all "
+                    f"graph {number} has {count} {what}, graph 0 has {first[what]}; give all "
                     f"graphs the same" + (f", or {OF_NODES}" if what == "answers" else "")
                 )
-
-
-def _answered(
-    given: Any, numbers: bool, seed: int, data: Any = None, items: str = ""
-) -> dict[str, Any]:
-    """Y, what it is, its split and its metric, as :meth:`Task.from_arrays` takes them.
-
-    Args:
-        given: Y as it came.
-        numbers: Whether whole numbers are no classes.
-        seed: Of the split.
-        data: Where there may be masks.
-        items: What y is about, ``"34 nodes"``, to be compared with its length.
-    """
-    values, are_numbers = read_answers(given, numbers)
-    classes: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    metric = "rmse"
-    if values.ndim == 2:
-        y = values.astype(np.float64)
-        targets = tuple(str(c) for c in range(y.shape[1]))
-        if np.isin(y[np.isfinite(y)], (0, 1)).all():
-            classes, targets, metric = targets, (), "multilabel_roc_auc"
-    elif are_numbers:
-        y, targets = values.astype(np.float64)[:, None], ("y",)
+    starts = np.cumsum(sizes) - sizes
+    edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
+    if graphs[0].x is None:
+        x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
     else:
-        names, y = read_labels(values)
-        if len(names) == 1 and (y < 0).any() and values.dtype.kind in "iuf" and -1 in values:
-            raise InputError(
-                f"y holds {names[0]:g} and -1, and -1 means unknown, so that one class is left; "
-                "number the classes from 0"
-            )
-        names = names.astype(np.int64) if values.dtype.kind == "f" else names
-        classes, metric = tuple(str(name) for name in names), "accuracy"
-    if items and len(y) != int(items.split()[0]):
-        raise InputError(f"y has {len(y)} answers, but there are {items}; give one for each")
-    split = None if data is None else _masks(data, y, seed)
-    if split is None and classes and y.ndim == 1:
-        split = split_each_class(y, seed)
-    elif split is None:
-        split = split_at_random(~is_unknown(y), seed)
-    return {"y": y, "classes": classes, "targets": targets, "metric": metric, "split": split}
+        x = read_features(torch.cat([graph.x for graph in graphs]))
+    answers = _read(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]), numbers)
+    return {
+        "edge_index": np.concatenate(edges, axis=1),
+        "edge_weight": None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
+        "x": x,
+        "nodes_per_graph": sizes,
+        "split": split_by_seed(answers["y"], seed),
+        **answers,
+    }
 
 
-def _masks(data: Any, y: Array, seed: int) -> Split | None:
-    masks = [getattr(data, name, None) for name in PARTS]
-    if all(mask is None for mask in masks):
-        return None
-    if masks[0] is None or masks[1] is None:
-        raise InputError("data with masks need train_mask and val_mask; add them, or remove all")
-    parts = []
-    for name, mask in zip(PARTS, masks, strict=True):
-        given = np.zeros((len(y), 1)) if mask is None else as_array(mask)
-        if given.ndim not in (1, 2) or len(given) != len(y):
-            raise InputError(
-                f"{name} has shape {given.shape}; it needs one entry for each of {len(y)} nodes"
-            )
-        given = given.reshape(len(y), -1)
-        part = given[:, seed % given.shape[1]].astype(bool)
-        parts.append(np.flatnonzero(part & ~is_unknown(y)))
-    return parts[0], parts[1], parts[2]
+def _typed(data: Any, target: str, numbers: bool, seed: int) -> dict[str, Any]:
+    """One graph of all types of nodes; only nodes of the target type have answers.
 
-
-def _weight(data: Any) -> Array | None:
-    weight = getattr(data, "edge_weight", None)
-    return None if weight is None else as_array(weight).reshape(-1)
+    Target nodes come first, so that target i is node i. Each type has columns of its own, and zeros
+    in those of other types: a linear map of all columns is then a map for each type. A type without
+    features has one column of ones.
+    """
+    store = data[target]
+    if getattr(store, "y", None) is None:
+        raise InputError(f"nodes of type {target!r} need y, one answer each")
+    answers = _answers(store, numbers, seed, f"{store.num_nodes} nodes of type {target!r}")
+    starts: dict[str, int] = {}
+    blocks, n = [], 0
+    for name in (target, *(name for name in data.node_types if name != target)):
+        if data[name].num_nodes is None:
+            raise InputError(f"nodes of type {name!r} need features x, or num_nodes")
+        count = int(data[name].num_nodes)
+        x = getattr(data[name], "x", None)
+        blocks.append(np.ones((count, 1), np.float32) if x is None else read_features(x))
+        starts[name] = n
+        n += count
+    relations: dict[str, tuple[Array, Array | None]] = {}
+    types = list(data.edge_types)
+    for name, kind in zip(relation_names(types), types, strict=True):
+        if getattr(data[kind], "edge_index", None) is None:
+            raise InputError(f"the edges {kind} need an edge_index")
+        edges = as_array(data[kind].edge_index)
+        for end, word in zip(edges, (kind[0], kind[2]), strict=True):
+            what = f"the edges {kind}: a node of type {word!r}"
+            check_range(end, 0, int(data[word].num_nodes), what)
+        shift = np.array([[starts[kind[0]]], [starts[kind[2]]]])
+        relations[name] = (edges + shift, _weight(data[kind]))
+    if not relations:
+        raise InputError("the graph has no edges; give it an edge_index for a type of edges")
+    is_weighted = any(weight is not None for _, weight in relations.values())
+    weights = [
+        np.ones(pairs.shape[1], dtype=np.float32) if weight is None else weight
+        for pairs, weight in relations.values()
+    ]
+    some = answers["y"]
+    y = np.full((n, *some.shape[1:]), np.nan if some.ndim == 2 else -1, some.dtype)
+    y[: len(some)] = some
+    columns = scipy.sparse.block_diag(blocks, format="csr") if len(blocks) > 1 else blocks[0]
+    return {
+        "edge_index": np.concatenate([pairs for pairs, _ in relations.values()], axis=1),
+        "edge_weight": np.concatenate(weights) if is_weighted else None,
+        "relations": relations,
+        "x": scipy.sparse.csr_array(columns) if len(blocks) > 1 else columns,
+        **answers,
+        "y": y,
+    }
 
 
 def target_type(data: Any, target: str | None) -> str:
@@ -330,33 +263,6 @@ def target_type(data: Any, target: str | None) -> str:
     )
 
 
-def _offsets(data: Any, target: str) -> dict[str, int]:
-    """Where the nodes of each type begin: targets first, so that target i is node i."""
-    places, offset = {}, 0
-    for name in (target, *(name for name in data.node_types if name != target)):
-        if data[name].num_nodes is None:
-            raise InputError(f"nodes of type {name!r} need features x, or num_nodes")
-        places[name] = offset
-        offset += int(data[name].num_nodes)
-    return places
-
-
-def _typed_features(data: Any, places: dict[str, int]) -> "Array | scipy.sparse.csr_array":
-    """Features of all nodes: each type has columns of its own.
-
-    In the columns of other types it has zeros. A linear map of these columns is
-    then a map for each type. A type without features has one column of ones.
-    """
-    blocks = []
-    for name in places:
-        x = getattr(data[name], "x", None)
-        ones = np.ones((int(data[name].num_nodes), 1), dtype=np.float32)
-        blocks.append(ones if x is None else read_features(x))
-    if len(blocks) == 1:
-        return blocks[0]
-    return scipy.sparse.csr_array(scipy.sparse.block_diag(blocks, format="csr"))
-
-
 def relation_names(edge_types: list[tuple[str, str, str]]) -> list[str]:
     """The middle word of an edge type, or all three where it alone is not enough.
 
@@ -371,20 +277,59 @@ def relation_names(edge_types: list[tuple[str, str, str]]) -> list[str]:
     ]
 
 
-def _typed_relations(data: Any, places: dict[str, int]) -> dict[str, tuple[Array, Array | None]]:
-    """The edges of each relation between nodes of all types, and their weights."""
-    parts: dict[str, tuple[Array, Array | None]] = {}
-    types = list(data.edge_types)
-    for name, (source, word, target) in zip(relation_names(types), types, strict=True):
-        store = data[source, word, target]
-        if getattr(store, "edge_index", None) is None:
-            raise InputError(f"the edges {(source, word, target)} need an edge_index")
-        edges = as_array(store.edge_index)
-        for end, kind in zip(edges, (source, target), strict=True):
-            what = f"the edges {(source, word, target)}: a node of type {kind!r}"
-            check_range(end, 0, int(data[kind].num_nodes), what)
-        shift = np.array([[places[source]], [places[target]]])
-        parts[name] = (edges + shift, _weight(store))
-    if not parts:
-        raise InputError("the graph has no edges; give it an edge_index for a type of edges")
-    return parts
+def _answers(data: Any, numbers: bool, seed: int, items: str) -> dict[str, Any]:
+    """The answers in ``data.y`` about ``items`` ("34 nodes"), split by masks or the seed."""
+    answers = _read(data.y, numbers)
+    y = answers["y"]
+    if len(y) != int(items.split()[0]):
+        raise InputError(f"y has {len(y)} answers, but there are {items}; give one for each")
+    masks = [getattr(data, name, None) for name in MASKS]
+    if all(mask is None for mask in masks):
+        return {**answers, "split": split_by_seed(y, seed)}
+    if masks[0] is None or masks[1] is None:
+        raise InputError("data with masks need train_mask and val_mask; add them, or remove all")
+    parts = []
+    for name, mask in zip(MASKS, masks, strict=True):
+        given = np.zeros((len(y), 1)) if mask is None else as_array(mask)
+        if given.ndim not in (1, 2) or len(given) != len(y):
+            raise InputError(
+                f"{name} has shape {given.shape}; it needs one entry for each of {len(y)} nodes"
+            )
+        given = given.reshape(len(y), -1)
+        parts.append(given[:, seed % given.shape[1]].astype(bool) & ~is_unknown(y))
+    return {**answers, "split": masks_to_split(*parts)}
+
+
+def _read(given: Any, numbers: bool) -> dict[str, Any]:
+    """Y, what it is and its metric, as :meth:`Task.from_arrays` takes them."""
+    values, are_numbers = read_answers(given, numbers)
+    if values.ndim == 2:
+        y = values.astype(np.float64)
+        names = tuple(str(c) for c in range(y.shape[1]))
+        if np.isin(y[np.isfinite(y)], (0, 1)).all():
+            return {"y": y, "classes": names, "metric": "multilabel_roc_auc"}
+        return {"y": y, "targets": names, "metric": "rmse"}
+    if are_numbers:
+        return {"y": values.astype(np.float64)[:, None], "targets": ("y",), "metric": "rmse"}
+    classes, y = read_labels(values)
+    if len(classes) == 1 and (y < 0).any() and values.dtype.kind in "iuf" and -1 in values:
+        raise InputError(
+            f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left; "
+            "number the classes from 0"
+        )
+    classes = classes.astype(np.int64) if values.dtype.kind == "f" else classes
+    return {"y": y, "classes": tuple(map(str, classes)), "metric": "accuracy"}
+
+
+def _indices(part: Any, name: str, n: int) -> Array:
+    given = np.zeros(0, dtype=np.int64) if part is None else as_array(part)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+        raise InputError(f"{name} must hold indices of nodes, or a mask of {n}")
+    return given.astype(np.int64)
+
+
+def _weight(data: Any) -> Array | None:
+    weight = getattr(data, "edge_weight", None)
+    return None if weight is None else as_array(weight).reshape(-1)

@@ -27,15 +27,21 @@ def pyg_dataset(name: str) -> Dataset:
 
     What PyG's class takes as text, number or yes and no is an option: ``--option split=RH``.
     """
+    import torch_geometric.datasets as shelf
+
     called, _, variant = name[len(PREFIX) :].partition("/")
-    kind = _class(called)
+    classes = {known.lower(): known for known in shelf.__all__}
+    known = classes.get(called.lower(), classes.get(f"{called.lower()}dataset"))
+    if known is None:
+        raise UnknownNameError("dataset of PyG", called, classes.values())
+    kind = getattr(shelf, known)
     _refuse_unsafe(kind)
     parameters = inspect.signature(kind.__init__).parameters
     if ("name" in parameters) != bool(variant):
         want = "/NAME behind it" if "name" in parameters else "no /NAME"
-        raise InputError(f"{name} cannot be loaded: PyG's {kind.__name__} takes {want}")
+        raise InputError(f"{name} cannot be loaded: PyG's {known} takes {want}")
     defaults = {
-        key: CHOSEN.get((kind.__name__, key), parameter.default)
+        key: CHOSEN.get((known, key), parameter.default)
         for key, parameter in parameters.items()
         if key not in ("self", "root", "name") and parameter.kind is not parameter.VAR_KEYWORD
     }
@@ -52,45 +58,34 @@ def pyg_dataset(name: str) -> Dataset:
         if variant:
             given["name"] = variant
         if "root" in parameters:
-            given["root"] = str(root / "pyg" / kind.__name__)
+            given["root"] = str(root / "pyg" / known)
         return task_from_data(_loaded(kind, given, name, root), seed)
 
     return Dataset(name, load, takes={**plain, **dict.fromkeys(needed)})
 
 
-def _class(called: str) -> Any:
-    """PyG's class of this name, with or without Dataset at its end."""
-    import torch_geometric.datasets as shelf
-
-    classes = {known.lower(): known for known in shelf.__all__}
-    for word in (called.lower(), f"{called.lower()}dataset"):
-        if word in classes:
-            return getattr(shelf, classes[word])
-    raise UnknownNameError("dataset of PyG", called, classes.values())
+def _own_bases(kind: Any) -> list[Any]:
+    """The class and those it inherits from, as far as they are datasets of PyG."""
+    return [base for base in kind.__mro__ if base.__module__.startswith("torch_geometric.datasets")]
 
 
 def _refuse_unsafe(kind: Any) -> None:
     """Refuse a class whose file, or a reader it imports from PyG, opens pickles."""
     import torch_geometric.io
 
-    sources = []
-    for base in _own_bases(kind):
-        module = inspect.getmodule(base)
-        sources.append(inspect.getsource(module) if module else "pickle")
+    def source(thing: Any, unknown: str) -> str:
+        module = inspect.getmodule(thing)
+        return inspect.getsource(module) if module else unknown
+
+    sources = [source(base, "pickle") for base in _own_bases(kind)]
     for names in READERS.findall(sources[0]):
-        for reader in re.findall(r"\w+", names):
-            module = inspect.getmodule(getattr(torch_geometric.io, reader, None))
-            sources.append(inspect.getsource(module) if module else "")
-    if any(UNSAFE.search(source) for source in sources):
+        readers = re.findall(r"\w+", names)
+        sources += [source(getattr(torch_geometric.io, name, None), "") for name in readers]
+    if any(UNSAFE.search(text) for text in sources):
         raise InputError(
             f"PyG's {kind.__name__} reads pickles, which are programs, so pgso does not load it by "
             "name; load it with PyG and hand it over: pgso.Task.from_data(dataset)"
         )
-
-
-def _own_bases(kind: Any) -> list[Any]:
-    """The class and those it inherits from, as far as they are datasets of PyG."""
-    return [base for base in kind.__mro__ if base.__module__.startswith("torch_geometric.datasets")]
 
 
 def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
@@ -105,8 +100,8 @@ def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
         kind.download(self)
 
     def load(self: Any, path: str, data_cls: Any = Data) -> None:
-        held = torch.load(path, map_location="cpu", weights_only=True)
-        data, self.slices, data_cls = held if len(held) == 3 else (*held, data_cls)
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+        data, self.slices, data_cls = stored if len(stored) == 3 else (*stored, data_cls)
         self.data = data_cls.from_dict(data) if isinstance(data, dict) else data
 
     changes: dict[str, Any] = {"load": load} if issubclass(kind, InMemoryDataset) else {}

@@ -1,5 +1,6 @@
 """Raw files are believed only so far: what they unpack to is checked before memory is taken."""
 
+import codecs
 import gzip
 import io
 import lzma
@@ -7,12 +8,11 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ RATIO = 50  # and that many for each of its bytes, if that is more
 DENSE = 2 * 10**8  # numbers in a dense matrix that we make ourselves: 800 MB
 NODES = 3 * 10**5  # that an edge list may name, however short it is
 NODES_PER_EDGE = 10  # and that many for each edge, if that is more
-
-RELATIONS = 1_000  # kinds of edges: each is a graph of its own
 MOST = {  # how many of these a file may have, and what to do
-    "relations": (
-        RELATIONS,
+    "relations": (  # each is a graph of its own
+        1_000,
         "a relation is a kind of edges: leave the column out if it names single edges",
     ),
     "columns": (20_000, "write a matrix of numbers to features.npy"),
@@ -38,6 +36,12 @@ MOST = {  # how many of these a file may have, and what to do
 }
 TEXT = 2**30  # bytes of a table, which takes several times as much in memory
 CELLS = 10**8  # of a Parquet table, which may be packed well
+BROKEN = (
+    # RuntimeError: encrypted; NotImplementedError: packed in a way that Python does not know.
+    *(OSError, ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OverflowError),
+    *(SyntaxError, RecursionError, TokenError),  # numpy reads headers as Python's own literals
+)
 
 
 def unpacked_limit(path: Path) -> int:
@@ -92,114 +96,47 @@ def check_text_size(path: Path, cells: int = 0) -> None:
         )
 
 
-BLOCK = 2**16  # lines that are turned into numbers together
-CHUNK = 2**20  # bytes that are unpacked together
+def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
+    """The lines of a text; blank ones at its end are left out."""
+    return read_text(path, encoding).split("\n")
 
 
-class _Limited(io.RawIOBase):
-    """A stream that ends in an error when more comes out than the file is believed to hold."""
-
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self.path, self.stream, self.seen = path, stream, 0
-        self.limit = unpacked_limit(path)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.stream.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        self.seen += len(chunk)
-        if self.seen > self.limit:
-            check_unpacked(self.path, self.seen)
-        return len(chunk)
-
-
-@contextmanager
-def _opened(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """A text file, unpacked on the way; what goes wrong is one sentence."""
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """A whole file, unpacked if it is a ``.gz``, without BOM, CR and blanks at its end."""
     try:
-        with (
-            path.open("rb") as raw,
-            gzip.open(raw) if path.suffix == ".gz" else raw as stream,
-            io.BufferedReader(_Limited(path, cast(BinaryIO, stream)), CHUNK) as limited,
-            io.TextIOWrapper(limited, encoding=encoding) as text,
-        ):
-            yield text
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(unpacked_limit(path) + 1)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
-    except UnicodeDecodeError:
-        raise InputError(_not_text(path, encoding)) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
-
-
-def _lines(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
-    """Line by line; blank ones at the end are left out."""
-    blank, some = 0, False
-    with _opened(path, encoding) as text:
-        for line in text:
-            if not line.strip():
-                blank += 1
-                continue
-            for _ in range(blank):
-                yield ""
-            blank, some = 0, True
-            yield line.removesuffix("\n")
-    if not some:
-        raise InputError(f"{path} is empty; fetch or write it again")
-
-
-def read_text(path: Path) -> str:
-    """A whole file in UTF-8, without blank lines at its end."""
-    with _opened(path, "utf-8-sig") as content:
-        text = content.read().rstrip()
+    check_unpacked(path, len(content))
+    content = content.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = content[: error.start + 1].split(b"\n")
+        raise InputError(
+            f"{path}, line {len(before)}: {before[-1][-20:]!r} is not {encoding.upper()} text; "
+            f"save the file as {encoding.upper()}, or fetch it again"
+        ) from None
+    text = text.rstrip()
     if not text:
-        raise InputError(f"{path} is empty; write at least one line")
-    return text
-
-
-def _not_text(path: Path, encoding: str) -> str:
-    """The first line that is not written in the encoding, as a sentence."""
-    where = ""
-    if path.suffix != ".gz":
-        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
-            try:
-                line.decode(encoding)
-            except UnicodeDecodeError as error:
-                where = f", line {number}: {line[: error.start + 1][-20:]!r}"
-                break
-    name = "UTF-8" if encoding == "utf-8-sig" else encoding
-    return f"{path}{where} is not {name} text; save the file as {name}, or fetch it again"
-
-
-def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
-    """The lines of a file, by default in UTF-8, with or without BOM, CR and a last newline."""
-    return list(_lines(path, encoding))
+        raise InputError(f"{path} is empty; fetch or write it again")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_numbers(
     path: Path,
     dtype: Any,
-    columns: int | None = None,
-    header: bool = False,
+    columns: int | None = None,  # by default as many as the first line has
+    header: bool = False,  # whether the first line is skipped
 ) -> Array:  # (rows, columns)
-    """A table of comma-separated numbers, read in blocks of lines.
-
-    Args:
-        path: The file; ``.gz`` is unpacked on the way.
-        dtype: numpy's type of the numbers.
-        columns: How many a line has; by default as many as the first one.
-        header: Whether the first line is skipped.
-    """
-    lines = _lines(path)
-    first_line = 1 + len(list(islice(lines, int(header))))
-    blocks: list[Array] = []
-    while block := list(islice(lines, BLOCK)):
-        blocks.append(parse_numbers(block, dtype, columns, path, first_line))
-        columns, first_line = blocks[0].shape[1], first_line + len(block)
-        check_unpacked(path, sum(part.nbytes for part in blocks))
-    return np.concatenate(blocks) if blocks else np.empty((0, columns or 1), dtype)
+    """A table of comma-separated numbers; ``.gz`` is unpacked."""
+    lines = read_lines(path)[int(header) :]
+    columns = columns or (lines[0].count(",") + 1 if lines else 1)
+    check_unpacked(path, len(lines) * columns * np.dtype(dtype).itemsize)
+    return parse_numbers(lines, dtype, columns, path, 1 + header)
 
 
 def parse_numbers(
@@ -207,43 +144,23 @@ def parse_numbers(
 ) -> Array:  # (len(lines), columns)
     """The same from lines that were read already; errors name the path and the line."""
     columns = columns or (lines[0].count(",") + 1 if lines else 1)
-    if not lines:
-        return np.empty((0, columns), dtype)
-    try:
-        if not any(lines):
-            raise ValueError("nothing but blank lines, of which numpy would warn")
-        table = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
-    except (ValueError, OverflowError):
-        table = np.empty((0, 0))
-    if table.shape != (len(lines), columns):
-        raise _first_wrong_line(lines, dtype, columns, path, first_line)
-    return table
+    table = np.empty((0, columns), dtype)
+    if any(lines):  # numpy would warn of nothing but blank lines
+        with suppress(ValueError, OverflowError):  # the wrong line is named below
+            table = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
+    if table.shape == (len(lines), columns):
+        return table
 
+    def fits(line: str) -> bool:
+        try:
+            return np.array(line.split(",")).astype(dtype).shape == (columns,)
+        except (ValueError, OverflowError):
+            return False
 
-def _first_wrong_line(
-    lines: Sequence[str], dtype: Any, columns: int, path: Path, first_line: int
-) -> InputError:
     kind = "whole numbers" if np.issubdtype(dtype, np.integer) else "numbers"
-    wrong = next(k for k, line in enumerate(lines) if not _fits(line, dtype, columns))
+    wrong = next(k for k, line in enumerate(lines) if not fits(line))
     shown = lines[wrong] if len(lines[wrong]) < 60 else lines[wrong][:57] + "..."
-    return InputError(
-        f"{path}, line {first_line + wrong}: expected {columns} {kind}, got {shown!r}"
-    )
-
-
-def _fits(line: str, dtype: Any, columns: int) -> bool:
-    try:
-        return np.array(line.split(",")).astype(dtype).shape == (columns,)
-    except (ValueError, OverflowError):
-        return False
-
-
-BROKEN = (
-    # RuntimeError: encrypted; NotImplementedError: packed in a way that Python does not know.
-    *(OSError, ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OverflowError),
-    *(SyntaxError, RecursionError, TokenError),  # numpy reads headers as Python's own literals
-)
+    raise InputError(f"{path}, line {first_line + wrong}: expected {columns} {kind}, got {shown!r}")
 
 
 def read_archive(
@@ -262,17 +179,14 @@ def read_archive(
             if file.read(6) == b"\x93NUMPY":
                 raise InputError(f"{path} is a single array; an .npz archive is needed")
         with zipfile.ZipFile(path) as archive:
-            members = {
-                info.filename.removesuffix(".npy"): info
-                for info in archive.infolist()
-                if info.filename.endswith(".npy")
-            }
+            stored = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+            members = {info.filename.removesuffix(".npy"): info for info in stored}
             for key in keys or ():
                 if key not in members:
                     raise InputError(f"{path} has no array {key!r}; it has {', '.join(members)}")
             wanted = {key: members[key] for key in (members if keys is None else keys)}
             check_unpacked(path, sum(info.file_size for info in wanted.values()))
-            arrays = {key: _read(archive, info) for key, info in wanted.items()}
+            arrays = {key: _array(archive.read(info), key) for key, info in wanted.items()}
     except InputError:
         raise
     except FileNotFoundError:
@@ -290,20 +204,17 @@ def read_archive(
     return arrays
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
-    with archive.open(info) as stream:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        elif version == (2, 0):
-            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
-        else:
-            raise ValueError(f"an array of version {version}")
-        if dtype.hasobject:
-            raise ValueError("it holds pickled objects")
-        claimed = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or claimed != info.file_size - stream.tell():
-            raise ValueError(f"{info.filename} is not as large as its shape {shape} says")
-    with archive.open(info) as stream:
-        array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+def _array(content: bytes, key: str) -> Array:
+    """An array of a ``.npy`` file, whose header is believed if it fits the bytes."""
+    stream = io.BytesIO(content)
+    formats = np.lib.format
+    is_first = formats.read_magic(stream) == (1, 0)
+    header = formats.read_array_header_1_0 if is_first else formats.read_array_header_2_0
+    shape, _, dtype = header(stream)
+    if dtype.hasobject:
+        raise ValueError("it holds pickled objects")
+    claimed = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or claimed != len(content) - stream.tell():
+        raise ValueError(f"{key} is not as large as its shape {shape} says")
+    array: Array = np.load(io.BytesIO(content), allow_pickle=False)
     return array

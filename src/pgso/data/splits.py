@@ -4,8 +4,15 @@ from numbers import Integral
 
 import numpy as np
 
-from pgso.data.arrays import Array, Split
+from pgso.data.arrays import Array, Split, is_unknown
 from pgso.errors import InputError
+
+
+def split_by_seed(y: Array, seed: int, train: float = 0.6, val: float = 0.2) -> Split:
+    """Cut each class by itself; labels and numbers (items, columns) are cut as a whole."""
+    if y.ndim == 1:
+        return split_each_class(y, seed, train, val)
+    return split_at_random(~is_unknown(y), seed, train, val)
 
 
 def split_each_class(
@@ -59,13 +66,9 @@ def split_at_random(
 def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
     """Stratified k-fold cross-validation: seed s is fold s mod k of the shuffling s // k.
 
-    Args:
-        y: The class of each item.
-        seed: Which fold of which shuffling.
-        folds: k.
-        protocol: ``"fair"``: the fold is the test set, the next one validates, the others train
-            (Errica et al., ICLR 2020, ask for a test set that chooses nothing). ``"gin"``: the
-            fold validates, all others train, and there is no test set (Xu et al., ICLR 2019).
+    ``"fair"``: the fold is the test set, the next one validates, the others train (Errica et al.,
+    ICLR 2020, ask for a test set that chooses nothing). ``"gin"``: the fold validates, all others
+    train, and there is no test set (Xu et al., ICLR 2019).
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -79,11 +82,10 @@ def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
     fold = np.empty(len(y), dtype=np.int64)
     for k, (_, members) in enumerate(shuffling.split(y, y)):
         fold[members] = k
-    here, following = seed % folds, (seed + 1) % folds
-    at = {k: np.flatnonzero(fold == k) for k in (here, following)}
+    here, following = fold == seed % folds, fold == (seed + 1) % folds
     if protocol == "gin":
-        return np.flatnonzero(fold != here), at[here], np.zeros(0, dtype=np.int64)
-    return np.flatnonzero((fold != here) & (fold != following)), at[following], at[here]
+        return masks_to_split(~here, here, np.zeros(0))
+    return masks_to_split(~(here | following), following, here)
 
 
 def masks_to_split(train: Array, val: Array, test: Array) -> Split:

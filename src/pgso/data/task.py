@@ -115,7 +115,8 @@ class Task:
             x: Features of a graph's nodes: numbers, or a frame with words, dates and gaps; None
                 for the identity.
             y: A class per node (-1, None, NaN: unknown), or numbers, in one column or several.
-            train: Indices or a mask of labels; by default a split by the seed, 60/20/20.
+            train: Indices or a mask of labels, as ``val`` and ``test``; by default a split by the
+                ``seed``, 60/20/20.
             val: Likewise.
             test: Likewise.
             seed: Of the split, where data bring none.
@@ -138,8 +139,7 @@ class Task:
             data, x, y = data
         given = [name for name, value in {"x": x, "y": y, **parts}.items() if value is not None]
         if isinstance(data, tuple) and len(data) == 2 and all(hasattr(d, "columns") for d in data):
-            nodes, edges = data
-            return cls.from_frames(nodes, edges, seed=seed, **chosen, **options)
+            return cls.from_frames(data[0], data[1], seed=seed, **chosen, **options)
         is_whole = isinstance(data, Task | str | os.PathLike) or (x is None and y is None)
         if is_whole and given:
             raise InputError(
@@ -148,14 +148,14 @@ class Task:
             )
         if isinstance(data, str | os.PathLike):
             return load_task(data, seed=seed, **chosen, **options)
-        if isinstance(data, Task):
-            return data.scored_by(objective).with_positive(positive)
-        if is_whole:
+        if is_whole and not isinstance(data, Task):
             return cls.from_data(data, seed, **chosen, **options)
-        if options:
+        if isinstance(data, Task):
+            task = data
+        elif options:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
-        numbers = objective is not None and OBJECTIVES[objective].answer == "value"
-        task = task_from_graph(data, x, y, parts, seed, numbers)
+        else:
+            task = task_from_graph(data, x, y, parts, seed, _of_numbers(objective))
         return task.scored_by(objective).with_positive(positive)
 
     @classmethod
@@ -213,13 +213,13 @@ class Task:
         cls,
         name: str,
         *,
-        edge_index: Array,
-        x: Array | scipy.sparse.csr_array,
-        y: Array,
-        split: Split,
-        edge_weight: Array | None = None,
-        relations: Edges | None = None,
-        nodes_per_graph: Array | None = None,
+        edge_index: Array,  # (2, E) sources and targets; edges listed twice are summed
+        x: Array | scipy.sparse.csr_array,  # (n, F) numbers, or (n, k) integers with categories
+        y: Array,  # (items,) classes, -1: unknown; or (items, columns), NaN: unknown
+        split: Split,  # indices of the training, validation and test set
+        edge_weight: Array | None = None,  # (E,)
+        relations: Edges | None = None,  # edges and weights by name, where edges have kinds
+        nodes_per_graph: Array | None = None,  # None: one graph, a node task
         classes: tuple[str, ...] = (),
         targets: tuple[str, ...] = (),
         metric: str = "accuracy",
@@ -227,21 +227,9 @@ class Task:
     ) -> Task:
         """A task of numpy's arrays, checked; this is what datasets are made by.
 
-        Args:
-            name: What the task is called.
-            edge_index: (2, E) sources and targets; edges that are listed twice are summed.
-            x: (n, F) numbers, dense or scipy's, or (n, k) integers with ``categories``.
-            y: (items,) classes, -1: unknown; or (items, columns) labels or numbers, NaN: unknown.
-            split: Indices of the training, validation and test set.
-            edge_weight: (E,).
-            relations: Edges and their weights by name, where edges have kinds.
-            nodes_per_graph: (num_graphs,), of graphs that are stored one after another; None: one
-                graph, a node task.
-            classes: The name of each class, or of each label; without classes and targets the task
-                is there to predict on.
-            targets: The name of each number, where y holds numbers.
-            metric: The name of the objective.
-            described: Other fields of a task: categories, ids, columns, preparation, gaps, notes.
+        Without ``classes`` (of labels too) and ``targets`` (of numbers) the task is there to
+        predict on. ``described`` are other fields of a task: categories, ids, columns,
+        preparation, gaps, notes.
         """
         import torch
 
@@ -249,10 +237,9 @@ class Task:
 
         n = int(x.shape[0])
         sizes = np.array([n]) if nodes_per_graph is None else nodes_per_graph
-        items = n if nodes_per_graph is None else len(sizes)
         answer: Answer = "value" if targets else "labels" if y.ndim == 2 else "class"
         check_graphs(name, x, edge_index, edge_weight, sizes)
-        check_answers(name, y, items, classes, targets)
+        check_answers(name, y, n if nodes_per_graph is None else len(sizes), classes, targets)
         check_split(name, y, split, classes, targets)
         if classes or targets:
             check_objective(metric, answer, len(classes), name)
@@ -316,8 +303,7 @@ class Task:
         """
         from pgso.data.pyg import task_from_data
 
-        numbers = objective is not None and OBJECTIVES[objective].answer == "value"
-        task = task_from_data(data, seed, target, numbers, name)
+        task = task_from_data(data, seed, target, _of_numbers(objective), name)
         return task.scored_by(objective).with_positive(positive)
 
     @property
@@ -428,8 +414,12 @@ class Task:
         )
 
 
+def _of_numbers(objective: str | None) -> bool:
+    """Whether an objective asks for numbers, so that whole ones are no classes."""
+    return objective is not None and OBJECTIVES[objective].answer == "value"
+
+
 def _graph_of(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
-    """The graph of numpy's arrays."""
     import torch
 
     from pgso.graph import Graph
@@ -455,20 +445,15 @@ def _numbers(values: Array, train: Tensor) -> Tensor:  # (items, columns)
 def stored(x: Array | scipy.sparse.csr_array, may_be_sparse: bool = True) -> Tensor:
     """Features as a task has them, however they came: CSR if they are wide and mostly zeros."""
     import scipy.sparse
-    import torch
+
+    from pgso.data.inputs import as_tensor
 
     n, columns = x.shape
     entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
     if not may_be_sparse or columns <= NARROW or entries >= SPARSE_BELOW * n * columns:
         dense = x if isinstance(x, np.ndarray) else x.toarray()
-        return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32))
-    matrix = scipy.sparse.csr_array(x, copy=True)
+        return as_tensor(dense.astype(np.float32, copy=False))
+    matrix = scipy.sparse.csr_array(x, dtype=np.float32, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return torch.sparse_csr_tensor(
-        _tensor(matrix.indptr),
-        _tensor(matrix.indices),
-        torch.from_numpy(matrix.data.astype(np.float32)),
-        size=matrix.shape,
-        check_invariants=False,
-    )
+    return as_tensor(matrix)

@@ -5,9 +5,9 @@ from torch import Tensor
 
 from pgso.bases import undirected
 from pgso.data.description import (
+    adjusted_homophily,
     cells_of,
     component_sizes,
-    homophily,
     sketch_of,
     sketched_items,
 )
@@ -48,14 +48,6 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
         label_share=len(problem.train) / max(items, 1),
         classes=shares,
     )
-
-
-def adjusted_homophily(problem: Problem) -> float | None:
-    """Of training and validation labels, see :func:`pgso.data.description.homophily`."""
-    if problem.kind != "node" or problem.answer != "class":
-        return None
-    labelled = torch.cat([problem.train, problem.val])
-    return homophily(problem.graph, problem.y, labelled, len(problem.classes))
 
 
 def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # out: (items, C)

@@ -162,7 +162,7 @@ def most_probable_links(
             first = source + 1 if task.graph.is_undirected else 0
             target = torch.arange(first, n)
             from_here = torch.stack([torch.full_like(target, source), target], dim=1)
-            free = ~torch.from_numpy(none.are_links(from_here.numpy()))
+            free = ~torch.from_numpy(none.are_links(*from_here.numpy().T))
             from_here = from_here[free]
             best = torch.cat([best, model.decode(z, from_here)])
             pairs = torch.cat([pairs, from_here])

@@ -201,7 +201,8 @@ class Links(Loop):
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         assert isinstance(network, LinkModel)
         rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
-        none = torch.from_numpy(self.none.structured(self.links.numpy(), 1, rng))  # (L, 1, 2)
+        sources = self.links[0].numpy()
+        none = torch.from_numpy(self.none.draw(len(sources), 1, rng, sources))  # (L, 1, 2)
         pairs = torch.cat([self.links.T[:, None], none], dim=1).to(self.place.device)
         self.z = network.embed(self.x, self.graph)
         out = network.decode(self.z, pairs)

@@ -55,7 +55,7 @@ def test_it_is_a_table_with_everything_that_tables_have():
     ("options", "problem"),
     [
         ({"signal": "luck"}, "signal must be one of both, features, graph, neither; got 'luck'"),
-        ({"size": 10}, "size must be between 100 and 1,000,000"),
+        ({"size": 10}, "size must be a whole number from 100 to 1,000,000"),
         ({"strength": -1.0}, "strength must lie between 0 and 100"),
     ],
 )

@@ -13,5 +13,5 @@ def test_an_image_is_joined_with_at_least_its_neighbours():
 
 @pytest.mark.parametrize("neighbours", [0, 1797, 2.5, 10.0, True])
 def test_impossible_numbers_of_neighbours_are_refused(neighbours):
-    with pytest.raises(InputError, match="neighbours must lie between 1 and 1796"):
+    with pytest.raises(InputError, match="neighbours must be a whole number from 1 to 1,796"):
         load_task("digits", neighbours=neighbours)

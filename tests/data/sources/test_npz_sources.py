@@ -31,7 +31,7 @@ def save_tolokers(root, **changes):
 
 
 def test_heterophilous_graphs_are_undirected_with_ten_splits(tmp_path, monkeypatch):
-    monkeypatch.setitem(archives.HETEROPHILOUS_PUBLISHED, "Tolokers", Sizes(1, N, 6, 4, 2))
+    monkeypatch.setitem(archives.HETEROPHILOUS, "Tolokers", Sizes(1, N, 6, 4, 2))
     save_tolokers(tmp_path)
     task = load_task("tolokers", root=tmp_path, seed=21)
     assert (task.metric, task.num_edges) == ("roc_auc", 6)
@@ -69,7 +69,8 @@ def save_photo(root, **changes):
 
 
 def test_amazon_graphs_are_undirected_and_binary(tmp_path, monkeypatch):
-    monkeypatch.setitem(archives.SHCHUR_PUBLISHED, "Photo", ("Amazon", Sizes(1, N, 6, 5, 3)))
+    sizes = Sizes(1, N, 6, 5, 3)
+    monkeypatch.setitem(archives.SHCHUR, "Photo", (*archives.SHCHUR["Photo"][:2], sizes))
     save_photo(tmp_path)
     task = load_task("photo", root=tmp_path)
     assert task.graph.is_undirected

@@ -99,5 +99,5 @@ def test_diabetes_needs_no_files_and_takes_other_numbers_of_neighbours():
     assert (task.metric, task.targets, task.num_nodes) == ("rmse", ("progression",), 442)
     np.testing.assert_allclose(task.x.std(0, correction=0), 1, rtol=1e-4)
     assert load_task("diabetes", neighbours=3).num_edges < task.num_edges
-    with pytest.raises(InputError, match="neighbours must lie between 1 and 441"):
+    with pytest.raises(InputError, match="neighbours must be a whole number from 1 to 441"):
         load_task("diabetes", neighbours=0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.data import load_task
-from pgso.data.sources.generated import numbered_pairs, sample_edges, tossed_heads
+from pgso.data.sources.embedded import numbered_pairs, sample_edges, tossed_heads
 from pgso.errors import InputError
 
 
@@ -86,7 +86,7 @@ def test_the_seed_is_the_graph():
     [
         ({"p": 1.5}, "p must be a probability"),
         ({"q": float("nan")}, "q must be a probability"),
-        ({"communities": 1}, "communities must be a whole number from 2 on"),
+        ({"communities": 1}, "communities must be a whole number from 2 to 10,000"),
         ({"size": 2}, "size must be a whole number from 3 on"),
         ({"size": [5, 5]}, "or 3 of them"),
         ({"attributes": "all"}, "attributes must be one of one, labels"),

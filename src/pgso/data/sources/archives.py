@@ -15,72 +15,14 @@ from pgso.data.task import Task
 from pgso.errors import InputError
 
 # Amazon co-purchases and Coauthor networks (Shchur et al., "Pitfalls of GNN evaluation", 2018).
-
-SHCHUR_PUBLISHED = {
-    "Computers": ("Amazon", Sizes(1, 13_752, 491_722, 767, 10)),
-    "Photo": ("Amazon", Sizes(1, 7_650, 238_162, 745, 8)),
-    "CS": ("Coauthor", Sizes(1, 18_333, 163_788, 6_805, 15)),
-    "Physics": ("Coauthor", Sizes(1, 34_493, 495_924, 8_415, 5)),
+SHCHUR = {
+    "Computers": ("Amazon", "amazon_electronics_computers", Sizes(1, 13_752, 491_722, 767, 10)),
+    "Photo": ("Amazon", "amazon_electronics_photo", Sizes(1, 7_650, 238_162, 745, 8)),
+    "CS": ("Coauthor", "ms_academic_cs", Sizes(1, 18_333, 163_788, 6_805, 15)),
+    "Physics": ("Coauthor", "ms_academic_phy", Sizes(1, 34_493, 495_924, 8_415, 5)),
 }
-
-
-def load_shchur(name: str, root: Path, seed: int) -> Task:
-    """One of the graphs, undirected, with binary features; the seed cuts each class 60/20/20."""
-    import scipy.sparse
-
-    path = root / _file_shchur(name)
-    parts = ("data", "indices", "indptr", "shape")
-    raw = read_archive(
-        path, {f"{m}_{p}": 1 for m in ("adj", "attr") for p in parts} | {"labels": 1}
-    )
-    y = raw["labels"]
-    check_range(y, 0, SHCHUR_PUBLISHED[name][1].classes, f"{path}: a label")
-    y = y.astype(np.int64)
-    try:
-        adjacency, x = (
-            scipy.sparse.csr_array(
-                tuple(raw[f"{matrix}_{part}"] for part in parts[:3]), shape=raw[f"{matrix}_shape"]
-            )
-            for matrix in ("adj", "attr")
-        )
-        for matrix in (adjacency, x):
-            matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
-    x = x.astype(np.float32)
-    x.data = (x.data > 0).astype(np.float32)
-    task = Task.from_arrays(
-        name,
-        edge_index=both_directions(without_loops(np.stack(adjacency.nonzero())), len(y)),
-        x=x,
-        y=y,
-        split=split_each_class(y, seed),
-        classes=tuple(str(c) for c in range(int(y.max()) + 1)),
-    )
-    return SHCHUR_PUBLISHED[name][1].checked(task, path.parent)
-
-
-def _file_shchur(name: str) -> str:
-    if SHCHUR_PUBLISHED[name][0] == "Amazon":
-        return f"Amazon/{name}/raw/amazon_electronics_{name.lower()}.npz"
-    return f"Coauthor/{name}/raw/ms_academic_{name[:3].lower()}.npz"
-
-
-for _name, (_class, _sizes) in SHCHUR_PUBLISHED.items():
-    DATASETS.add(
-        Dataset(
-            name=_name,
-            load=partial(load_shchur, _name),
-            sizes=_sizes,
-            files=(_file_shchur(_name),),
-            download=partial(fetch_with_pyg, _class, _class, (_name,)),
-        )
-    )
-
-
 # The graphs of "A critical look at the evaluation of GNNs under heterophily" (ICLR 2023).
-
-HETEROPHILOUS_PUBLISHED = {
+HETEROPHILOUS = {
     "Roman-empire": Sizes(1, 22_662, 65_854, 300, 18),
     "Amazon-ratings": Sizes(1, 24_492, 186_100, 300, 5),
     "minesweeper-public": Sizes(1, 10_000, 78_804, 7, 2),
@@ -92,44 +34,77 @@ HETEROPHILOUS_PUBLISHED = {
 }
 
 
+def load_shchur(name: str, root: Path, seed: int) -> Task:
+    """One of the graphs, undirected, with binary features; the seed cuts each class 60/20/20."""
+    import scipy.sparse
+
+    folder, file, sizes = SHCHUR[name]
+    path = root / folder / name / "raw" / f"{file}.npz"
+    keys = {f"{m}_{p}": 1 for m in ("adj", "attr") for p in ("data", "indices", "indptr", "shape")}
+    raw = read_archive(path, {**keys, "labels": 1})
+    check_range(raw["labels"], 0, sizes.classes, f"{path}: a label")
+    y = raw["labels"].astype(np.int64)
+    matrices = []
+    try:
+        for m in ("adj", "attr"):
+            parts = (raw[f"{m}_data"], raw[f"{m}_indices"], raw[f"{m}_indptr"])
+            matrices.append(scipy.sparse.csr_array(parts, shape=raw[f"{m}_shape"]))
+            matrices[-1].check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
+    adjacency, x = matrices
+    x = x.astype(np.float32)
+    x.data = (x.data > 0).astype(np.float32)
+    task = Task.from_arrays(
+        name,
+        edge_index=both_directions(without_loops(np.stack(adjacency.nonzero())), len(y)),
+        x=x,
+        y=y,
+        split=split_each_class(y, seed),
+        classes=tuple(map(str, range(int(y.max()) + 1))),
+    )
+    return sizes.checked(task, path.parent)
+
+
 def load_heterophilous(name: str, root: Path, seed: int) -> Task:
     """One of the graphs, undirected; seed s takes public split s mod 10 (50/25/25)."""
-    path = root / _file_heterophilous(name)
-    raw = read_archive(
-        path,
-        {
-            "node_features": 2,
-            "node_labels": 1,
-            "edges": 2,
-            "train_masks": 2,
-            "val_masks": 2,
-            "test_masks": 2,
-        },
-    )
+    path, sizes = root / _file(name), HETEROPHILOUS[name]
+    masks = ("train_masks", "val_masks", "test_masks")
+    dimensions = {"node_features": 2, "node_labels": 1, "edges": 2, **dict.fromkeys(masks, 2)}
+    raw = read_archive(path, dimensions)
     y, n = raw["node_labels"], len(raw["node_labels"])
-    masks = [raw[f"{part}_masks"] for part in ("train", "val", "test")]
-    if any(mask.shape != (10, n) for mask in masks) or raw["edges"].shape[1] != 2:
+    if any(raw[mask].shape != (10, n) for mask in masks) or raw["edges"].shape[1] != 2:
         raise InputError(f"{path}: its arrays do not fit {n} nodes and 10 splits; fetch it again")
     check_range(raw["edges"], 0, n, f"{path}: a node id")
-    check_range(y, 0, HETEROPHILOUS_PUBLISHED[name].classes, f"{path}: a label")
+    check_range(y, 0, sizes.classes, f"{path}: a label")
     task = Task.from_arrays(
         name,
         edge_index=both_directions(raw["edges"].T, n),
         x=raw["node_features"].astype(np.float32),
         y=y.astype(np.int64),
-        split=masks_to_split(*(mask[seed % 10] for mask in masks)),
-        classes=tuple(str(c) for c in range(int(y.max()) + 1)),
-        metric="roc_auc" if HETEROPHILOUS_PUBLISHED[name].classes == 2 else "accuracy",
+        split=masks_to_split(*(raw[mask][seed % 10] for mask in masks)),
+        classes=tuple(map(str, range(int(y.max()) + 1))),
+        metric="roc_auc" if sizes.classes == 2 else "accuracy",
     )
-    return HETEROPHILOUS_PUBLISHED[name].checked(task, path.parent)
+    return sizes.checked(task, path.parent)
 
 
-def _file_heterophilous(name: str) -> str:
+def _file(name: str) -> str:
     stem = name.lower().removesuffix("-public").replace("-", "_")
     return f"Heterophilous/{stem}/raw/{stem}.npz"
 
 
-for _name, _sizes in HETEROPHILOUS_PUBLISHED.items():
+for _name, (_class, _stem, _sizes) in SHCHUR.items():
+    DATASETS.add(
+        Dataset(
+            name=_name,
+            load=partial(load_shchur, _name),
+            sizes=_sizes,
+            files=(f"{_class}/{_name}/raw/{_stem}.npz",),
+            download=partial(fetch_with_pyg, _class, _class, (_name,)),
+        )
+    )
+for _name, _sizes in HETEROPHILOUS.items():
     _args = "HeterophilousGraphDataset", "Heterophilous", (_name.removesuffix("-public"),)
     DATASETS.add(
         Dataset(
@@ -137,7 +112,7 @@ for _name, _sizes in HETEROPHILOUS_PUBLISHED.items():
             load=partial(load_heterophilous, _name),
             metric="roc_auc" if _sizes.classes == 2 else "accuracy",
             sizes=_sizes,
-            files=(_file_heterophilous(_name),),
+            files=(_file(_name),),
             # PyG's class does not know the filtered ones.
             download=None if _name.endswith("-filtered") else partial(fetch_with_pyg, *_args),
         )

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.dataset import DATASETS, Dataset, check_choice
-from pgso.data.edge_lists import merged
+from pgso.data.dataset import DATASETS, Dataset, check_choice, check_whole
+from pgso.data.edge_lists import merged, without_loops
 from pgso.data.splits import split_each_class
 from pgso.data.task import Task
 from pgso.errors import InputError
@@ -31,15 +31,9 @@ def load(
     Who calls whom does not depend on the columns. A customer's reason to leave is a number:
     complaints, a monthly contract, a recent start, a low income and no newsletter raise it.
     It is their own with ``signal="features"``, the mean of their contacts' with ``"graph"``, the
-    sum of the two with ``"both"``, and random with ``"neither"``. The table becomes x as the one
-    of a user's folder does.
-
-    Args:
-        root: Not used: customers are generated.
-        seed: Of customers, calls, labels, and the split (60/20/20 of each class).
-        signal: What leaving depends on: both, features, graph or neither.
-        strength: The standard deviation of the reason; chance has a standard deviation of 1.8.
-        size: The number of customers, 100 or more.
+    sum of the two with ``"both"``, and random with ``"neither"``. ``strength`` is the standard
+    deviation of the reason; chance has one of 1.8. The table becomes x as the one of a user's
+    folder does. The seed cuts each class 60/20/20.
     """
     import pandas as pd
 
@@ -47,13 +41,18 @@ def load(
     from pgso.data.tables.reader import frame_table
 
     check_choice("signal", signal, SIGNALS)
-    if isinstance(size, bool) or not isinstance(size, int) or not 100 <= size <= MOST_CUSTOMERS:
-        raise InputError(f"size must be between 100 and {MOST_CUSTOMERS:,} customers, got {size!r}")
+    check_whole("size", size, 100, MOST_CUSTOMERS)
     if not 0 <= strength <= 100:
         raise InputError(f"strength must lie between 0 and 100, got {strength!r}")
     rng = np.random.default_rng(seed)
     columns, own_reason = _customers(rng, size)
-    edge_index, calls = _calls(rng, size)
+    # Pairs of customers, some with many more contacts than others, and how often they call.
+    popularity = rng.lognormal(0, 0.5, size)
+    pairs = rng.choice(size, size=(2, CONTACTS * size), p=popularity / popularity.sum())
+    pairs = np.unique(np.sort(without_loops(pairs), axis=0), axis=1)
+    times = 1.0 + np.asarray(rng.poisson(2, pairs.shape[1]))
+    edge_index, calls = merged(pairs, times, size, True, Path("customers"))
+    assert calls is not None
     source, target = edge_index
     heard: Array = np.bincount(target, weights=calls * own_reason[source], minlength=size)
     heard = heard / np.maximum(np.bincount(target, weights=calls, minlength=size), 1)
@@ -116,17 +115,6 @@ def _customers(rng: np.random.Generator, n: int) -> tuple[dict[str, list[str]], 
         for i in np.flatnonzero(rng.random(n) < GAPS):
             columns[name][i] = ""
     return columns, reason
-
-
-def _calls(rng: np.random.Generator, n: int) -> tuple[Array, Array]:  # (2, E), (E,)
-    """Pairs of customers, some with many more contacts than others, and how often they call."""
-    popularity = rng.lognormal(0, 0.5, n)
-    pairs = rng.choice(n, size=(2, CONTACTS * n), p=popularity / popularity.sum())
-    pairs = np.unique(np.sort(pairs[:, pairs[0] != pairs[1]], axis=0), axis=1)
-    calls = 1.0 + np.asarray(rng.poisson(2, pairs.shape[1]))
-    edge_index, weight = merged(pairs, calls, n, True, Path("customers"))
-    assert weight is not None
-    return edge_index, weight
 
 
 def _standardised(values: Array) -> Array:

@@ -1,23 +1,30 @@
-"""Datasets that come with networkx and scikit-learn: karate, digits, diabetes."""
+"""Datasets without files: those of networkx and scikit-learn, and generated graphs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.dataset import DATASETS, Dataset, Sizes
+from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice, check_whole
 from pgso.data.edge_lists import both_directions
+from pgso.data.raw import check_dense
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.task import Task
 from pgso.errors import InputError
 
-# Zachary's karate club, embedded in networkx (Zachary, 1977).
-
 CLUBS = ("Mr. Hi", "Officer")
+MOST = 5  # mines around a cell: counts from here on share a column, as in the public file
+MOST_CELLS = 4_000_000  # of a grid; with 32 million edges, about 4 GB
+MOST_COMMUNITIES = 10_000
+MOST_EDGES = 3e8  # more would not fit into the memory of a common machine
 
 
 def karate(root: Path, seed: int) -> Task:
-    """Whose side does a member take? x is the identity; the seed cuts each club 60/20/20."""
+    """Whose side does a member of Zachary's karate club (1977) take?
+
+    x is the identity; the seed cuts each club 60/20/20.
+    """
     import networkx
 
     club = networkx.karate_club_graph()
@@ -32,19 +39,10 @@ def karate(root: Path, seed: int) -> Task:
     )
 
 
-DATASETS.add(Dataset(name="karate", load=karate, sizes=Sizes(1, 34, 156, 34, 2)))
-
-
-# Handwritten digits, embedded in scikit-learn, as a graph of nearest neighbours.
-
-
 def digits(root: Path, seed: int, *, neighbours: int = 10) -> Task:
-    """8 x 8 images, joined with those they are closest to.
+    """8 x 8 images, joined with the ``neighbours`` they are closest to, and chosen by others.
 
-    Args:
-        root: Not used: the images come with scikit-learn.
-        seed: Of the split, 60/20/20 of each digit.
-        neighbours: How many others an image is joined with; it may be chosen by more.
+    The seed cuts each digit 60/20/20.
     """
     from sklearn.datasets import load_digits
 
@@ -59,31 +57,21 @@ def digits(root: Path, seed: int, *, neighbours: int = 10) -> Task:
     )
 
 
-DATASETS.add(Dataset(name="digits", load=digits, sizes=Sizes(1, 1_797, 24_680, 64, 10)))
-
-
-# Diabetes patients, embedded in scikit-learn, as a graph of nearest neighbours.
-
-
 def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Task:
     """How far the disease has progressed after a year, from ten measurements (regression).
 
-    Args:
-        root: Not used: the patients come with scikit-learn.
-        seed: Of the split, 60/20/20.
-        neighbours: How many others a patient is joined with; they may be chosen by more.
+    Patients are joined with the ``neighbours`` they are closest to; the seed cuts 60/20/20.
     """
     from sklearn.datasets import load_diabetes
 
     table = load_diabetes()
     x = table.data / table.data.std(axis=0)
-    n = len(x)
     return Task.from_arrays(
         "diabetes",
         edge_index=_nearest(x, neighbours),
         x=x.astype(np.float32),
         y=table.target[:, None].astype(np.float64),
-        split=split_at_random(np.ones(n, dtype=bool), seed),
+        split=split_at_random(np.ones(len(x), dtype=bool), seed),
         targets=("progression",),
         metric="rmse",
         columns=tuple(table.feature_names),
@@ -95,14 +83,186 @@ def _nearest(x: Array, neighbours: int) -> Array:  # (2, E)
     from sklearn.neighbors import kneighbors_graph
     from threadpoolctl import threadpool_limits
 
-    n = len(x)
-    if isinstance(neighbours, bool | float) or neighbours not in range(1, n):
-        raise InputError(f"neighbours must lie between 1 and {n - 1}, got {neighbours!r}")
+    check_whole("neighbours", neighbours, 1, len(x) - 1)
     with threadpool_limits(1):  # of equal distances, which comes first depends on the threads
         nearest = kneighbors_graph(x, neighbours).tocoo()
-    return both_directions(np.stack([nearest.col, nearest.row]), n)
+    return both_directions(np.stack([nearest.col, nearest.row]), len(x))
 
 
-DATASETS.add(
-    Dataset(name="diabetes", load=diabetes, metric="rmse", sizes=Sizes(1, 442, 6_166, 10, 0))
-)
+def minesweeper(
+    root: Path,
+    seed: int,
+    *,
+    rows: int = 100,
+    cols: int = 100,
+    mines: float = 0.2,
+    hidden: float = 0.5,
+) -> Task:
+    """Which cells of a grid are mines? A cell knows how many of its eight neighbours are.
+
+    Generated from its public description (Platonov et al., ICLR 2023), whose file is
+    ``minesweeper-public``. Column 0 of x says that the count is hidden, the others are the count,
+    one-hot. ``mines`` and ``hidden`` are the shares of cells that are mines and whose count is
+    hidden; the seed draws both, and the split, 50/25/25 of each class.
+    """
+    check_whole("rows", rows, 2)
+    check_whole("cols", cols, 2)
+    n = rows * cols
+    if n > MOST_CELLS:
+        raise InputError(f"rows x cols may be at most {MOST_CELLS} cells, got {rows} x {cols}")
+    num_mines = round(mines * n) if 0 <= mines <= 1 else 0
+    if not 3 <= num_mines <= n - 3 or not 0 <= hidden <= 1:
+        raise InputError(
+            f"mines and hidden must be shares between 0 and 1 that leave three cells of each "
+            f"class; got mines={mines}, hidden={hidden} on {n} cells"
+        )
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, dtype=np.int64)
+    y[rng.permutation(n)[:num_mines]] = 1
+    cell = np.arange(n).reshape(rows, cols)
+    steps = [
+        (cell[:, :-1], cell[:, 1:]),
+        (cell[:-1], cell[1:]),
+        (cell[:-1, :-1], cell[1:, 1:]),
+        (cell[:-1, 1:], cell[1:, :-1]),
+    ]
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()]) for a, b in steps], axis=1)
+    edge_index = both_directions(pairs, n)
+    count = np.bincount(edge_index[1], weights=y[edge_index[0]], minlength=n).astype(np.int64)
+    column = 1 + np.minimum(count, MOST)
+    column[rng.permutation(n)[: round(hidden * n)]] = 0
+    return Task.from_arrays(
+        "minesweeper",
+        edge_index=edge_index,
+        x=np.eye(MOST + 2, dtype=np.float32)[column],
+        y=y,
+        split=split_each_class(y, seed, train=0.5, val=0.25),
+        classes=("free", "mine"),
+        metric="roc_auc",
+    )
+
+
+def sbm(
+    root: Path,
+    seed: int,
+    *,
+    communities: int = 3,
+    size: int | Sequence[int] = 200,
+    p: float = 0.5,
+    q: float = 0.25,
+    attributes: str = "one",
+) -> Task:
+    """A stochastic block model, the graphs of Section 5.1, as large as memory allows.
+
+    Args:
+        root: Not used: the graph is generated.
+        seed: Of the graph, the attributes and the split (80/10/10 of each community).
+        communities: k.
+        size: Nodes of a community, or one number for each.
+        p: Probability of an edge within a community.
+        q: Probability of an edge between two.
+        attributes: One-hot in k + 1 columns, column 0 for "uninformative". ``"one"``: all nodes
+            are uninformative but one per community, which carries it (Section 5.1). ``"labels"``:
+            every node carries its community, as in the paper's public code.
+    """
+    check_choice("attributes", attributes, ("one", "labels"))
+    check_whole("communities", communities, 2, MOST_COMMUNITIES)
+    sizes = np.atleast_1d(np.asarray(size))
+    sizes = np.repeat(sizes, communities) if len(sizes) == 1 else sizes
+    if len(sizes) != communities or sizes.dtype.kind != "i" or sizes.min() < 3:
+        raise InputError(
+            f"size must be a whole number from 3 on, or {communities} of them; got {size!r}"
+        )
+    check_dense(sum(sizes.tolist()), communities + 1, "one-hot attributes")
+    for letter, probability in (("p", p), ("q", q)):
+        if not 0 <= probability <= 1:
+            raise InputError(f"{letter} must be a probability between 0 and 1, got {probability}")
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(communities), sizes)
+    shown = np.arange(len(y))
+    if attributes == "one":
+        shown = np.cumsum(sizes) - sizes + rng.integers(sizes)
+    column = np.zeros(len(y), dtype=np.int64)
+    column[shown] = y[shown] + 1
+    x = np.zeros((len(y), communities + 1), dtype=np.float32)
+    x[np.arange(len(y)), column] = 1
+    pairs = sample_edges(sizes.astype(np.int64), p, q, rng)
+    return Task.from_arrays(
+        "sbm",
+        edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),
+        x=x,
+        y=y,
+        split=split_each_class(y, seed, train=0.8, val=0.1),
+        classes=tuple(map(str, range(communities))),
+    )
+
+
+def sample_edges(
+    sizes: Array,  # (k,)
+    p: float,
+    q: float,
+    rng: np.random.Generator,
+) -> Array:  # (2, pairs)
+    """Undirected edges, each pair (i, j), i > j, once: O(n + edges), never n x n.
+
+    All pairs of nodes are numbered, and a run of coin tosses is drawn as the gaps between its
+    heads. For q that is all pairs of the graph, of which those within a community are dropped; for
+    p, the pairs of each community, one community after another.
+    """
+    n = int(sizes.sum())
+    triangles = sizes * (sizes - 1) // 2
+    expected = p * float(triangles.sum()) + q * n * (n - 1) / 2
+    if expected > MOST_EDGES:
+        raise InputError(
+            f"{n} nodes with p={p}, q={q} have about {expected:.1e} pairs joined, more than "
+            f"{MOST_EDGES:.0e}; take smaller probabilities or fewer nodes"
+        )
+    community = np.repeat(np.arange(len(sizes)), sizes)
+    between = numbered_pairs(tossed_heads(n * (n - 1) // 2, q, rng))
+    between = between[:, community[between[0]] != community[between[1]]]
+
+    heads = tossed_heads(int(triangles.sum()), p, rng)
+    ends = np.cumsum(triangles)
+    block = np.searchsorted(ends, heads, side="right")
+    starts = np.cumsum(sizes) - sizes
+    within = numbered_pairs(heads - (ends - triangles)[block]) + starts[block]
+    return np.concatenate([within, between], axis=1)
+
+
+def tossed_heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
+    """Which of many independent coin tosses show heads, ascending: O(heads)."""
+    if probability == 0 or tosses == 0:
+        return np.zeros(0, dtype=np.int64)
+    places, last = [], -1
+    while last < tosses - 1:
+        left = (tosses - 1 - last) * probability
+        gaps = rng.geometric(probability, size=int(left + 4 * np.sqrt(left)) + 10)
+        gaps = np.minimum(gaps, tosses + 1)  # so that the sum cannot overflow
+        places.append(last + np.cumsum(gaps))
+        last = int(places[-1][-1])
+    heads = np.concatenate(places)
+    return heads[: np.searchsorted(heads, tosses)]
+
+
+def numbered_pairs(numbers: Array) -> Array:  # (2, len(numbers))
+    """Pair number c of the list (1, 0), (2, 0), (2, 1), (3, 0), ... is (i, c - i (i - 1) / 2)."""
+    i = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+    i -= i * (i - 1) // 2 > numbers  # the root may be rounded up to the next whole number,
+    i += i * (i + 1) // 2 <= numbers  # or down
+    return np.stack([i, numbers - i * (i - 1) // 2])
+
+
+for _dataset in (
+    Dataset("karate", karate, sizes=Sizes(1, 34, 156, 34, 2)),
+    Dataset("digits", digits, sizes=Sizes(1, 1_797, 24_680, 64, 10)),
+    Dataset("diabetes", diabetes, metric="rmse", sizes=Sizes(1, 442, 6_166, 10, 0)),
+    Dataset(
+        "minesweeper",
+        minesweeper,
+        metric="roc_auc",
+        sizes=Sizes(1, 10_000, 78_804, 7, 2),
+        model={"num_layers": 3, "norm": "batch"},
+    ),
+    Dataset("sbm", sbm),
+):
+    DATASETS.add(_dataset)

@@ -24,16 +24,6 @@ ARXIV = {  # edges are counted in both directions; the raw file lists each citat
         Sizes(1, 169_343, 2_315_598, 40, 40),
     ),
 }
-PARTS = ("train", "valid", "test")
-MOLHIV_FILES = tuple(
-    [f"raw/{part}.csv.gz" for part in ("edge", "node-feat", "graph-label")]
-    + [f"raw/{part}.csv.gz" for part in ("num-node-list", "num-edge-list")]
-    + [f"split/scaffold/{part}.csv.gz" for part in PARTS]
-)
-ARXIV_FILES = tuple(
-    [f"raw/{part}.csv.gz" for part in ("edge", "node-feat", "node-label", "num-node-list")]
-    + [f"split/time/{part}.csv.gz" for part in PARTS]
-)
 
 
 def load_molhiv(root: Path, seed: int) -> Task:
@@ -56,87 +46,78 @@ def load_arxiv(name: str, root: Path, seed: int, *, undirected: bool = True) -> 
     """ogbn-arxiv: the subject of computer-science papers. The public time split; no seed.
 
     ``ogbn-arxiv-topicbag`` is the same graph with 40 substitute features, which a language model
-    proposed from title and abstract: its scores must not be set beside published ones.
-
-    Args:
-        name: As published.
-        root: The data root.
-        seed: Not used.
-        undirected: Whether every citation gets its reverse, as in OGB's examples.
+    proposed from title and abstract: its scores must not be set beside published ones. With
+    ``undirected`` every citation gets its reverse, as in OGB's examples.
     """
-    folder = root / ARXIV[name][0]
+    folder, sizes = root / ARXIV[name][0], ARXIV[name][1]
     citations, x, y, split = _read_arxiv(folder)
-    n = len(y)
+    n, count = len(y), int(y.max()) + 1
+    mapping = folder / "mapping/labelidx2arxivcategeory.csv.gz"  # OGB's spelling
+    lines = read_lines(mapping)[1:] if mapping.is_file() else []
+    names = dict(line.split(",", 1) for line in lines)
     task = Task.from_arrays(
         name,
         edge_index=both_directions(citations, n),
         x=x,
         y=y,
         split=split,
-        classes=_arxiv_classes(folder, int(y.max()) + 1),
+        classes=tuple(names.get(str(c), str(c)).removeprefix("arxiv ") for c in range(count)),
     )
-    task = ARXIV[name][1].checked(task, folder)
+    task = sizes.checked(task, folder)
     return task if undirected else task.with_edges(distinct(citations, n))
 
 
 @held
 def _read_molhiv(folder: Path) -> dict[str, Any]:
     """The arrays, as a task takes them."""
-
-    def read(part: str, columns: int) -> Array:
-        return read_numbers(folder / f"raw/{part}.csv.gz", np.int64, columns)
-
-    nodes = read("num-node-list", 1).ravel()
-    bonds = read("num-edge-list", 1).ravel()
-    atoms, edges = read("node-feat", 9), read("edge", 2)
-    y = read("graph-label", 1).ravel()
-    if not (
-        nodes.sum() == len(atoms)
-        and bonds.sum() == len(edges)
-        and len(nodes) == len(bonds) == len(y)
-    ):
+    nodes, bonds = _column(folder, "raw/num-node-list"), _column(folder, "raw/num-edge-list")
+    y, atoms = _column(folder, "raw/graph-label"), _read(folder, "raw/node-feat", 9)
+    edges = _read(folder, "raw/edge", 2)
+    fits = nodes.sum() == len(atoms) and bonds.sum() == len(edges)
+    if not fits or not len(nodes) == len(bonds) == len(y):
         raise InputError(f"the files in {folder / 'raw'} do not fit each other; fetch them again")
     for column, values in enumerate(ATOM_CATEGORIES):
         check_range(atoms[:, column], 0, values, f"{folder}/raw/node-feat: column {column}")
     check_range(edges, 0, int(nodes.max()), f"{folder}/raw/edge: an atom")
     # OGB lists each bond once, from one atom to the other.
-    start = np.repeat(np.cumsum(nodes) - nodes, bonds)
-    edges = edges + start[:, None]
+    edges = edges + np.repeat(np.cumsum(nodes) - nodes, bonds)[:, None]
     return {
         "edge_index": np.concatenate([edges, edges[:, ::-1]]).T,
         "x": atoms,
         "y": y,
         "nodes_per_graph": nodes,
-        "split": _read_split(folder / "split/scaffold"),
+        "split": _split(folder, "scaffold"),
     }
 
 
 @held
 def _read_arxiv(folder: Path) -> tuple[Array, Array, Array, Split]:
     """Citations, features, classes and the public split."""
-    raw = folder / "raw"
-    (n,) = read_numbers(raw / "num-node-list.csv.gz", np.int64, 1).ravel()
-    y = read_numbers(raw / "node-label.csv.gz", np.int64, 1).ravel()
-    x = read_numbers(raw / "node-feat.csv.gz", np.float32)
-    edges = read_numbers(raw / "edge.csv.gz", np.int64, 2)
+    (n,), y = _column(folder, "raw/num-node-list"), _column(folder, "raw/node-label")
+    x, edges = _read(folder, "raw/node-feat", None, np.float32), _read(folder, "raw/edge", 2)
     if not len(x) == len(y) == n:
-        raise InputError(f"the files in {raw} do not fit each other; fetch them again")
-    check_range(edges, 0, n, f"{raw}/edge.csv.gz: a node")
-    return edges.T, x, y, _read_split(folder / "split/time")
+        raise InputError(f"the files in {folder / 'raw'} do not fit each other; fetch them again")
+    check_range(edges, 0, n, f"{folder}/raw/edge.csv.gz: a node")
+    return edges.T, x, y, _split(folder, "time")
 
 
-def _read_split(folder: Path) -> Split:
-    parts = (read_numbers(folder / f"{part}.csv.gz", np.int64, 1).ravel() for part in PARTS)
-    train, val, test = parts
+def _read(folder: Path, part: str, columns: int | None, dtype: Any = np.int64) -> Array:
+    return read_numbers(folder / f"{part}.csv.gz", dtype, columns)
+
+
+def _column(folder: Path, part: str) -> Array:
+    return _read(folder, part, 1).ravel()
+
+
+def _split(folder: Path, kind: str) -> Split:
+    train, val, test = (_column(folder, f"split/{kind}/{p}") for p in ("train", "valid", "test"))
     return train, val, test
 
 
-def _arxiv_classes(folder: Path, count: int) -> tuple[str, ...]:
-    path = folder / "mapping/labelidx2arxivcategeory.csv.gz"  # OGB's spelling
-    if not path.is_file():
-        return tuple(str(c) for c in range(count))
-    names = dict(line.split(",", 1) for line in read_lines(path)[1:])
-    return tuple(names.get(str(c), str(c)).removeprefix("arxiv ") for c in range(count))
+def _files(folder: str, split: str, *raw: str) -> tuple[str, ...]:
+    parts = [*(f"raw/{part}" for part in ("edge", "node-feat", "num-node-list", *raw))]
+    parts += [f"split/{split}/{part}" for part in ("train", "valid", "test")]
+    return tuple(f"{folder}/{part}.csv.gz" for part in parts)
 
 
 DATASETS.add(
@@ -146,21 +127,20 @@ DATASETS.add(
         kind="graph",
         metric="roc_auc",
         sizes=MOLHIV,
-        files=tuple(f"ogbg_molhiv/{file}" for file in MOLHIV_FILES),
+        files=_files("ogbg_molhiv", "scaffold", "graph-label", "num-edge-list"),
         download=partial(
             fetch_zip, f"{OGB}/graphproppred/csv_mol_download/hiv.zip", "hiv", "ogbg_molhiv"
         ),
     )
 )
 for _name, (_folder, _sizes) in ARXIV.items():
+    _fetch = partial(fetch_zip, f"{OGB}/nodeproppred/arxiv.zip", "arxiv", _folder)
     DATASETS.add(
         Dataset(
             name=_name,
             load=partial(load_arxiv, _name),
             sizes=_sizes,
-            files=tuple(f"{_folder}/{file}" for file in ARXIV_FILES),
-            download=partial(fetch_zip, f"{OGB}/nodeproppred/arxiv.zip", "arxiv", _folder)
-            if _name == "ogbn-arxiv"
-            else None,
+            files=_files(_folder, "time", "node-label"),
+            download=_fetch if _name == "ogbn-arxiv" else None,
         )
     )

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from pgso.data.raw import read_numbers
 from pgso.data.splits import split_each_class
 from pgso.data.task import Task
 from pgso.errors import InputError
-
-if TYPE_CHECKING:
-    import scipy.sparse
 
 PUBLISHED = {
     "Cora": Sizes(1, 2_708, 10_556, 1_433, 7),
@@ -33,22 +30,18 @@ def load(
 ) -> Task:
     """A citation network, as PyG loads it: isolated nodes kept, edges distinct, no self-loops.
 
-    Args:
-        name: As published.
-        root: The data root.
-        seed: Of the random split; the public one ignores it.
-        split: ``"public"`` (20 training nodes a class, 500 for validation, 1000 for test) or
-            ``"random"`` (60/20/20 of each class).
-        normalise: Whether the words of a document sum to 1, as in Kipf & Welling (2017).
+    The ``split`` is "public" (20 training nodes a class, 500 for validation, 1000 for test) or
+    "random" (60/20/20 of each class, by the seed). With ``normalise`` the words of a document sum
+    to 1, as in Kipf & Welling (2017).
     """
     import scipy.sparse
 
     check_choice("split", split, ("public", "random"))
     folder = root / name / "raw"
     paths = {part: folder / f"ind.{name.lower()}.{part}" for part in PARTS}
-    known_x, known_y = read_matrix(paths["allx"]), read_matrix(paths["ally"])
-    test_x, test_y = read_matrix(paths["tx"]), read_matrix(paths["ty"])
-    train_x, train_y = read_matrix(paths["x"]), read_matrix(paths["y"])
+    train_x, train_y, test_x, test_y, known_x, known_y = (
+        read_matrix(paths[part]) for part in PARTS[:6]
+    )
     tested = read_numbers(paths["test.index"], np.int64, columns=1).ravel()
     cut = train_x.shape[0]
     fits = (
@@ -76,14 +69,16 @@ def load(
     )
     x = scipy.sparse.vstack([known_x, spread @ test_x]).tocsr().astype(np.float32)
     y = np.concatenate([known_y.toarray(), (spread @ test_y).toarray()]).argmax(1)
-
+    if normalise:
+        total = np.asarray(x.sum(axis=1)).ravel()
+        x = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(total, 1)) @ x)
     public = np.arange(cut), np.arange(cut, cut + NUM_VAL), np.sort(tested)
     task = Task.from_arrays(
         name,
         edge_index=_edges(read_pickle(paths["graph"]), n, paths["graph"]),
-        x=_rows_sum_to_one(x) if normalise else x,
+        x=x,
         y=y,
-        classes=tuple(str(c) for c in range(known_y.shape[1])),
+        classes=tuple(map(str, range(known_y.shape[1]))),
         split=public if split == "public" else split_each_class(y, seed),
     )
     return PUBLISHED[name].checked(task, folder)
@@ -101,13 +96,6 @@ def _edges(neighbours: Any, n: int, path: Path) -> Array:
     edge_index = np.stack([source, target])
     check_range(edge_index, 0, n, f"{path}: a node id")
     return distinct(without_loops(edge_index), n)
-
-
-def _rows_sum_to_one(x: "scipy.sparse.csr_array") -> "scipy.sparse.csr_array":
-    import scipy.sparse
-
-    total = np.asarray(x.sum(axis=1)).ravel()
-    return scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(total, 1)) @ x)
 
 
 for _name, _sizes in PUBLISHED.items():

@@ -36,16 +36,10 @@ def load(
 ) -> Task:
     """A collection of graphs, as PyG loads it: edges distinct, no self-loops.
 
-    Nodes are described by their one-hot labels (as PyG does, without the attributes unless asked
-    for), by their attributes if there are no labels, by their one-hot degree if there is neither.
-
-    Args:
-        name: As published.
-        root: The data root.
-        seed: Seed s is fold s mod ``folds`` of the stratified shuffling s // ``folds``.
-        protocol: ``"fair"`` (train, validation, test) or ``"gin"`` (no test set).
-        folds: How many parts the graphs are cut into.
-        attributes: Whether node attributes are used next to labels.
+    Nodes are described by their one-hot labels (as PyG does, without the ``attributes`` unless
+    asked for), by their attributes if there are no labels, by their one-hot degree if there is
+    neither. Seed s is fold s mod ``folds`` of the stratified shuffling s // ``folds``, with a test
+    set by the ``protocol`` "fair" and without one by "gin".
     """
     check_choice("protocol", protocol, ("fair", "gin"))
     folder = root / name / "raw"
@@ -56,39 +50,46 @@ def load(
     owner = read_numbers(path("graph_indicator"), np.int64, columns=1).ravel() - 1
     if (np.diff(owner) < 0).any() or owner.min() < 0:
         raise InputError(f"{path('graph_indicator')}: graphs must be numbered from 1, in order")
-    values, y = np.unique(
-        read_numbers(path("graph_labels"), np.int64, columns=1).ravel(), return_inverse=True
-    )
+    labels = read_numbers(path("graph_labels"), np.int64, columns=1).ravel()
+    values, y = np.unique(labels, return_inverse=True)
     check_range(owner, 0, len(y), f"{path('graph_indicator')}: a graph (counted from 0)")
     n = len(owner)
     edge_index = read_numbers(path("A"), np.int64, columns=2).T - 1
     check_range(edge_index, 0, n, f"{path('A')}: a node (counted from 0)")
     edge_index = distinct(without_loops(edge_index), n)
 
-    labels, numbers = path("node_labels"), path("node_attributes")
+    has_labels = path("node_labels").is_file()
     parts: list[Array] = []
-    if numbers.is_file() and (attributes or not labels.is_file()):
-        parts.append(read_numbers(numbers, np.float32))
-    if labels.is_file():
-        parts += [_one_hot(column) for column in read_numbers(labels, np.int64).T]
+    if path("node_attributes").is_file() and (attributes or not has_labels):
+        parts.append(read_numbers(path("node_attributes"), np.float32))
+    if has_labels:
+        columns = read_numbers(path("node_labels"), np.int64).T
+        parts += [_one_hot(column, int(column.min())) for column in columns]
     if not parts:
         degree = np.bincount(edge_index[1], minlength=n)
         parts.append(_one_hot(np.minimum(degree, MAX_DEGREE), 0))
     if any(len(part) != n for part in parts):
         raise InputError(f"{folder}: {n} nodes have {len(parts[0])} rows of labels or attributes")
-
     task = Task.from_arrays(
         name,
         edge_index=edge_index,
-        x=parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1),
+        x=np.concatenate(parts, axis=1),
         y=y,
         split=split_into_folds(y, seed, folds, protocol),
-        classes=tuple(str(value) for value in values),
+        classes=tuple(map(str, values)),
         nodes_per_graph=np.bincount(owner, minlength=len(y)),
     )
-    if name in PUBLISHED and not attributes:
-        return PUBLISHED[name].checked(task, folder)
-    return task
+    return task if attributes or name not in PUBLISHED else PUBLISHED[name].checked(task, folder)
+
+
+def _one_hot(labels: Array, lowest: int) -> Array:  # (n, values)
+    values = int(labels.max()) - lowest + 1  # of Python's own numbers, which do not overflow
+    if values > MAX_LABELS:
+        raise InputError(f"node labels span {values} values, too many for one-hot features")
+    check_dense(len(labels), values, "one-hot node labels")
+    x = np.zeros((len(labels), values), dtype=np.float32)
+    x[np.arange(len(labels)), labels - lowest] = 1
+    return x
 
 
 def tu_dataset(name: str, root: Path) -> Dataset | None:
@@ -99,26 +100,14 @@ def tu_dataset(name: str, root: Path) -> Dataset | None:
     return None
 
 
-def _one_hot(labels: Array, lowest: int | None = None) -> Array:  # (n, values)
-    lowest = int(labels.min()) if lowest is None else lowest
-    values = int(labels.max()) - lowest + 1  # of Python's own numbers, which do not overflow
-    if values > MAX_LABELS:
-        raise InputError(f"node labels span {values} values, too many for one-hot features")
-    check_dense(len(labels), values, "one-hot node labels")
-    x = np.zeros((len(labels), values), dtype=np.float32)
-    x[np.arange(len(labels)), labels - lowest] = 1
-    return x
-
-
 def _dataset(name: str, sizes: Sizes | None = None) -> Dataset:
+    parts = ("A", "graph_indicator", "graph_labels")
     return Dataset(
         name=name,
         load=partial(load, name),
         kind="graph",
         sizes=sizes,
-        files=tuple(
-            f"{name}/raw/{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels")
-        ),
+        files=tuple(f"{name}/raw/{name}_{part}.txt" for part in parts),
         download=partial(fetch_with_pyg, "TUDataset", "", (name,)),
     )
 
