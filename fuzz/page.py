@@ -21,7 +21,7 @@ LIMITS = """
 | width, layers, heads of a network | {width:,}, {layers:,}, {heads:,} | `pgso.RunSpec` |
 | an error message | {letters:,} letters | `pgso.cli` |
 | a process of a run that does not answer | {patience:.0f} s, or `$PGSO_PATIENCE` | `pgso.launch` |
-| a Ray cluster that does not answer | {ray:.0f} s | `pgso.training.engines` |
+| the address of a Ray cluster that does not answer | {ray:.0f} s | `pgso.training.engines` |
 
 ## What is not checked
 

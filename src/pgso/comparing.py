@@ -1,7 +1,7 @@
 """``pgso.compare``: does learning the operator pay? The command's paired comparison, in Python."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -85,17 +85,6 @@ def compare(
                 )
         convert(model)  # refuses a model without layers to convert, warns of others
     records = []
-    for record in _records(data, model, seeds, root, choices):
-        records.append(record)
-        if tell is not None and not nothing_found(record):
-            tell(record)
-    return compare_records(records)
-
-
-def _records(
-    data: Any, model: nn.Module | None, seeds: int, root: Any, choices: dict[str, Any]
-) -> Iterator[RunRecord]:
-    """The runs of all seeds."""
     for seed in range(seeds):
         if isinstance(data, str | os.PathLike):
             spec = suited(RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed}))
@@ -113,20 +102,20 @@ def _records(
             theirs = spec.but(conv=type(model).__name__, reorder=False)  # nodes as in the data
             specs = [theirs.but(operator=operator) for operator in OPERATORS]
         for one in specs:
-            yield fit_task(one, task, device="cpu" if model else None, network=network)[1]
+            _, record = fit_task(one, task, device="cpu" if model else None, network=network)
+            records.append(record)
+            if tell is not None and not nothing_found(record):
+                tell(record)
+    return compare_records(records)
 
 
 def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
     """The task of data in memory."""
     kind, objective = choices.get("task"), choices.get("objective")
-    if isinstance(data, Task):
-        task = data
-    elif kind == "link":
-        options: dict[str, Any] = dict(choices.get("data_options", {}))
+    options: dict[str, Any] = dict(choices.get("data_options", {}))
+    if kind == "link" and not isinstance(data, Task):
         return link_task(unanswered_task(data), seed, **options).scored_by(objective)
-    else:
-        task = Task.from_data(data, seed, objective=objective)
+    task = Task.of(data, seed=seed, objective=objective, positive=options.get("positive"))
     if kind not in (None, task.kind):
         raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
-    named = choices.get("data_options", {}).get("positive")
-    return task.scored_by(objective).with_positive(named)
+    return task

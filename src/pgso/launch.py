@@ -25,9 +25,7 @@ def launch() -> Launch:
     """
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     given = {name: value for name in names if (value := os.environ.get(name))}
-    if "RANK" not in given and given.get("WORLD_SIZE") in (None, "1"):
-        return Launch()
-    if given.get("RANK") == "0" and given.get("WORLD_SIZE") == "1":
+    if (given.get("RANK"), given.get("WORLD_SIZE")) in ((None, None), (None, "1"), ("0", "1")):
         return Launch()
     for name in names:
         if name not in given:

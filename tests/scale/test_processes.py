@@ -53,14 +53,6 @@ def test_a_whole_graph_in_several_processes_is_refused_in_words(tmp_path):
         assert "--sample 15,10" in str(error)
 
 
-def own_word(place):
-    return place.text_of_first(f"process {place.rank}"), place.text_of_first(None)
-
-
-def test_all_take_the_word_of_the_first(tmp_path):
-    assert run(2, own_word, folder=tmp_path) == [("process 0", None)] * 2
-
-
 SAMPLED = minesweeper(sample=(4, 3), batch_size=8, norm="batch", epochs=4)
 
 

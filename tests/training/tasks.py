@@ -1,12 +1,21 @@
 """Tiny runs: an embedded node task with each metric, and graphs that live in a test's folder."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from pgso.records import RunSpec
+from pgso.saved import read_model
+from pgso.training.checkpoint import network_of
 
 GRID = {"rows": 8, "cols": 8}
+
+
+def load_model(path):
+    """The network in a file, its spec, and the header that says what data it fits."""
+    tensors, header = read_model(path)
+    return *network_of(Path(path), tensors, header), header
 
 
 def karate(**choices) -> RunSpec:

@@ -11,10 +11,10 @@ from pgso.errors import InputError
 from pgso.predictors import load
 from pgso.predictors.inputs import fitted
 from pgso.records import NUMERICS, RunSpec
-from pgso.training.checkpoint import Checkpoint, load_model
+from pgso.training.checkpoint import Checkpoint
 from pgso.training.loops import predict_outputs
 from pgso.training.session import Session
-from tests.training.tasks import karate, minesweeper, shapes
+from tests.training.tasks import karate, load_model, minesweeper, shapes
 
 
 class StoppedError(Exception):

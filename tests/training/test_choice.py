@@ -58,8 +58,10 @@ def chosen_of(spec, vals, sure, metric="accuracy"):
         session = SimpleNamespace(spec=candidate, name=name)
         return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
-    kept = choice.choose(spec, train, lambda: PROPOSED, lambda _, one: sure[one.session.name])
-    return kept.best.session.name, asked, kept.candidate
+    best, _, candidate = choice.choose(
+        spec, train, lambda: PROPOSED, lambda _, one: sure[one.session.name]
+    )
+    return best.session.name, asked, candidate
 
 
 def test_a_better_score_without_enough_evidence_is_not_kept():

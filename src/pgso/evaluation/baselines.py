@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,8 @@ MOST_PAIRS = 2_000_000  # of links, above which nothing is scored
 TREES = 300  # of all classes together, if there are more than two
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
 
+Said = Iterator[tuple[str, str, Array]]  # name, label, outputs of every item
+
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     """Those that a task has.
@@ -32,40 +33,49 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     standardised columns. ``graph``: the labels of the neighbourhood, by a walk with restarts from
     the training labels; of a graph task, regression on the numbers of nodes and edges.
     ``boosted``: gradient boosting on the columns, from fifty training labels on;
-    ``boosted_graph``: on the columns and their means over a node's neighbours. Links have others:
-    :func:`link_baselines`.
+    ``boosted_graph``: on the columns and their means over a node's neighbours.
+
+    Of links, ``guess``: every pair alike. ``features``: the cosine of two nodes' features.
+    ``graph``: common neighbours, each worth 1 / log(its degree) (Adamic and Adar 2003), in the
+    graph that is trained on.
     """
-    if task.answer == "link":
-        return tuple(link_baselines(task))
+    y = task.y.numpy()
+
+    def score(out: Array, rows: Array) -> float | None:
+        return task.objective.score(out[rows], y[rows]) if len(rows) else None
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # extreme targets overflow
-        return tuple(_baselines(task))
+        val, test = task.val.numpy(), task.test.numpy()
+        said = _of_links(task) if task.answer == "link" else _of_items(task)
+        return tuple(
+            BaselineRecord(name=name, label=label, val=score(out, val), test=score(out, test))
+            for name, label, out in said
+        )
 
 
-def _baselines(task: Task) -> Iterator[BaselineRecord]:
+def _of_items(task: Task) -> Said:
     guess = {"class": "most frequent class", "labels": "how frequent each label is"}
-    labels = _one_hot(task)[task.train.numpy()]
-    frequent = np.tile(np.nanmean(labels, axis=0), (len(task.y), 1))
-    yield scored(task, GUESS, guess.get(task.answer, "mean"), frequent)
+    frequent = np.nanmean(_one_hot(task)[task.train.numpy()], axis=0)
+    yield GUESS, guess.get(task.answer, "mean"), np.tile(frequent, (len(task.y), 1))
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
     if x is not None and work <= MOST_WORK:
         name = "ridge regression" if task.answer == "value" else "logistic regression"
-        yield scored(task, FEATURES, f"{name}, no graph", _regression(task, x))
+        yield FEATURES, f"{name}, no graph", _regression(task, x)
     if task.kind == "graph":
         nodes = task.nodes_per_graph.numpy()
         owner = np.repeat(np.arange(len(nodes)), nodes)
         edges = np.bincount(owner[task.graph.edge_index[0].numpy()], minlength=len(nodes))
         sizes = np.stack([nodes, edges, edges / np.maximum(nodes, 1)], axis=1)
-        yield scored(task, GRAPH, "graph sizes, no features", _regression(task, sizes))
+        yield GRAPH, "graph sizes, no features", _regression(task, sizes)
     else:
-        yield scored(task, GRAPH, "neighbours' labels, no features", _spread(task))
+        yield GRAPH, "neighbours' labels, no features", _spread(task)
     if isinstance(x, np.ndarray) and len(task.train) >= FEWEST_BOOSTED and work <= MOST_BOOSTED:
-        yield scored(task, BOOSTED, "gradient boosting, no graph", _boosted(task, x))
+        yield BOOSTED, "gradient boosting, no graph", _boosted(task, x)
         if task.kind == "node":
             wide = np.concatenate([x, _walk(task) @ x], axis=1)
-            label = "gradient boosting with means of neighbours"
-            yield scored(task, BOOSTED_GRAPH, label, _boosted(task, wide))
+            yield BOOSTED_GRAPH, "gradient boosting with means of neighbours", _boosted(task, wide)
 
 
 def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
@@ -99,17 +109,15 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[task.train.numpy()])
     scaled, val, y = scaler.transform(x), task.val.numpy(), task.y.numpy()
 
-    def model(penalty: float, rows: int) -> Any:
+    def fitted(penalty: float) -> Array:
         if task.answer == "value":
-            return Ridge(alpha=penalty * rows / 10)
-        return LogisticRegression(C=1 / penalty, max_iter=200)
+            return _predictions(task, scaled, lambda rows: Ridge(alpha=penalty * rows / 10))
+        return _predictions(task, scaled, lambda _: LogisticRegression(C=1 / penalty, max_iter=200))
 
     def merit(out: Array) -> float:
-        score = task.objective.score(out[val], y[val]) if len(val) else None
-        return task.objective.merit(score)
+        return task.objective.merit(task.objective.score(out[val], y[val]) if len(val) else None)
 
-    tried = [_predictions(task, scaled, partial(model, penalty)) for penalty in PENALTIES]
-    return max(tried, key=merit)
+    return max(map(fitted, PENALTIES), key=merit)
 
 
 def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
@@ -128,14 +136,12 @@ def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     return _predictions(task, x, lambda _: kind(**options))
 
 
-def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (items, outputs)
-    """What a model says that is fitted to the training rows: log-probabilities, or numbers.
-
-    Args:
-        task: The data.
-        x: (items, columns).
-        model: The estimator for so many rows.
-    """
+def _predictions(
+    task: Task,
+    x: Any,  # (items, columns)
+    model: Callable[[int], Any],  # makes the estimator, given the number of rows
+) -> Array:  # (items, outputs)
+    """Log-probabilities, or numbers, of a model that is fitted to the training rows."""
     train, y = task.train.numpy(), task.y.numpy()
     if task.answer == "class":
         return _log_probabilities(model, x, y, train, task.num_outputs)
@@ -171,28 +177,30 @@ def _log_probabilities(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to be compared with
         fitted = model(len(train)).fit(x[train], y[train])
-    with np.errstate(divide="ignore"):  # a probability of 0
-        out[:, fitted.classes_] = np.log(fitted.predict_proba(x)).clip(min=-1e3)
+    out[:, fitted.classes_] = np.log(fitted.predict_proba(x)).clip(min=-1e3)
     return out
 
 
 def _walk(task: Task) -> "scipy.sparse.csr_array":  # (n, n)
     """The mean over neighbours, edges taken in both directions."""
-    n, weight = task.num_nodes, task.graph.edge_weight
-    values = np.ones(task.num_edges) if weight is None else weight.abs().double().numpy()
-    source, target = task.graph.edge_index.numpy()
-    A = scipy.sparse.csr_array((values, (target, source)), shape=(n, n))
-    A = A + A.T
+    weight = task.graph.edge_weight
+    A = _both_ways(task, np.ones(task.num_edges) if weight is None else weight.abs().double())
     degree = np.asarray(A.sum(axis=1)).ravel()
     return scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
+
+
+def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)
+    source, target = task.graph.edge_index.numpy()
+    shape = (task.num_nodes, task.num_nodes)
+    A = scipy.sparse.csr_array((np.asarray(values), (target, source)), shape=shape)
+    return A + A.T
 
 
 def _spread(task: Task) -> Array:  # (n, outputs)
     """Training labels, spread along edges: what a node's neighbourhood says."""
     train, P = task.train.numpy(), _walk(task)
     targets = _one_hot(task)
-    given = np.zeros_like(targets)
-    is_known = np.zeros_like(targets)
+    given, is_known = np.zeros((2, *targets.shape))
     given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])
     said, heard = given, is_known
@@ -202,50 +210,26 @@ def _spread(task: Task) -> Array:  # (n, outputs)
     return np.asarray((said + 1e-3 * mean) / (heard + 1e-3))
 
 
-def link_baselines(task: Task) -> Iterator[BaselineRecord]:
-    """Scores of pairs of nodes without a network.
-
-    ``guess``: every pair alike. ``features``: the cosine of two nodes' features. ``graph``: common
-    neighbours, each worth 1 / log(its degree) (Adamic and Adar 2003), in the graph that is trained
-    on.
-    """
+def _of_links(task: Task) -> Said:
     assert task.pairs is not None
     pairs = task.pairs.numpy()  # (rows, 1 + m, 2)
     if pairs.size // 2 > MOST_PAIRS:
         return
-    yield scored(task, GUESS, "chance", np.zeros(pairs.shape[:2]))
+    first, second = pairs.reshape(-1, 2).T
+
+    def products(left: "scipy.sparse.csr_array", right: "scipy.sparse.csr_array") -> Array:
+        """Of each pair, the first node's row of left times the second node's row of right."""
+        return np.asarray(left[first].multiply(right[second]).sum(axis=1)).reshape(pairs.shape[:2])
+
+    yield GUESS, "chance", np.zeros(pairs.shape[:2])
     if not is_identity(task):
         dense = task.x.layout == torch.strided
         X = scipy.sparse.csr_array(task.x.double().numpy() if dense else as_scipy(task.x))
         X = X.astype(np.float64)
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         unit = scipy.sparse.diags_array(1 / np.maximum(norms, 1e-30)) @ X
-        yield scored(task, FEATURES, "similar features, no graph", _products(unit, unit, pairs))
-    n = task.num_nodes
-    source, target = task.graph.edge_index.numpy()
-    A = scipy.sparse.csr_array((np.ones(len(source)), (target, source)), shape=(n, n))
-    A = ((A + A.T) > 0).astype(float)
+        yield FEATURES, "similar features, no graph", products(unit, unit)
+    A = (_both_ways(task, np.ones(task.num_edges)) > 0).astype(float)
     degree = np.asarray(A.sum(axis=1)).ravel()
     worth = scipy.sparse.diags_array(1 / np.log(np.maximum(degree, 2)))
-    scores = _products(A, A @ worth, pairs)
-    yield scored(task, GRAPH, "common neighbours, no features", scores)
-
-
-def scored(task: Task, name: str, label: str, out: Array) -> BaselineRecord:
-    """The record of a baseline with these outputs for every item."""
-    y = task.y.numpy()
-
-    def score(part: torch.Tensor) -> float | None:
-        rows = part.numpy()
-        return task.objective.score(out[rows], y[rows]) if len(rows) else None
-
-    return BaselineRecord(name=name, label=label, val=score(task.val), test=score(task.test))
-
-
-def _products(
-    left: "scipy.sparse.csr_array", right: "scipy.sparse.csr_array", pairs: Array
-) -> Array:
-    """Row by row products: of the first node in ``left``, of the second in ``right``."""
-    first, second = pairs.reshape(-1, 2).T
-    products = np.asarray(left[first].multiply(right[second]).sum(axis=1))
-    return products.reshape(pairs.shape[:2])
+    yield GRAPH, "common neighbours, no features", products(A, A @ worth)

@@ -5,6 +5,9 @@ number. On n labels that the model was not fitted to, let q be the
 :math:`\lceil (n + 1) c \rceil`-th smallest strangeness of the true answers. A new item's set holds
 the answers that are no stranger than q. If new items and these labels are exchangeable, the truth
 is in the set with probability c or more (Vovk et al. 2005; Lei et al. 2018).
+
+Outputs are (n, C) probabilities of classes or (n, T) numbers; y are (n,) classes or (n, T) numbers,
+NaN where one is missing. With ``log``, errors of numbers are those of their logarithms.
 """
 
 import math
@@ -18,13 +21,8 @@ LEVEL = 0.9  # of the sets that tables and pages show
 FEWEST = 20  # labels of validation that sets are made from; fewer are joined by others
 
 
-def strangeness(out: Array, y: Array, log: bool = False) -> Array:  # (n,) or (n, T), sorted
+def strangeness(out: Array, y: Array, log: bool = False) -> Array:  # (n,) or (n, T)
     """How strange the true answers are, the smallest first.
-
-    Args:
-        out: (n, C) probabilities of classes, or (n, T) numbers.
-        y: (n,) classes, or (n, T) numbers, NaN where one is missing.
-        log: Whether the errors of numbers are those of their logarithms.
 
     Example:
         >>> strangeness(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0])).round(1)
@@ -33,16 +31,11 @@ def strangeness(out: Array, y: Array, log: bool = False) -> Array:  # (n,) or (n
     if y.ndim == 1:
         return np.sort(1 - out[np.arange(len(y)), y])
     with np.errstate(invalid="ignore", divide="ignore"):
-        pair = (np.log(out), np.log(y)) if log else (out, y)
-        return np.sort(np.abs(pair[0] - pair[1]), axis=0)
+        return np.sort(np.abs(np.log(out) - np.log(y) if log else out - y), axis=0)
 
 
-def threshold(strange: Array, coverage: float) -> float:
-    """q: infinite where the labels are too few for that coverage.
-
-    Args:
-        strange: (n,) of the true answers, sorted; NaN counts as missing.
-        coverage: c, above 0 and below 1.
+def threshold(strange: Array, coverage: float) -> float:  # (n,) sorted; NaN counts as missing
+    """The q of a coverage c: infinite where the labels are too few for it.
 
     Example:
         >>> threshold(np.arange(1.0, 10.0), 0.8), threshold(np.arange(3.0), 0.9)
@@ -78,27 +71,18 @@ def measured(
 ) -> dict[str, float] | None:
     """How often sets hold the truth on labels of a test set, and how large they are.
 
-    Args:
-        out: (n, C) probabilities, or (n, T) numbers.
-        y: (n,) classes, or (n, T) numbers.
-        strange: Of the labels that the sets are made from.
-        log: As in :func:`strangeness`.
-        coverage: What was asked for.
-
     Returns:
         ``asked``, ``held`` (a share), ``labels`` (how many) and ``size``: classes per set, or the
         mean width of an interval. None without labels, or where they are too few.
     """
-    if not len(y):
-        return None
     if y.ndim == 1:
         sets = class_sets(out, strange, coverage)
-        held, size = sets[np.arange(len(y)), y], float(sets.sum(axis=1).mean())
+        held, sizes = sets[np.arange(len(y)), y], sets.sum(axis=1)
     else:
         low, high = intervals(out, strange, coverage, log)
         is_known = np.isfinite(y)
-        held = ((low <= y) & (y <= high))[is_known]
-        size = float((high - low)[is_known].mean()) if is_known.any() else math.nan
-    if not len(held) or not math.isfinite(size):
+        held, sizes = ((low <= y) & (y <= high))[is_known], (high - low)[is_known]
+    size = float(sizes.mean()) if len(held) else math.nan
+    if not math.isfinite(size):
         return None
     return {"asked": coverage, "held": float(held.mean()), "labels": len(held), "size": size}

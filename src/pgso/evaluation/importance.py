@@ -1,8 +1,8 @@
 """What matters to a model: columns and kinds of edges by shuffling them, edges by gradients."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,22 +13,14 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.errors import InputError
-from pgso.evaluation.statistics import (
-    LEVEL,
-    holm,
-    holm_levels,
-    outlier_confidence,
-    t_confidence,
-    t_quantile,
-)
+from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence, t_quantile
 from pgso.graph import Graph, Relations
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
 from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 
-Predict = Callable[[Task], Tensor]  # outputs of the validation set, in the unit of the targets
+Shuffled = tuple[str, Array, Array]  # name, (R,) costs of the score, (R, n) of every item's loss
 
 REPEATS = 20
 MOST_GROUPS = 40  # columns that are shuffled; of more, those with the largest gradients
@@ -59,14 +51,29 @@ def explain(
         repeats: Shuffles of every column, 2 or more.
     """
     scale = None if header.get("scale") is None else Scale(**header["scale"])
+    y, objective = task.y[task.val], task.objective
 
-    def predict(data: Task) -> Tensor:
+    def judged(data: Task) -> tuple[float | None, Array]:
+        """The score of validation, and the loss of each of its items."""
         with torch.no_grad():
             out = _validation_outputs(model, data)
-        return out if scale is None else scale.decode(out)
+        out = out if scale is None else scale.decode(out)
+        return objective.score(out.numpy(), y.numpy()), _item_losses(task, out, y)
+
+    def importances(
+        changed: Iterable[tuple[str, Iterable[Task]]],
+    ) -> tuple[FeatureImportance, ...]:
+        """What the changes of a task cost, the most important first."""
+        shuffled = []
+        for name, others in changed:
+            outcomes = [judged(other) for other in others]
+            costs = [objective.merit(score) - objective.merit(after) for after, _ in outcomes]
+            changes = np.stack([after - losses for _, after in outcomes])
+            shuffled.append((name, np.array(costs), changes))
+        return tuple(sorted(importances_of(shuffled), key=lambda one: (-one.loss, one.name)))
 
     notes: list[str] = []
-    found: dict[str, Any] = {"score": None}
+    score, found = None, dict[str, Any]()
     if not len(task.val):
         notes.append("features are judged on validation labels, and there are none")
     elif tuple(header.get("classes", task.classes)) != task.classes:
@@ -76,175 +83,60 @@ def explain(
             f"{task.name} has other labels"
         )
     else:
-        found["score"] = task.objective.score(predict(task).numpy(), task.y[task.val].numpy())
-        if found["score"] is None:
+        score, losses = judged(task)
+        if score is None:
             notes.append(
-                f"features are judged on validation, where {task.objective.label} has no value: "
+                f"features are judged on validation, where {objective.label} has no value: "
                 "such as where all are of one class"
             )
     if is_identity(task):
         notes.append("there are no features to shuffle: every node has a column of its own")
-    elif found["score"] is not None:
-        dense = _with_dense_features(task)
-        groups = column_groups(task)
+    elif score is not None:
+        dense, groups = _with_dense_features(task), column_groups(task)
         chosen = _screened(model, dense, groups)
-        found["features"] = feature_importance(predict, dense, chosen, repeats)
+        random = torch.Generator().manual_seed(0)
+        shuffles = ((name, _shuffles(dense, groups[name], repeats, random)) for name in chosen)
+        found["features"] = importances(shuffles)
         found["left_out"] = len(groups) - len(chosen)
-    has_kinds = task.kind == "link" or (task.kind == "node" and task.relations)
-    if found["score"] is not None and has_kinds:
-        found["relations"] = relation_importance(predict, task, repeats)
+    if score is not None and (task.kind == "link" or (task.kind == "node" and task.relations)):
+        found["relations"] = importances(_moves(task, repeats))
     problem = _why_no_edges(model, task)
     if problem is not None:
         notes.append(problem)
     else:
         explained = _chosen(task, items)
-        noun = {"node": "nodes", "graph": "graphs"}[task.kind]
-        what = ", ".join(items[:10]) if items else f"{len(explained)} {noun}"
+        what = ", ".join(items[:10]) if items else f"{len(explained)} {task.kind}s"
         found["items"] = what + ("" if items or not len(task.val) else " of the validation set")
-        names = task.ids if task.kind == "node" else None
-        found["edges"] = edge_importance(model, task, explained, names)
-    return Explanation(repeats=repeats, notes=tuple(notes), **found)
+        found["edges"] = edge_importance(model, task, explained)
+    return Explanation(score=score, repeats=repeats, notes=tuple(notes), **found)
 
 
-def _chosen(task: Task, items: Sequence[str]) -> Tensor:
-    """Indices of the named items. If none is named: some of the validation set, or of all."""
-    if not items:
-        part = task.val if len(task.val) else torch.arange(len(task.y))
-        return part[:: max(1, -(-len(part) // MOST_ITEMS))]
-    index_of = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
-    for name in items:
-        if name not in index_of:
-            some = ", ".join(list(index_of)[:5])
-            raise InputError(f"{task.name} has no item called {name!r}; it has {some}, ...")
-    return torch.tensor([index_of[name] for name in items])
-
-
-class Shuffled(NamedTuple):
-    """What became of validation in every shuffle of one column, or of one kind of edges."""
-
-    name: str
-    costs: Array  # (R,) of the score, larger is worse
-    changes: Array  # (R, n) of every item's loss, larger is worse
-
-
-def feature_importance(
-    predict: Predict, task: Task, chosen: Sequence[str], repeats: int = REPEATS
-) -> tuple[FeatureImportance, ...]:
-    """How much validation loses when a column is shuffled among all nodes (Breiman 2001).
-
-    Columns that were made of one column of the user's table are shuffled together.
-
-    Args:
-        predict: What a trained network says.
-        task: The data, with validation labels; x is dense.
-        chosen: Which of :func:`column_groups`.
-        repeats: Shuffles of every column, 2 or more.
-
-    Returns:
-        Importances, the largest first.
-    """
-    groups = column_groups(task)
-    generator = torch.Generator().manual_seed(0)
-    shuffles = ((name, _shuffles(task, groups[name], repeats, generator)) for name in chosen)
-    return _importances(predict, task, shuffles)
-
-
-def relation_importance(
-    predict: Predict, task: Task, repeats: int = REPEATS
-) -> tuple[FeatureImportance, ...]:
-    """How much validation loses when a kind of edges connects other nodes.
-
-    The nodes of a relation's edges are renamed at random: its degrees and its weights stay, and
-    who has them does not. Without relations all edges are one kind.
-    """
-    generator = torch.Generator().manual_seed(0)
-    names = [ALL_EDGES] if task.relations is None else list(task.relations.graphs)
-    orders = {
-        name: [torch.randperm(task.num_nodes, generator=generator) for _ in range(repeats)]
-        for name in names
-    }
-    moves = ((name, (_moved(task, name, order) for order in orders[name])) for name in names)
-    return _importances(predict, task, moves)
-
-
-def _importances(
-    predict: Predict, task: Task, changed: Iterable[tuple[str, Iterable[Task]]]
-) -> tuple[FeatureImportance, ...]:
-    y = task.y[task.val]
-    merit = task.objective.merit
-
-    def judged(out: Tensor) -> tuple[float, Array]:
-        return merit(task.objective.score(out.numpy(), y.numpy())), _item_losses(task, out, y)
-
-    score, losses = judged(predict(task))
-    shuffled = []
-    for name, others in changed:
-        outcomes = [judged(predict(other)) for other in others]
-        costs = np.array([score - other for other, _ in outcomes])
-        changes = np.stack([after - losses for _, after in outcomes])
-        shuffled.append(Shuffled(name, costs, changes))
-    importances = importances_of(shuffled)
-    return tuple(sorted(importances, key=lambda entry: (-entry.loss, entry.name)))
+def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
+    """What a network says about the validation set, as it was trained."""
+    model.eval()
+    if task.kind == "graph":
+        batches = map(task.batch, task.val.split(GRAPHS_AT_ONCE))
+        out = [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
+        return torch.cat(out)
+    if task.kind == "link":
+        assert task.pairs is not None
+        return model(task.x, task.edges, task.pairs[task.val])  # type: ignore[no-any-return]
+    return model(task.x, task.edges)[task.val]  # type: ignore[no-any-return]
 
 
 def _item_losses(task: Task, out: Tensor, y: Tensor) -> Array:  # (n,)
     """The loss of every item: log loss of classes, labels and links, errors of numbers."""
+    if task.answer == "value":
+        return np.asarray(task.objective.errors(out.numpy(), y.numpy()), dtype=np.float64)
     if task.answer == "class":
         losses = cross_entropy(out, y, reduction="none")
-    elif task.answer == "labels":
-        known = y.isfinite()
-        cells = binary_cross_entropy_with_logits(
-            out, y.where(known, torch.zeros_like(y)), reduction="none"
-        )
-        losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
     elif task.answer == "link":
         losses = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
     else:
-        return np.asarray(task.objective.errors(out.numpy(), y.numpy()), dtype=np.float64)
+        known = y.isfinite()
+        cells = binary_cross_entropy_with_logits(out, y.nan_to_num(), reduction="none")
+        losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
     return losses.double().numpy()
-
-
-def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
-    r"""Which columns matter: two tests of each, and Holm's correction over the columns.
-
-    A column that is noise may look important for two reasons. *These labels*: other nodes might say
-    otherwise. The paired t-test over the items' mean changes of the loss answers this. *This
-    arrangement*: the values happen to stand where they help, and they help every neighbour at once,
-    so items are not independent. If a column says nothing, its own order is one more shuffle; so
-
-    .. math::
-        t = \bar c / (s_c \sqrt{1 + 1/R})
-
-    of the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
-    after Holm's correction. Intervals are those of the score's cost in one more shuffle, at the
-    column's own level; they leave out 0 only where the column matters.
-
-    Example:
-        >>> random = np.random.default_rng(0)
-        >>> noise = Shuffled("noise", random.normal(size=20), random.normal(size=(20, 50)))
-        >>> signal = Shuffled("age", 1 + noise.costs / 9, 1 + noise.changes)
-        >>> [(entry.name, entry.matters) for entry in importances_of([noise, signal])]
-        [('noise', False), ('age', True)]
-    """
-    chances = []
-    for entry in shuffled:
-        over_items = 1 - t_confidence(entry.changes.mean(axis=0))
-        over_shuffles = 1 - outlier_confidence(entry.changes.mean(axis=1))
-        chances.append(min(1.0, 2 * max(over_items, over_shuffles)))
-    corrected, levels = holm(chances), holm_levels(chances)
-    importances = []
-    for entry, p, level in zip(shuffled, corrected, levels, strict=True):
-        mean, repeats = float(entry.costs.mean()), len(entry.costs)
-        one_more = float(entry.costs.std(ddof=1)) * (1 + 1 / repeats) ** 0.5
-        half = t_quantile(repeats - 1, level) * one_more
-        matters = p is not None and p <= 1 - LEVEL and mean > 0
-        low = mean - half if matters else min(mean - half, 0.0)
-        importances.append(
-            FeatureImportance(
-                name=entry.name, loss=mean, low=low, high=mean + half, p=p, matters=matters
-            )
-        )
-    return importances
 
 
 def column_groups(task: Task) -> dict[str, list[int]]:
@@ -279,9 +171,7 @@ def _with_dense_features(task: Task) -> Task:
 
 def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[str]:
     """The columns to shuffle: all, or the ones that validation outputs depend on most."""
-    if len(groups) <= MOST_GROUPS:
-        return list(groups)
-    if not task.x.is_floating_point():
+    if len(groups) <= MOST_GROUPS or not task.x.is_floating_point():
         return list(groups)[:MOST_GROUPS]
     x = task.x.clone().requires_grad_()
     out = _validation_outputs(model, replace(task, x=x))
@@ -291,45 +181,84 @@ def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[st
     return sorted(groups, key=lambda name: -size[name])[:MOST_GROUPS]
 
 
-def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
-    """What a network says about the validation set, as it was trained."""
-    model.eval()
-    if task.kind == "graph":
-        batches = map(task.batch, task.val.split(GRAPHS_AT_ONCE))
-        out = [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
-        return torch.cat(out)
-    if task.kind == "link":
-        assert task.pairs is not None
-        return model(task.x, task.edges, task.pairs[task.val])  # type: ignore[no-any-return]
-    return model(task.x, task.edges)[task.val]  # type: ignore[no-any-return]
-
-
 def _shuffles(
-    task: Task, columns: list[int], repeats: int, generator: torch.Generator
+    task: Task, columns: list[int], repeats: int, random: torch.Generator
 ) -> Iterator[Task]:
+    """The task with the columns of one group shuffled together among all nodes (Breiman 2001)."""
     for _ in range(repeats):
-        order = torch.randperm(task.num_nodes, generator=generator)
+        order = torch.randperm(task.num_nodes, generator=random)
         x = task.x.clone()
         x[:, columns] = task.x[order][:, columns]
         yield replace(task, x=x)
 
 
-def _moved(task: Task, name: str, order: Tensor) -> Task:
-    """The task with the nodes of a relation's edges renamed in this order."""
+def _moves(task: Task, repeats: int) -> Iterator[tuple[str, Iterator[Task]]]:
+    """The task with one kind of edges connecting other nodes; without relations, all edges.
+
+    The nodes of a relation's edges are renamed at random: its degrees and its weights stay, and
+    who has them does not.
+    """
+    random = torch.Generator().manual_seed(0)
+    graphs = None if task.relations is None else dict(task.relations.graphs)
 
     def renamed(graph: Graph) -> Graph:
+        order = torch.randperm(task.num_nodes, generator=random)
         return Graph.from_edge_index(order[graph.edge_index], graph.edge_weight, graph.num_nodes)
 
-    if task.relations is None:
-        return replace(task, graph=renamed(task.graph))
-    graphs = dict(task.relations.graphs)
-    relations = Relations(graphs | {name: renamed(graphs[name])}, task.num_nodes)
-    return replace(task, graph=relations.union, relations=relations)
+    def moved(name: str) -> Task:
+        if graphs is None:
+            return replace(task, graph=renamed(task.graph))
+        relations = Relations(graphs | {name: renamed(graphs[name])}, task.num_nodes)
+        return replace(task, graph=relations.union, relations=relations)
+
+    for name in graphs or [ALL_EDGES]:
+        yield name, (moved(name) for _ in range(repeats))
+
+
+def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
+    r"""Which columns matter: two tests of each, and Holm's correction over the columns.
+
+    A column that is noise may look important for two reasons. *These labels*: other nodes might say
+    otherwise. The paired t-test over the items' mean changes of the loss answers this. *This
+    arrangement*: the values happen to stand where they help, and they help every neighbour at once,
+    so items are not independent. If a column says nothing, its own order is one more shuffle; so
+
+    .. math::
+        t = \bar c / (s_c \sqrt{1 + 1/R})
+
+    of the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
+    after Holm's correction. Intervals are those of the score's cost in one more shuffle, at the
+    column's own level; they leave out 0 only where the column matters.
+
+    Example:
+        >>> random = np.random.default_rng(0)
+        >>> costs, changes = random.normal(size=20), random.normal(size=(20, 50))
+        >>> columns = [("noise", costs, changes), ("age", 1 + costs / 9, 1 + changes)]
+        >>> [(entry.name, entry.matters) for entry in importances_of(columns)]
+        [('noise', False), ('age', True)]
+    """
+    chances = []
+    for _, _, changes in shuffled:
+        over_items = 1 - t_confidence(changes.mean(axis=0))
+        over_shuffles = 1 - t_confidence(changes.mean(axis=1), one_more=True)
+        chances.append(min(1.0, 2 * max(over_items, over_shuffles)))
+    importances = []
+    tests = zip(shuffled, holm(chances), holm_levels(chances), strict=True)
+    for (name, costs, _), p, level in tests:
+        mean, repeats = float(costs.mean()), len(costs)
+        one_more = float(costs.std(ddof=1)) * (1 + 1 / repeats) ** 0.5
+        half = t_quantile(repeats - 1, level) * one_more
+        matters = p is not None and p <= 1 - LEVEL and mean > 0
+        low = mean - half if matters else min(mean - half, 0.0)
+        importances.append(
+            FeatureImportance(name=name, loss=mean, low=low, high=mean + half, p=p, matters=matters)
+        )
+    return importances
 
 
 def _why_no_edges(model: Model, task: Task) -> str | None:
     """Why edges cannot be explained here; None if they can."""
-    if isinstance(model, LinkModel) or task.kind == "link":
+    if task.kind == "link":
         return (
             "single edges of link models are not explained, since edges are what they predict: "
             "pgso predict ranks new ones"
@@ -346,12 +275,20 @@ def _why_no_edges(model: Model, task: Task) -> str | None:
     return None
 
 
-def edge_importance(
-    model: Model,
-    task: Task,
-    items: Tensor,  # (k,) of nodes or graphs
-    names: tuple[str, ...] | None = None,
-) -> tuple[EdgeImportance, ...]:
+def _chosen(task: Task, items: Sequence[str]) -> Tensor:
+    """Indices of the named items. If none is named: some of the validation set, or of all."""
+    if not items:
+        part = task.val if len(task.val) else torch.arange(len(task.y))
+        return part[:: max(1, -(-len(part) // MOST_ITEMS))]
+    index_of = {name: k for k, name in enumerate(task.ids or map(str, range(len(task.y))))}
+    for name in items:
+        if name not in index_of:
+            some = ", ".join(list(index_of)[:5])
+            raise InputError(f"{task.name} has no item called {name!r}; it has {some}, ...")
+    return torch.tensor([index_of[name] for name in items])
+
+
+def edge_importance(model: Model, task: Task, items: Tensor) -> tuple[EdgeImportance, ...]:
     r"""How much every edge adds to the predictions of some items, the most important first.
 
     Integrated gradients (Sundararajan, Taly and Yan 2017) in a mask that multiplies the edges'
@@ -368,8 +305,7 @@ def edge_importance(
     Args:
         model: A trained network of nodes or graphs.
         task: The data.
-        items: Whose predictions are explained, see :data:`MOST_ITEMS`.
-        names: What nodes are called; by default their numbers.
+        items: (k,) nodes or graphs whose predictions are explained, see :data:`MOST_ITEMS`.
     """
     from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
@@ -388,41 +324,25 @@ def edge_importance(
             share = (step + 0.5) / STEPS
             mask = torch.nn.Parameter(torch.full((task.num_edges,), share))
             set_masks(model, mask, edge_index, apply_sigmoid=False)
-            f = _agreement(task, model(x, *graph)[items], predicted)
+            out = model(x, *graph)[items]
+            if task.answer == "class":
+                f = out.log_softmax(dim=1)[torch.arange(len(out)), predicted.argmax(dim=1)].sum()
+            else:
+                f = -(out - predicted).square().sum()
             added += torch.autograd.grad(f, mask)[0] / STEPS
     finally:
         clear_masks(model)
-    return _ranked(edge_index, added, task.graph.is_undirected, names)
 
-
-def _agreement(task: Task, out: Tensor, predicted: Tensor) -> Tensor:  # ()
-    """How much outputs say what was predicted."""
-    if task.answer != "class":
-        return -(out - predicted).square().sum()
-    rows = torch.arange(len(out))
-    return out.log_softmax(dim=1)[rows, predicted.argmax(dim=1)].sum()
-
-
-def _ranked(
-    edge_index: Tensor, added: Tensor, undirected: bool, names: tuple[str, ...] | None
-) -> tuple[EdgeImportance, ...]:  # added: (E,)
-    source, target = edge_index
-    if undirected:
-        source, target = torch.minimum(source, target), torch.maximum(source, target)
-    pairs, owner = torch.unique(torch.stack([source, target]), dim=1, return_inverse=True)
+    pairs = edge_index.sort(dim=0).values if task.graph.is_undirected else edge_index
+    pairs, owner = torch.unique(pairs, dim=1, return_inverse=True)
     both = added.new_zeros(pairs.size(1)).index_add_(0, owner, added)
     both = both / both.abs().max().clamp(min=1e-30)
-    best = both.argsort(descending=True, stable=True)[:SHOWN]
-
-    def name(node: int) -> str:
-        return str(node) if names is None else names[node]
-
-    return tuple(
-        EdgeImportance(
-            source=name(int(pairs[0, edge])),
-            target=name(int(pairs[1, edge])),
-            importance=round(float(both[edge]), 6),
-        )
-        for edge in best
-        if both[edge] > 1e-6
-    )
+    names = task.ids if task.kind == "node" else None
+    edges = []
+    for edge in both.argsort(descending=True, stable=True)[:SHOWN].tolist():
+        ends = pairs[:, edge].tolist()
+        source, target = map(str, ends) if names is None else (names[node] for node in ends)
+        importance = round(float(both[edge]), 6)
+        if both[edge] > 1e-6:
+            edges.append(EdgeImportance(source=source, target=target, importance=importance))
+    return tuple(edges)

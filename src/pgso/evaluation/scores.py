@@ -1,6 +1,6 @@
 """How predictions are right and wrong: confusion, curves, and whether probabilities hold."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,38 +63,35 @@ def evaluation_of(
 
 
 def _of_classes(
-    logits: Array,  # (n, classes)
-    y: Array,  # (n,)
-    classes: tuple[str, ...],
-    temperature: float,
-    positive: int,
-) -> dict[str, Any]:
+    logits: Array, y: Array, classes: tuple[str, ...], temperature: float, positive: int
+) -> dict[str, Any]:  # (n, classes), (n,)
     """Confusion, calibration, and detection: of two classes the positive, of more their mean."""
-    p, calibrated = probabilities(logits), probabilities(logits, temperature)
-    before, after = (binned(q.max(axis=1), q.argmax(axis=1) == y) for q in (p, calibrated))
-    found: dict[str, Any] = {"calibration": _calibration(temperature, before, after)}
+
+    def chosen(T: float) -> tuple[Array, Array]:
+        p = probabilities(logits, T)
+        return p.max(axis=1), p.argmax(axis=1) == y
+
+    found: dict[str, Any] = {"calibration": _calibration(temperature, chosen)}
     if len(classes) > MOST_CLASSES:
         return found
     counts = np.zeros((len(classes), len(classes)), dtype=int)
     np.add.at(counts, (y, logits.argmax(axis=1)), 1)
     found["confusion"] = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
     if len(classes) != 2:
+        p = probabilities(logits)
         curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
         return found | {"detection": _averaged(curves, "class", "classes")}
     margin = logits[:, positive] - logits[:, 1 - positive]
     curve = detection(margin, y == positive, classes[positive])
     if curve is not None:
-        costs = thresholds(calibrated[:, positive], y == positive)
+        costs = thresholds(probabilities(logits, temperature)[:, positive], y == positive)
         curve = curve.model_copy(update={"costs": costs})
     return found | {"detection": curve}
 
 
 def _of_labels(
-    logits: Array,  # (n, labels)
-    y: Array,  # (n, labels) of 0, 1 or NaN
-    labels: tuple[str, ...],
-    temperature: float,
-) -> dict[str, Any]:
+    logits: Array, y: Array, labels: tuple[str, ...], temperature: float
+) -> dict[str, Any]:  # (n, labels), (n, labels) of 0, 1 or NaN
     """Scores of each label, curves averaged over labels, and calibration of all cells together."""
     curves, scores = [], []
     for c, name in enumerate(labels):
@@ -111,9 +108,10 @@ def _of_labels(
         )
         curves.append(detection(z, has_it, name))
     cells, has = _as_two_classes(logits, y)
-    before, after = (binned(probabilities(cells, T)[:, 1], has == 1) for T in (1.0, temperature))
     return {
-        "calibration": _calibration(temperature, before, after),
+        "calibration": _calibration(
+            temperature, lambda T: (probabilities(cells, T)[:, 1], has == 1)
+        ),
         "detection": _averaged(curves, "label", "labels"),
         "labels": tuple(scores[:MOST_CLASSES]),
     }
@@ -206,10 +204,7 @@ def _scatter(out: Array, y: Array, target: str) -> Scatter:
     return Scatter(target=target, truth=truth, predicted=predicted)
 
 
-def fit_temperature(
-    logits: Array,  # (n, classes)
-    y: Array,  # (n,)
-) -> float:
+def fit_temperature(logits: Array, y: Array) -> float:  # (n, classes), (n,)
     r"""The T that makes the validation labels most probable (Guo et al. 2017).
 
     .. math::
@@ -229,10 +224,9 @@ def fit_temperature(
     z, y = logits[is_known].astype(np.float64), y[is_known]
     if not len(y) or not np.isfinite(z).all():
         return 1.0
-    rows = np.arange(len(y))
 
     def loss(log_temperature: float) -> float:
-        fit = log_softmax(z / np.exp(log_temperature), axis=1)[rows, y].sum()
+        fit = log_softmax(z / np.exp(log_temperature), axis=1)[np.arange(len(y)), y].sum()
         return float(log_temperature**2 / 2 - fit)
 
     best = minimize_scalar(loss, bounds=(np.log(COLDEST), np.log(HOTTEST)), method="bounded")
@@ -243,6 +237,18 @@ def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, clas
     """Softmax of logits / T."""
     values: Array = softmax(logits.astype(np.float64) / temperature, axis=1)
     return values
+
+
+def _calibration(temperature: float, judged: Callable[[float], tuple[Array, Array]]) -> Calibration:
+    """Bins without and with a temperature; ``judged`` gives probabilities and who was right."""
+    before, after = (binned(*judged(T)) for T in (1.0, temperature))
+    return Calibration(
+        temperature=temperature,
+        error_before=calibration_error(before),
+        error_after=calibration_error(after),
+        before=before,
+        after=after,
+    )
 
 
 def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:
@@ -268,15 +274,3 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
     """
     total = sum(entry.size for entry in bins)
     return round(sum(abs(b.confidence - b.right) for b in bins) / max(total, 1), 12)
-
-
-def _calibration(
-    temperature: float, before: tuple[Bin, ...], after: tuple[Bin, ...]
-) -> Calibration:
-    return Calibration(
-        temperature=temperature,
-        error_before=calibration_error(before),
-        error_after=calibration_error(after),
-        before=before,
-        after=after,
-    )

@@ -40,8 +40,7 @@ def spread(values: Sequence[float]) -> float | None:
     if len(values) < 2:
         return None
     sd = float(np.std(values, ddof=1))
-    largest = max(abs(value) for value in values)
-    return sd if sd > 1e-12 * max(largest, 1.0) else 0.0
+    return sd if sd > 1e-12 * max(np.abs(values).max(), 1.0) else 0.0
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
@@ -81,31 +80,17 @@ def t_test(differences: Sequence[float]) -> float | None:
     return 2 * float(stdtr(len(differences) - 1, -abs(t)))
 
 
-def sign_confidence(before: Array, after: Array) -> float:  # (n,), (n,) of booleans
-    """One minus the probability that chance puts as many of the changed answers right.
+def t_confidence(gain: Array, one_more: bool = False) -> float:  # (n,)
+    """One minus the one-sided p of the paired t-test that gains are above 0.
 
-    The exact one-sided form of McNemar's test.
+    With ``one_more``, of the test that 0 is one more draw from where the values come from.
     """
-    put_right = int(np.count_nonzero(after & ~before))
-    put_wrong = int(np.count_nonzero(before & ~after))
-    return 1 - float(bdtrc(put_right - 1, put_right + put_wrong, 0.5))
-
-
-def t_confidence(gain: Array) -> float:  # (n,)
-    """One minus the one-sided p of the paired t-test that gains are above 0."""
     n = len(gain)
     if n < 2 or not gain.any():
         return 0.0
-    error = float(gain.std(ddof=1)) / np.sqrt(n)
+    sd = float(gain.std(ddof=1))
+    error = sd * math.sqrt(1 + 1 / n) if one_more else sd / np.sqrt(n)
     return float(stdtr(n - 1, gain.mean() / error)) if error > 0 else float(gain.mean() > 0)
-
-
-def outlier_confidence(values: Array) -> float:  # (n,)
-    """One minus the one-sided p that 0 is one more draw from where the values come from."""
-    n, mean, sd = len(values), float(values.mean()), float(values.std(ddof=1))
-    if sd == 0:
-        return float(mean > 0)
-    return float(stdtr(n - 1, mean / (sd * math.sqrt(1 + 1 / n))))
 
 
 def confidence_in_gain(
@@ -116,9 +101,9 @@ def confidence_in_gain(
 ) -> float:
     """How sure validation examples are that the learned operator is better.
 
-    Both are scored on the same examples, by the test that the objective names: accuracies by an
-    exact test, which a lucky handful does not mislead; errors of numbers by a paired t-test; any
-    other score by a bootstrap.
+    Both are scored on the same examples, by the test that the objective names. Accuracies: the
+    exact one-sided form of McNemar's test, which a lucky handful does not mislead. Errors of
+    numbers: a paired t-test. Any other score: a bootstrap.
 
     Example:
         >>> import torch
@@ -133,7 +118,10 @@ def confidence_in_gain(
     """
     before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
     if objective.evidence == "sign":
-        return sign_confidence(*(objective.is_right(values, answers) for values in (before, after)))
+        was_right, is_right = (objective.is_right(out, answers) for out in (before, after))
+        put_right = int(np.count_nonzero(is_right & ~was_right))
+        put_wrong = int(np.count_nonzero(was_right & ~is_right))
+        return 1 - float(bdtrc(put_right - 1, put_right + put_wrong, 0.5))
     if objective.evidence == "errors":
         return t_confidence(objective.errors(before, answers) - objective.errors(after, answers))
     return _bootstrap(objective, before, after, answers)
@@ -147,15 +135,14 @@ def _bootstrap(objective: Objective, fixed: Array, learned: Array, y: Array) -> 
     import torch
 
     generator = torch.Generator().manual_seed(0)  # the same evidence, the same decision
-    wins, rounds = 0.0, 0
+    wins = []
     for _ in range(ROUNDS):
         drawn = torch.randint(len(y), (len(y),), generator=generator).numpy()
         before, after = (objective.score(outputs[drawn], y[drawn]) for outputs in (fixed, learned))
         if before is not None and after is not None:
             gain = objective.merit(after) - objective.merit(before)
-            wins += 0.5 if gain == 0 else float(gain > 0)
-            rounds += 1
-    return wins / rounds if rounds else 0.0
+            wins.append(0.5 if gain == 0 else float(gain > 0))
+    return sum(wins) / len(wins) if wins else 0.0
 
 
 def decide(
@@ -166,10 +153,10 @@ def decide(
     The first of ``judged`` is the simple one. It stays unless the labels are as sure as needed of
     another one; of several such, the one they are most sure of is kept.
     """
-    names: Sequence[str] = list(judged)
-    sure = {name: confidence(objective, judged[names[0]], judged[name]) for name in names[1:]}
-    better = [name for name in names[1:] if sure[name] > needed]
-    return (max(better, key=lambda name: sure[name]) if better else names[0]), sure
+    simple, *challengers = judged
+    sure = {name: confidence(objective, judged[simple], judged[name]) for name in challengers}
+    surest = max(challengers, key=lambda name: sure[name], default=simple)
+    return (surest if sure.get(surest, 0.0) > needed else simple), sure
 
 
 def confidence(
@@ -177,10 +164,7 @@ def confidence(
 ) -> float:
     """How sure the labels of all seeds together are that the second is better.
 
-    Args:
-        objective: What is scored.
-        before: What the first one's labels say, by seed.
-        after: The second one's; labels and seeds that only one of them has do not count.
+    Labels and seeds that only one of them has do not count.
 
     Example:
         >>> from pgso.objectives import OBJECTIVES
@@ -189,32 +173,29 @@ def confidence(
         >>> 0.9 < confidence(OBJECTIVES["accuracy"], fixed, better) < 0.95  # twenty labels, not 100
         True
     """
-    parts = [
-        (seed, *_differences(objective, before[seed], after[seed]))
-        for seed in sorted(before.keys() & after.keys())
-    ]
-    if not parts:
+    common = sorted(before.keys() & after.keys())
+    if not common:
         return 0.0
-    d = np.concatenate([gains for _, _, gains in parts])
-    items = np.concatenate([names for _, names, _ in parts])
-    seeds = np.concatenate([np.full(len(names), seed) for seed, names, _ in parts])
+    parts = [_differences(objective, before[seed], after[seed]) for seed in common]
+    items, d = (np.concatenate(values) for values in zip(*parts, strict=True))
     if len(np.unique(items)) < FEWEST or not d.any():
         return 0.0
-    return clustered_confidence(d, items, seeds)
+    return clustered_confidence(d, items, np.repeat(common, [len(names) for names, _ in parts]))
 
 
 def _differences(objective: Objective, before: Judged, after: Judged) -> tuple[Array, Array]:
     """The labels that both have, and how much better the second does on each."""
-    items, one, other = np.intersect1d(before.items, after.items, return_indices=True)
+    items, *both = np.intersect1d(before.items, after.items, return_indices=True)
     if len(items) == 0:
         return items, np.zeros(0)
+    pairs = list(zip((before, after), both, strict=True))
     if before.outcomes:
-        return items, np.asarray(after.outcomes)[other] - np.asarray(before.outcomes)[one]
-    y = np.asarray(before.answers)[one]
-    first, second = (
-        _contributions(objective, np.asarray(judged.outputs)[rows], y)
-        for judged, rows in ((before, one), (after, other))
-    )
+        first, second = (np.asarray(judged.outcomes)[rows] for judged, rows in pairs)
+    else:
+        y = np.asarray(before.answers)[both[0]]
+        first, second = (
+            _contributions(objective, np.asarray(judged.outputs)[rows], y) for judged, rows in pairs
+        )
     return items, second - first
 
 
@@ -226,14 +207,14 @@ def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
     n = len(y)
     group = np.random.default_rng(0).permutation(n) % min(n, LEFT_OUT)
     whole = objective.score(out, y)
-    if whole is None:
-        return np.zeros(n)
     contributions, groups = np.zeros(n), int(group.max()) + 1
+    if whole is None:
+        return contributions
+    sign = 1.0 if objective.larger_is_better else -1.0
     for number in range(groups):
         rest = group != number
         left = objective.score(out[rest], y[rest])
         value = whole if left is None else left
-        sign = 1.0 if objective.larger_is_better else -1.0
         contributions[~rest] = sign * (groups * whole - (groups - 1) * value)
     return contributions
 
@@ -297,8 +278,6 @@ def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[
     Example:
         >>> [round(level, 4) for level in holm_levels([0.001, 0.03])]
         [0.975, 0.95]
-        >>> [round(level, 4) for level in holm_levels([0.03, 0.04])]
-        [0.975, 0.975]
     """
     levels = [level] * len(p_values)
     alpha, failed_at = 1 - level, 0
@@ -367,12 +346,8 @@ def challenge(incumbent: "Tensor", challengers: "Tensor") -> list[Evidence]:  # 
         z = np.divide(centred, error[:, None] * n, out=np.zeros_like(d), where=different[:, None])
         largest = _largest_by_chance(z)
         p = (1 + (largest >= t[:, None]).sum(axis=1)) / (1 + len(largest))
-    reach = 1.96 * error
-    low, high = mean - reach, mean + reach
-    return [
-        Evidence(float(mean[j]), (float(low[j]), float(high[j])), float(p[j]))
-        for j in range(len(t))
-    ]
+    ends = zip((mean - 1.96 * error).tolist(), (mean + 1.96 * error).tolist(), strict=True)
+    return list(map(Evidence, mean.tolist(), ends, p.tolist()))
 
 
 def _largest_by_chance(z: Array) -> Array:  # (M, n) -> (DRAWS,)

@@ -218,7 +218,7 @@ class Network(Predictor):
     def __init__(self, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
         from pgso.training.checkpoint import network_of
 
-        self.network, _, _ = network_of(path, tensors, header)
+        self.network, _ = network_of(path, tensors, header)
         self.network.eval()
         super().__init__(path, tensors, header)
         with naming(path):

@@ -11,7 +11,7 @@ from pgso.convs.sparse_features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
-from pgso.scale.loader import FeatureRows
+from pgso.scale.loader import rows_of
 from pgso.scale.place import Place
 from pgso.scale.sampler import ALL, NeighborSampler
 
@@ -43,23 +43,20 @@ def predict_by_layer(
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
     model.eval()
     walk = _Walk(graph, batch_size, place or Place())
-    features = FeatureRows(x)
-    rows: Rows = lambda nodes: features(nodes).to(walk.device)  # noqa: E731
+    features, encoder, head, jump = rows_of(x), model.encoder, model.head, model.jump
+
+    def first(nodes: Tensor) -> Any:
+        given = features(nodes).to(walk.device)
+        return given if encoder is None else encoder(given)
+
     with torch.no_grad():
-        if model.encoder is not None:
-            encoder, given = model.encoder, rows
-            rows = lambda nodes: encoder(given(nodes))  # noqa: E731
-        every: list[Rows] = []
+        every: list[Rows] = [first]
         for layer in model.layers:
-            rows = walk.kept(_layer_outputs(layer, rows, walk))
-            every.append(rows)
-        if model.jump is not None:
-            jump = model.jump
-            rows = walk.kept(walk.nodes(lambda nodes: jump([out(nodes) for out in every])))
-        if model.head is not None:
-            head, read = model.head, rows
-            rows = lambda nodes: head(read(nodes))  # noqa: E731
-        return walk.joined(walk.nodes(rows))
+            every.append(walk.kept(_layer_outputs(layer, every[-1], walk)))
+        rows = every[-1]
+        if jump is not None:
+            rows = walk.kept(walk.nodes(lambda nodes: jump([out(nodes) for out in every[1:]])))
+        return walk.joined(walk.nodes(rows if head is None else lambda nodes: head(rows(nodes))))
 
 
 class _Walk:
@@ -74,8 +71,7 @@ class _Walk:
 
     def nodes(self, step: Rows) -> Iterator[Tensor]:
         """The outputs of a step that needs no neighbours, batch by batch."""
-        for batch in self.batches:
-            yield step(batch).cpu()
+        return (step(batch).cpu() for batch in self.batches)
 
     def hop(self, step: Callable[[Any, Graph], Tensor], rows: Rows) -> Iterator[Tensor]:
         """The outputs of a step that needs all neighbours, batch by batch."""
@@ -89,7 +85,7 @@ class _Walk:
     def joined(self, batches: Iterator[Tensor]) -> Tensor:
         """The rows of all batches, of other processes too."""
         rows = torch.cat(list(batches))
-        if len(self.sizes) == 1:
+        if len(self.sizes) == 1:  # they need not fit on the device
             return rows
         return self.place.gathered(rows.to(self.device), self.sizes).cpu()
 

@@ -3,11 +3,10 @@
 Features are read row by row when a batch needs them, from memory or from a file on disk.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -86,7 +85,16 @@ class NeighborLoader:
                 f"neighbours are sampled within one graph, and {task.name} has many: leave out "
                 "sample, or take task.batch(indices)"
             )
-        self.num_neighbors = _checked_sizes(num_neighbors)
+        sizes = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
+        if not sizes or not all(
+            isinstance(k, Integral) and not isinstance(k, bool) and (k >= 1 or k == ALL)
+            for k in sizes
+        ):
+            raise InputError(
+                f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, "
+                f"got {num_neighbors!r}"
+            )
+        self.num_neighbors = tuple(map(int, sizes))
         if not isinstance(batch_size, (int, np.integer)) or batch_size < num_ranks:
             raise InputError(
                 f"batch_size must be an integer, {num_ranks} or more, got {batch_size!r}"
@@ -98,7 +106,7 @@ class NeighborLoader:
         self.shuffle, self.rank, self.num_ranks = shuffle, rank, num_ranks
         self.epoch = 0  # set it to resume there
         self.sampler = NeighborSampler(task.graph)
-        self.rows = FeatureRows(task.x)
+        self.rows = rows_of(task.x)
 
     def __len__(self) -> int:
         """The number of batches of an epoch. The last may be small: at least a node per process."""
@@ -125,44 +133,26 @@ class NeighborLoader:
         return SampledBatch(self.rows(nodes), graph, self.task.y[seeds], nodes, seeds.numel())
 
 
-def _checked_sizes(num_neighbors: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
-    if not sizes or any(
-        isinstance(size, bool) or not isinstance(size, Integral) or (size < 1 and size != ALL)
-        for size in sizes
-    ):
-        raise InputError(
-            f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, "
-            f"got {num_neighbors!r}"
-        )
-    return tuple(int(size) for size in sizes)
+def rows_of(x: Tensor) -> Callable[[Tensor], Tensor]:  # (n, F) -> nodes (b,) -> (b, F)
+    """A function that reads the rows of x that a batch asks for, and nothing else of it.
 
-
-class FeatureRows:
-    """The rows of x that a batch asks for, and nothing else of it.
-
-    Args:
-        x: (n, F), dense (also memory-mapped, also integers) or a torch.sparse CSR matrix.
+    x is dense (also memory-mapped, also integers) or a torch.sparse CSR matrix.
 
     Example:
-        >>> FeatureRows(torch.eye(3))(torch.tensor([2, 0]))
+        >>> rows_of(torch.eye(3))(torch.tensor([2, 0]))
         tensor([[0., 0., 1.],
                 [1., 0., 0.]])
     """
+    if x.layout == torch.strided:
+        return lambda nodes: x.index_select(0, nodes)
+    matrix = as_scipy(x)
 
-    def __init__(self, x: Tensor) -> None:
-        self.x = x
-        self.matrix: Any = None
-        if x.layout != torch.strided:
-            self.matrix = as_scipy(x)
-
-    def __call__(self, nodes: Tensor) -> Tensor:  # (b,) -> (b, F)
-        """These rows, in this order."""
-        if self.matrix is None:
-            return self.x.index_select(0, nodes)
-        rows = self.matrix[nodes.numpy()]
+    def sparse_rows(nodes: Tensor) -> Tensor:
+        rows = matrix[nodes.numpy()]
         rowptr, col, values = map(torch.from_numpy, (rows.indptr, rows.indices, rows.data))
         return torch.sparse_csr_tensor(rowptr, col, values, size=rows.shape, check_invariants=False)
+
+    return sparse_rows
 
 
 def mapped_features(path: str | Path) -> Tensor:  # (n, F)

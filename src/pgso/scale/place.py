@@ -57,26 +57,15 @@ class Place:
             dist.broadcast(values, src=0)
         return values.cpu()
 
-    def text_of_first(self, text: str | None) -> str | None:
-        """The text of the first process, in every process."""
-        if self.num_ranks == 1:
-            return text
-        texts = [text]
-        dist.broadcast_object_list(texts, src=0, device=self.device)
-        return texts[0]
-
     def average(self, tensors: Iterable[Tensor | None]) -> None:
         """Replace tensors by their mean over all processes, in one exchange."""
-        if self.num_ranks == 1:
-            return
         present = [tensor for tensor in tensors if tensor is not None]
-        if not present:
+        if self.num_ranks == 1 or not present:
             return
         flat = torch.cat([tensor.flatten() for tensor in present])
         dist.all_reduce(flat)
-        flat /= self.num_ranks
-        parts = flat.split([tensor.numel() for tensor in present])
-        for tensor, mean in zip(present, parts, strict=True):
+        means = (flat / self.num_ranks).split([tensor.numel() for tensor in present])
+        for tensor, mean in zip(present, means, strict=True):
             tensor.copy_(mean.view_as(tensor))
 
     def total(self, value: float) -> float:
@@ -117,11 +106,9 @@ def place_of(where: Where = None) -> Place:
 
 
 def device_of(name: str | torch.device | None = None) -> torch.device:
-    """The device of a name.
+    """The device of a name: ``"cpu"``, ``"cuda"``, ``"cuda:1"``.
 
-    Args:
-        name: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU if there is one. None is
-            ``"auto"``.
+    ``"auto"``, or None, is a GPU if there is one.
 
     Example:
         >>> device_of("cpu")
@@ -164,7 +151,7 @@ def joined(device: Where = None) -> Iterator[Place]:
     if me.num_ranks == 1:
         yield place_of(device)
         return
-    own_device = torch.device("cpu")
+    own_device = CPU
     if torch.cuda.is_available():  # torchrun has given this process a GPU
         own_device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     place = Place(own_device, me.rank, me.num_ranks)

@@ -69,7 +69,10 @@ class NeighborSampler:
         Nodes of the last hop have no neighbours in the result: with as many layers as hops, only
         what is computed for the seeds is meant to be used.
         """
-        nodes = [_in_range(seeds, self.graph.num_nodes)]
+        n = self.graph.num_nodes
+        nodes = [np.asarray(seeds, dtype=np.int64).ravel()]
+        if nodes[0].size and (nodes[0].min() < 0 or nodes[0].max() >= n):
+            raise InputError(f"a batch needs nodes between 0 and {n - 1}, got {nodes[0]}")
         try:
             count = self._enter(nodes[0], 0)
             if (_take(self.place, nodes[0]) != np.arange(count)).any():
@@ -77,7 +80,9 @@ class NeighborSampler:
             hops = []
             for size in num_neighbors:
                 hops.append(self._draw(nodes[-1], size, rng))
-                nodes.append(self._fresh(hops[-1].sources))
+                sources = hops[-1].sources
+                unseen = sources[np.flatnonzero(_take(self.place, sources) < 0)]
+                nodes.append(torch.unique(torch.from_numpy(unseen)).numpy())  # sorts by counting
                 count = self._enter(nodes[-1], count)
             nothing = np.empty(0, dtype=np.int32)
             silent = np.zeros(nodes[-1].size, dtype=np.int32)
@@ -91,8 +96,7 @@ class NeighborSampler:
 
     def _enter(self, nodes: Array, count: int) -> int:
         """Give the nodes the next places of the batch; how many there are now."""
-        places = np.arange(count, count + nodes.size, dtype=np.int32)
-        self.place.numpy()[nodes] = places
+        self.place.numpy()[nodes] = np.arange(count, count + nodes.size, dtype=np.int32)
         return count + nodes.size
 
     def _draw(self, nodes: Array, size: int, rng: np.random.Generator) -> _Hop:
@@ -110,12 +114,6 @@ class NeighborSampler:
         diagonal = _take(self.graph.pattern.diagonal, nodes)
         entries += entries >= diagonal.repeat(taken)  # the diagonal is no neighbour
         return _Hop(taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries))
-
-    def _fresh(self, nodes: Array) -> Array:
-        """The nodes that are not in the batch yet, each once, in ascending order."""
-        unseen = nodes[np.flatnonzero(_take(self.place, nodes) < 0)]
-        fresh: Array = torch.unique(torch.from_numpy(unseen)).numpy()  # sorts by counting
-        return fresh
 
     def _graph(self, ids: Tensor, drawn: _Hop) -> Graph:
         """The drawn entries and the diagonal, sorted, with the transpose."""
@@ -189,11 +187,3 @@ def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (s
         again = (chosen[:step] == chosen[step]).any(axis=0)
         np.copyto(chosen[step], last[step], where=again)
     return chosen
-
-
-def _in_range(seeds: Tensor, num_nodes: int) -> Array:
-    """Refuse nodes that are not there."""
-    nodes = np.asarray(seeds, dtype=np.int64).ravel()
-    if nodes.size and (nodes.min() < 0 or nodes.max() >= num_nodes):
-        raise InputError(f"a batch needs nodes between 0 and {num_nodes - 1}, got {nodes}")
-    return nodes

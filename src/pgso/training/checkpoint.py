@@ -12,11 +12,12 @@ from pgso.data import Task
 from pgso.errors import InputError
 from pgso.evaluation.conformal import measured, strangeness
 from pgso.models.build import Model, build_model
-from pgso.records import RunSpec
+from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS, UNSAID
-from pgso.saved import Memory, count_of, naming, packed, part_of, read_model, unpacked, write_model
-from pgso.training.session import Session, assign, evaluate, tensors_of
+from pgso.records.record import Evaluation
+from pgso.saved import Memory, count_of, naming, packed, part_of, unpacked, write_model
+from pgso.training.session import Session, assign, tensors_of
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class Checkpoint:
         self.parts.append(part)
         return part
 
-    def is_due(self, session: Session) -> bool:
-        """At its end too: what comes after it, such as another training, may be interrupted."""
-        return session.epoch % self.every == 0 or session.epoch == session.spec.epochs
-
     def save(self, session: Session) -> None:
-        """Save a run: weights, best weights, optimiser, random state, curves, in one file."""
+        """Save a run: weights, best weights, optimiser, random state, curves, in one file.
+
+        At its end too: what comes after it, such as another training, may be interrupted.
+        """
+        if session.epoch % self.every and session.epoch != session.spec.epochs:
+            return
         tensors, plain = session.state()
         header = {**plain, "data": self.data, "numerics": NUMERICS}
         write_atomically(self.path, packed(tensors, header))
@@ -74,88 +76,78 @@ class Checkpoint:
             checkpoint.path.unlink(missing_ok=True)
 
 
-def save_model(
-    path: Path, session: Session, task: Task | None = None, record: str | None = None
-) -> None:
+def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> None:
     """Write the best weights with all it takes to build the model again.
 
     Args:
         path: A folder, or a file that ends in ``.safetensors``.
-        session: A run that has ended.
+        session: A run that has ended; its model has the weights of its best epoch.
+        record: Its record.
         task: Its data in the order and on the graph of the user, to be remembered for new nodes.
-        record: The key of the run's record.
     """
-    trained_on, scale = session.task, session.criterion.scale
-    strange, coverage, calibration = _calibration(session)
+    data, scale = session.task, session.criterion.scale
+    strange, coverage, calibration = _calibration(session, record.evaluation)
     header: dict[str, Any] = {
         "form": "network",
         "spec": session.spec.model_dump(mode="json"),
-        "num_features": trained_on.num_features,
-        "num_nodes": trained_on.num_nodes,
-        "classes": trained_on.classes,
-        "categories": trained_on.categories,
-        "kind": trained_on.kind,
-        "columns": trained_on.columns,
-        "preparation": None
-        if trained_on.preparation is None
-        else trained_on.preparation.model_dump(mode="json"),
-        "targets": trained_on.targets,
-        "objective": trained_on.metric,
-        "positive": trained_on.positive,
-        "scale": None if scale is None else scale.as_dict(),
+        "num_features": data.num_features,
+        "num_nodes": data.num_nodes,
+        "classes": data.classes,
+        "categories": data.categories,
+        "kind": data.kind,
+        "columns": data.columns,
+        "preparation": data.preparation and data.preparation.model_dump(mode="json"),
+        "targets": data.targets,
+        "objective": data.metric,
+        "positive": data.positive,
+        "scale": scale and scale.as_dict(),
         "calibration": calibration,
         "coverage": coverage,
-        "record": record or session.spec.key,
+        "record": record.spec.key,
     }
     tensors = {f"network/{name}": value for name, value in session.best_weights.items()}
     if strange is not None:
         tensors["strangeness"] = torch.from_numpy(strange)
-    memory = None if task is None else Memory.of(task)
+    memory = Memory.of(task)
     if memory is not None:
         of_graph, header["memory"] = memory.state()
         tensors |= {f"memory/{name}": value for name, value in of_graph.items()}
     write_model(path, tensors, header)
 
 
-def _calibration(session: Session) -> tuple[Any, Any, dict[str, float] | None]:
+def _calibration(
+    session: Session, evaluation: Evaluation | None
+) -> tuple[Any, Any, dict[str, float] | None]:
     """What prediction sets are made from, what they hold on test, and a classifier's temperature.
 
     All of it comes from validation, which has chosen the epoch too: on new data a little less than
     the coverage that was asked for may lie within.
     """
-    evaluation, task = evaluate(session), session.task
-    if evaluation is None or task.answer not in ("class", "value", "labels"):
-        return None, None, None
-    calibration = None
-    if evaluation.calibration is not None:
+    answer, calibration = session.task.answer, None
+    if evaluation is not None and evaluation.calibration is not None:
         kept = {"temperature", "error_before", "error_after"}
         calibration = evaluation.calibration.model_dump(include=kept)
-    if task.answer == "labels":
+    if answer not in ("class", "value"):
         return None, None, calibration
     out, _ = session.evaluate()
-    if task.answer == "class":
+    if answer == "class":
         out = (out.double() / (calibration or {}).get("temperature", 1.0)).softmax(dim=1)
-    outputs, answers = (
-        {name: part.numpy(force=True).astype(np.float64) for name, part in parts.items()}
-        for parts in map(session.scoring.by_part, (out, session.scoring.y))
-    )
-    if task.answer == "class":
-        answers = {name: y.astype(np.int64) for name, y in answers.items()}
+    parts = session.scoring.by_part(out)
+    outputs = {name: part.numpy(force=True).astype(np.float64) for name, part in parts.items()}
+    kind = np.int64 if answer == "class" else np.float64
+    y = {name: values.astype(kind) for name, values in session.scoring.answers.items()}
     log = session.spec.log_targets
-    strange = strangeness(outputs["val"], answers["val"], log)
-    return strange, measured(outputs["test"], answers["test"], strange, log), calibration
-
-
-def load_model(path: str | Path) -> tuple[Model, RunSpec, dict[str, Any]]:
-    """The network in a file, its spec, and the header that says what data it fits."""
-    tensors, header = read_model(path)
-    return network_of(Path(path), tensors, header)
+    strange = strangeness(outputs["val"], y["val"], log)
+    return strange, measured(outputs["test"], y["test"], strange, log), calibration
 
 
 def network_of(
     path: Path, tensors: dict[str, Tensor], header: dict[str, Any]
-) -> tuple[Model, RunSpec, dict[str, Any]]:
-    """The network of what was read from a file. Files of older versions hold nothing but it."""
+) -> tuple[Model, RunSpec]:
+    """The network of what was read from a file, and its spec.
+
+    Files of older versions hold nothing but a network.
+    """
     if "classes" not in header:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     with naming(path):
@@ -164,15 +156,11 @@ def network_of(
         spec, shape = RunSpec(complete=True, **header["spec"]), _Shape(header)
         with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
-        if _shapes(claimed) != _shapes(tensors):
+        if {k: v.shape for k, v in claimed.items()} != {k: v.shape for k, v in tensors.items()}:
             raise ValueError("its tensors do not fit the model that its header describes")
         model = build_model(spec, shape)
         assign(model, tensors)
-    return model, spec, header
-
-
-def _shapes(tensors: dict[str, Tensor]) -> dict[str, torch.Size]:
-    return {name: value.shape for name, value in tensors.items()}
+    return model, spec
 
 
 class _Shape:

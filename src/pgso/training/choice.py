@@ -18,6 +18,8 @@ from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import PROPOSES
 from pgso.training.session import Session, take_best
 
+NOT_OVERRULED = {"num_layers", "lr", "norm", "weight_decay"}  # where the user has said them
+
 
 class Candidate(NamedTuple):
     """A rung, and what its network changes in a spec."""
@@ -26,6 +28,18 @@ class Candidate(NamedTuple):
     changes: dict[str, Any]
     operator: str  # how its network is trained: fixed, or learned from where the rung has S
     closed_form: tuple[float | None, float | None] | None = None  # its own scores: val and test
+
+
+class Trained(NamedTuple):
+    """A training that has ended."""
+
+    session: Session
+    record: RunRecord
+
+
+Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
+Judge = Callable[[Trained, Trained], float]
+Kept = tuple[Trained, dict[str, float], Candidate | None]
 
 
 def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
@@ -37,10 +51,6 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     Only GCNs become banks or change the edges that they see; other architectures take the operator
     of rungs that have one. There are no candidates where ``find`` has no answer: links, several
     labels, and terms that were asked for.
-
-    Args:
-        spec: Whose network is changed.
-        task: Its data.
     """
     if spec.conv not in PROPOSES or spec.terms is not None:
         return []
@@ -54,22 +64,15 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     best = ladder.climb()
     others = sorted(ladder.fitted.values(), key=lambda fitted: float(fitted.losses.mean()))
     proposed: list[Candidate] = []
-    is_directed = not problem.graph.is_undirected
     for fitted in (best, *others):
         rung = rung_record(fitted, best, problem)
-        choices = network_of(rung, is_directed, is_find and is_table(task))
+        choices = network_of(rung, not problem.graph.is_undirected, is_find and is_table(task))
         operator = str(choices.pop("operator"))
         changes = _expressible(choices, spec, rung.family)
-        if changes is not None and is_find and spec.conv == "gcn":
-            changes = {**choices, **changes}  # also layers and rates, but not what was said
-            for name in (
-                {"num_layers", "lr", "norm", "weight_decay"}
-                & spec.model_fields_set
-                & changes.keys()
-            ):
-                del changes[name]
-        tried = [candidate.changes for candidate in proposed]
-        if changes is not None and changes not in tried:
+        if changes is not None and is_find and spec.conv == "gcn":  # also layers and rates
+            said = NOT_OVERRULED & spec.model_fields_set
+            changes = {k: v for k, v in {**choices, **changes}.items() if k not in said}
+        if changes is not None and changes not in [one.changes for one in proposed]:
             scores = (rung.val, rung.test) if is_find else None
             proposed.append(Candidate(rung.name, changes, operator, scores))
     return proposed
@@ -79,9 +82,7 @@ def _expressible(choices: dict[str, Any], spec: RunSpec, family: str) -> dict[st
     """The choices as changes of this spec; None if its network cannot have this operator."""
     if family == "moments":
         return None  # networks pool sums of nodes, not of their products
-    changes: dict[str, Any] = {
-        name: choices[name] for name in ("preset", "terms", "base") if name in choices
-    }
+    changes = {name: v for name, v in choices.items() if name in ("preset", "terms", "base")}
     if changes.get("base") == spec.base or spec.base is not None:
         changes.pop("base", None)
     if spec.conv != "gcn" or spec.sample:
@@ -94,32 +95,12 @@ def _expressible(choices: dict[str, Any], spec: RunSpec, family: str) -> dict[st
     return changes
 
 
-class Trained(NamedTuple):
-    """A training that has ended."""
-
-    session: Session
-    record: RunRecord
-
-    @property
-    def merit(self) -> float:
-        """Its validation score, larger is better; minus infinity if it has none."""
-        return self.record.merit
-
-
-class Kept(NamedTuple):
-    """The training that is kept, and how sure validation was of every challenger."""
-
-    best: Trained
-    confidence: dict[str, float]
-    candidate: Candidate | None = None  # whose network it is, if the ladder proposed it
-
-
-Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
-Propose = Callable[[], list[Candidate]]
-Judge = Callable[[Trained, Trained], float]
-
-
-def choose(spec: RunSpec, train: Train, propose: Propose, judge: Judge | None = None) -> Kept:
+def choose(
+    spec: RunSpec,
+    train: Train,
+    propose: Callable[[], list[Candidate]],
+    judge: Judge | None = None,
+) -> Kept:
     """Train what a spec asks for, and keep the best.
 
     ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
@@ -134,37 +115,37 @@ def choose(spec: RunSpec, train: Train, propose: Propose, judge: Judge | None = 
         propose: The ladder's candidates, best first.
         judge: How sure validation is that the second training is better than the first; by default
             :func:`confidence_of`.
+
+    Returns:
+        The training that is kept, how sure validation was of every challenger, and the candidate
+        whose network it is, if the ladder proposed it.
     """
-    judge = judge or confidence_of
     if spec.operator == "found":
-        proposed = propose()[:1]
-        changes = proposed[0].changes if proposed else {}
-        mode = proposed[0].operator if proposed else "fixed"
+        candidate = next(iter(propose()), None)
+        changes = {} if candidate is None else candidate.changes
+        mode = "fixed" if candidate is None else candidate.operator
         trained = train(_but(spec, {**changes, "operator": mode, "evidence": None}), "found")
-        return Kept(trained, {}, proposed[0] if proposed else None)
-    best = train(spec.but(operator="fixed"), "fixed")
+        return trained, {}, candidate
+    simple = spec.but(operator="fixed")
+    best = train(simple, "fixed")
     fixed: dict[str, RunSpec] = {}
     candidates: dict[str, Candidate] = {}
     if spec.operator == "auto":
-        fixed = {name: best.session.spec.but(preset=name) for name in spec.presets}
-        candidates = {one.rung: one for one in _new(spec, propose)}
-        fixed |= {n: _but(best.session.spec, one.changes) for n, one in candidates.items()}
+        fixed = {name: simple.but(preset=name) for name in spec.presets}
+        # Not the network that was trained first; GCN's own operator may be called by its name.
+        known = [{"preset": "gcn"}] if (simple.preset, simple.conv) == (None, "gcn") else []
+        new = [
+            one
+            for one in (propose() if spec.candidates else [])
+            if _but(simple, one.changes) != simple and one.changes not in known
+        ]
+        candidates = {one.rung: one for one in new[: spec.candidates]}
+        fixed |= {name: _but(simple, one.changes) for name, one in candidates.items()}
     best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()}, judge)
     modes = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
     learned = {mode: train(best.session.spec.but(operator=mode), mode) for mode in modes}
     best, more, _ = _challenge(spec, best, learned, judge)
-    return Kept(best, sure | more, candidates.get(name or ""))
-
-
-def _new(spec: RunSpec, propose: Propose) -> list[Candidate]:
-    """As many proposals as wanted, without the network that is trained first anyway."""
-    if not spec.candidates:
-        return []
-    fixed_spec = spec.but(operator="fixed")
-    proposed = [one for one in propose() if _but(fixed_spec, one.changes) != fixed_spec]
-    if fixed_spec.preset is None and fixed_spec.conv == "gcn":  # GCN's own operator by its name
-        proposed = [one for one in proposed if one.changes != {"preset": "gcn"}]
-    return proposed[: spec.candidates]
+    return best, sure | more, candidates.get(name)
 
 
 def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
@@ -173,39 +154,38 @@ def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
 
 
 def _challenge(
-    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained], judge: Judge
-) -> tuple[Trained, dict[str, float], str | None]:
-    """What is kept of these, how sure validation is of each challenger, and the winner's name."""
+    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained], judge: Judge | None
+) -> tuple[Trained, dict[str, float], str]:
+    """What is kept, how sure validation is of each challenger, and the winner's name or ''."""
+    trained = {"": best, **challengers}  # validation score: larger is better
     needed = spec.needed_evidence
     if needed is None:
-        names = max(["", *challengers], key=lambda n: (challengers[n] if n else best).merit)
-        return (challengers[names] if names else best), {}, names or None
-    sure = {name: judge(best, one) for name, one in challengers.items()}
-    better = [name for name in challengers if sure[name] > needed]
-    if not better:
-        return best, sure, None
-    name = max(better, key=lambda name: sure[name] if spec.judges else challengers[name].merit)
-    if not spec.judges and challengers[name].merit <= best.merit:
-        return best, sure, None
-    return challengers[name], sure, name
+        name = max(trained, key=lambda name: trained[name].record.merit)
+        return trained[name], {}, name
+    sure = {name: (judge or confidence_of)(best, one) for name, one in challengers.items()}
+    better = ["", *(name for name in challengers if sure[name] > needed)]
+    if spec.judges:
+        name = max(better, key=lambda name: sure.get(name, -1.0))
+    else:
+        name = max(better, key=lambda name: trained[name].record.merit)
+    return trained[name], sure, name
 
 
 def confidence_of(best: Trained, challenger: Trained) -> float:
     """How sure validation is that the second is better, each at its best epoch."""
-    if not best.session.best_weights or not challenger.session.best_weights:
+    sessions = best.session, challenger.session
+    if not all(session.best_weights for session in sessions):
         return float(bool(challenger.session.best_weights))  # one of them diverged at once
-    task, one, other = best.session.task, best.session.selection, challenger.session.selection
-    if best.session.spec.judges:
-        rows = one.judges & other.judges
-        if one.judged is None or other.judged is None or not bool(rows.any()):
-            return 0.0
-        y = one.answers[rows]
-        return confidence_in_gain(task.objective, one.judged[rows], other.judged[rows], y)
-    before, after = _validation_scores(best.session), _validation_scores(challenger.session)
-    return confidence_in_gain(task.objective, before, after, one.answers)
+    objective, (one, other) = best.session.task.objective, (s.selection for s in sessions)
+    if not best.session.spec.judges:
+        before, after = map(_validation_outputs, sessions)
+        return confidence_in_gain(objective, before, after, one.answers)
+    rows = one.judges & other.judges
+    if one.judged is None or other.judged is None or not bool(rows.any()):
+        return 0.0
+    return confidence_in_gain(objective, one.judged[rows], other.judged[rows], one.answers[rows])
 
 
-def _validation_scores(session: Session) -> Tensor:  # (validation examples, outputs)
+def _validation_outputs(session: Session) -> Tensor:  # (validation examples, outputs)
     take_best(session)
-    out, _ = session.evaluate()
-    return session.scoring.by_part(out)["val"]
+    return session.scoring.by_part(session.evaluate()[0])["val"]

@@ -8,13 +8,11 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,8 +31,7 @@ Records = Generator[RunRecord, None, None]
 RunOne = Callable[[RunSpec], RunRecord]
 WORKERS_PER_CPU = 4  # above which they only wait for each other, and fill the memory
 WATCHED_EVERY = 1.0  # seconds between two looks of a worker at its parent
-RAY_PATIENCE = 10.0  # seconds for a cluster to answer
-JOIN_RAY = "import ray, sys; print(flush=True); ray.init(sys.argv[1], configure_logging=False)"
+RAY_PATIENCE = 10.0  # seconds for the address of a cluster to answer
 KILLED = "the process of this run was killed; it may have needed too much memory"
 # Seconds of runs below which this process does them all: workers need 4 s to import torch. The
 # seconds of an epoch were measured on karate, Cora and ogbn-arxiv.
@@ -207,13 +204,14 @@ def _start_worker(parent: int) -> None:
 
 
 def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | None) -> Records:
+    """One Ray task per run. Its joblib backend cannot give records as they come."""
     try:
         import ray
     except ImportError:
         raise InputError("the ray engine needs Ray: pip install 'pgso[cluster]'") from None
     started_here = not ray.is_initialized()
     if started_here:
-        _start_ray(ray, address)
+        _start_ray(ray, address or os.environ.get("RAY_ADDRESS") or None)  # as ray.init does
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
     # Workers on other machines use their own $PGSO_DATA, or ours if they have none.
     places = [
@@ -238,11 +236,7 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
 
 
 def _start_ray(ray: Any, address: str | None) -> None:
-    """Join a cluster, or start one here.
-
-    A wrong address is refused after ten seconds; Ray alone would try for minutes.
-    """
-    address = address or os.environ.get("RAY_ADDRESS") or None  # as ray.init does
+    """Join a cluster, or start one here. Where nothing listens, this is known at once."""
     host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
     if address is not None and host is None and address not in ("auto", "local"):
         raise InputError(
@@ -250,8 +244,8 @@ def _start_ray(ray: Any, address: str | None) -> None:
             "auto or local"
         )
     try:
-        if host is not None and address is not None:
-            _check_for_ray(address, host[1].strip("[]"), int(host[2]))
+        if host is not None:  # Ray alone would try for minutes
+            socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE).close()
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (OSError, RuntimeError, ValueError, OverflowError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -259,28 +253,6 @@ def _start_ray(ray: Any, address: str | None) -> None:
             f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
             "or start one with ray start --head"
         ) from None
-
-
-def _check_for_ray(address: str, host: str, port: int) -> None:
-    """Raise an OSError unless a Ray cluster answers at this address.
-
-    Where nothing listens, this is known at once. Whether what listens is Ray is found out by a
-    process that joins it and can be stopped: Ray itself would try for minutes.
-    """
-    socket.create_connection((host, port), RAY_PATIENCE).close()
-    command = [sys.executable, "-c", JOIN_RAY, address]
-    with subprocess.Popen(  # noqa: S603  (our own program)
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as joining:
-        assert joining.stdout is not None
-        joining.stdout.readline()  # the import is over
-        try:
-            code = joining.wait(RAY_PATIENCE)
-        except subprocess.TimeoutExpired:
-            joining.kill()
-            raise OSError(f"what listens there did not let us join in {RAY_PATIENCE:g} s") from None
-    if code != 0:
-        raise OSError("what listens there is not Ray, or of another version")
 
 
 def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) -> str:
@@ -322,8 +294,8 @@ def keep_freed_memory() -> None:
     a large graph then maps and zeroes them again, which takes half of its time with 169,000 nodes.
     Other allocators do not need to be told, so elsewhere this does nothing.
     """
-    libc = _glibc()
-    if libc is not None:
+    with suppress(OSError):
+        libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(M_MMAP_MAX, 0)
         libc.mallopt(M_TRIM_THRESHOLD, -1)
 
@@ -333,13 +305,5 @@ def give_freed_memory_back() -> None:
 
     Without it a worker that ran a study held 6.5 GB after 1,000 runs.
     """
-    libc = _glibc()
-    if libc is not None:
-        libc.malloc_trim(0)
-
-
-def _glibc() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL("libc.so.6")
-    except OSError:  # another allocator
-        return None
+    with suppress(OSError):  # another allocator
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

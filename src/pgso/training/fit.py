@@ -101,22 +101,21 @@ def fit(
     spec = suited(spec, task)
     place = place_of(device)
     # Files are fingerprinted before they are read.
-    state = None if task is not None else place.text_of_first(state_of(spec.dataset))
+    state = None if task is not None else state_of(spec.dataset)
     if spec.head == "closed_form":
         if save is not None:
             raise InputError("a closed-form head is saved by pgso.find(...).save(path)")
-        return find_operator(spec, root, versions()).model_copy(update={"data": state})
+        return _find(spec, root).model_copy(update={"data": state})
     if task is None:
         with ONE_AT_A_TIME, one_thread():
             task = task_of(spec, root)
-    checkpoint_file = (
-        None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    )
-    session, record = fit_task(spec, task, watch=watch, checkpoint=checkpoint_file, device=place)
-    if save is not None and session.best_weights and place.is_first:
-        save_model(Path(save), session, task, spec.key)
-    if checkpoint_file is not None and place.is_first:
-        checkpoint_file.remove()
+    file = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
+    session, record = fit_task(spec, task, watch=watch, checkpoint=file, device=place)
+    if place.is_first:
+        if save is not None and session.best_weights:
+            save_model(Path(save), session, record, task)
+        if file is not None:
+            file.remove()
     return record.model_copy(update={"data": state})
 
 
@@ -140,6 +139,30 @@ def _check_in_memory(spec: RunSpec, task: Task, checkpoint: str | Path | None) -
 def state_of(dataset: str) -> str | None:
     """The fingerprint of a user's own files; None for datasets that have a name of their own."""
     return None if dataset in DATASETS else fingerprint(dataset)
+
+
+def _find(spec: RunSpec, root: str | Path | None) -> RunRecord:
+    """The record of ``pgso find`` on the dataset of a spec, whose other choices do not matter."""
+    for name in ("task", "base"):
+        if getattr(spec, name) is not None:
+            raise InputError(
+                f"a closed-form head takes the dataset as it is; leave {name} out of the run"
+            )
+    options: dict[str, Any] = dict(spec.data_options)
+    finding = find(spec.dataset, root=root, seed=spec.seed, objective=spec.objective, **options)
+    best = finding.best
+    return RunRecord(
+        spec=spec,
+        metric=finding.record.metric,
+        positive=finding.record.positive,
+        val=best.val,
+        test=best.test,
+        chosen=best.name,
+        parameters=() if best.S is None else (best.S,),
+        finding=finding.record,
+        versions=versions(),
+        timing={"seconds": finding.record.seconds},
+    )
 
 
 def fit_task(
@@ -191,20 +214,22 @@ def _fit_choice(
         return Trained(session, _run(session, watch, part))
 
     started = time.perf_counter()
-    (session, record), confidence, candidate = choose(
-        spec, train, lambda: candidates_of(spec, task)
-    )
+    (session, record), sure, candidate = choose(spec, train, lambda: candidates_of(spec, task))
+    of_rung: dict[str, Any] = {}
+    if candidate is not None:
+        of_rung = {
+            "rung": candidate.rung,
+            "network": candidate.changes,
+            "closed_form": candidate.closed_form,
+        }
     changes = {
         "spec": spec,
         "chosen": session.spec.operator,
-        "rung": None if candidate is None else candidate.rung,
-        "network": {} if candidate is None else candidate.changes,
-        "closed_form": None if candidate is None else candidate.closed_form,
         "ladder": LADDER if spec.climbs else None,
-        "confidence": confidence,
+        "confidence": sure,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
-    return session, record.model_copy(update=changes)
+    return session, record.model_copy(update=changes | of_rung)
 
 
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
@@ -227,7 +252,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             break
         if watch is not None:
             watch(session)
-        if checkpoint is not None and place.is_first and checkpoint.is_due(session):
+        if checkpoint is not None and place.is_first:
             checkpoint.save(session)
     seconds = time.perf_counter() - started
     task, at, curves = session.task, session.best_epoch, session.curves
@@ -257,6 +282,16 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     )
 
 
+def _judged(session: Session) -> Judged | None:
+    """What the labels that judge say; None where the spec does not ask, or there are too few."""
+    selection, task = session.selection, session.task
+    rows = selection.judges
+    if selection.judged is None or not bool(rows.any()):
+        return None
+    parts = (task.val, selection.judged, selection.answers)
+    return Judged.of(task.objective, *(part[rows].numpy(force=True) for part in parts))
+
+
 def peak_memory() -> float:
     """The most memory that this process has held, in MiB; NaN on Windows, which does not say."""
     try:
@@ -266,14 +301,23 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _judged(session: Session) -> Judged | None:
-    """What the labels that judge say; None where the spec does not ask, or there are too few."""
-    selection, task = session.selection, session.task
-    rows = selection.judges
-    if selection.judged is None or not bool(rows.any()):
-        return None
-    parts = (task.val, selection.judged, selection.answers)
-    return Judged.of(task.objective, *(part[rows].numpy(force=True) for part in parts))
+def versions() -> dict[str, str]:
+    """What a record was computed with."""
+    return {
+        "pgso": pgso.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "numpy": numpy.__version__,
+        "threads": str(torch.get_num_threads()),
+    }
+
+
+def on_base(task: Task, base: str | None) -> Task:
+    """The task with its graph, or its graphs side by side, turned into this base."""
+    if base is None:
+        return task
+    return replace(task, graph=BASES[base](task.graph), relations=None)
 
 
 def advice_on(task: Task) -> str | None:
@@ -299,17 +343,12 @@ def check_task(spec: RunSpec, task: Task) -> None:
         )
     if spec.sample and task.kind == "link":
         raise InputError("links are learned on the whole graph: leave out sample")
-    _check_relations(spec, task)
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
         )
-
-
-def _check_relations(spec: RunSpec, task: Task) -> None:
-    """Refuse terms on relations that the data lack, or that the training loop merges."""
     terms = [Term.of(term) for term in spec.terms or () if term != SELF]
     wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
     relations = () if task.relations is None else tuple(task.relations.graphs)
@@ -323,46 +362,3 @@ def _check_relations(spec: RunSpec, task: Task) -> None:
             raise UnknownNameError("relation", name, relations)
     if wanted and (spec.sample or spec.base or task.kind != "node"):
         raise InputError("terms on relations need a node task on its whole graph, without a base")
-
-
-def versions() -> dict[str, str]:
-    """What a record was computed with."""
-    return {
-        "pgso": pgso.__version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "torch_geometric": torch_geometric.__version__,
-        "numpy": numpy.__version__,
-        "threads": str(torch.get_num_threads()),
-    }
-
-
-def find_operator(spec: RunSpec, root: str | Path | None, versions: dict[str, str]) -> RunRecord:
-    """The record of ``pgso find`` on the dataset of a spec, whose other choices do not matter."""
-    for name in ("task", "base"):
-        if getattr(spec, name) is not None:
-            raise InputError(
-                f"a closed-form head takes the dataset as it is; leave {name} out of the run"
-            )
-    options: dict[str, Any] = dict(spec.data_options)
-    finding = find(spec.dataset, root=root, seed=spec.seed, objective=spec.objective, **options)
-    best = finding.best
-    return RunRecord(
-        spec=spec,
-        metric=finding.record.metric,
-        positive=finding.record.positive,
-        val=best.val,
-        test=best.test,
-        chosen=best.name,
-        parameters=() if best.S is None else (best.S,),
-        finding=finding.record,
-        versions=versions,
-        timing={"seconds": finding.record.seconds},
-    )
-
-
-def on_base(task: Task, base: str | None) -> Task:
-    """The task with its graph, or its graphs side by side, turned into this base."""
-    if base is None:
-        return task
-    return replace(task, graph=BASES[base](task.graph), relations=None)

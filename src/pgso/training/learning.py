@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -71,10 +70,6 @@ class Selection:
 
     The epoch whose weights are kept in the end is chosen on all labels that did not teach S: the
     others are free once the judgement is made.
-
-    Args:
-        spec: The run's; ``operator`` is one of fixed, pgso, mpgso.
-        task: Its data.
     """
 
     def __init__(self, spec: RunSpec, task: Task) -> None:
@@ -87,12 +82,10 @@ class Selection:
         order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
         part = torch.empty(n, dtype=torch.long)
         part[order] = torch.arange(n) * parts // max(n, 1)
-        teaches = part == 0
-        self.teaches = teaches if held_out else torch.ones(n, dtype=torch.bool)
-        self.chooses = ~teaches if held_out else torch.ones(n, dtype=torch.bool)
-        self.judges = torch.zeros(n, dtype=torch.bool)
-        if spec.judges and is_divided:
-            self.judges = (part == 2) | (teaches & (not held_out))
+        self.teaches = (part == 0) | (not held_out)
+        self.chooses = (part != 0) | (not held_out)
+        judging = (part == 2) | ((part == 0) & (not held_out))
+        self.judges = judging & (spec.judges and is_divided)
         self.chooses_judged = part == 1
         self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
         self.judged_merit: tuple[float, float] = NEVER
@@ -104,10 +97,7 @@ class Selection:
     def merit(self, values: Tensor, score: float | None, val_loss: float) -> tuple[float, float]:
         """How good an epoch is; its outputs are remembered if it is the best to be judged.
 
-        Args:
-            values: Outputs of the validation set, in the unit of the targets.
-            score: Of the whole validation set.
-            val_loss: Likewise.
+        ``values`` are outputs in the unit of the targets; score and loss are of all of validation.
         """
         if bool(self.judges.any()):
             merit = self._merit(values, self.chooses_judged)
@@ -145,21 +135,18 @@ class OperatorLearning:
                     group["weight_decay"] = 0.0
                 self.scalars += group["params"]
         self.start = [scalar.detach().clone() for scalar in self.scalars]
-
-    @property
-    def on_validation(self) -> bool:
-        """Whether S takes its gradient from the validation loss."""
-        return self.spec.s_loss in ("val", "held_out") and bool(self.scalars)
+        # Whether S takes its gradient from the validation loss.
+        self.on_validation = spec.s_loss in ("val", "held_out") and bool(self.scalars)
 
     def backward(self, loss: Tensor, held_out: Tensor | None, epoch: int) -> None:
         """Fill the gradients: weights' from the loss, S's from where the spec says."""
-        gradients: tuple[Any, ...] = ()
-        if held_out is not None:
+        if held_out is None:
+            loss.backward()
+        else:
             gradients = torch.autograd.grad(
                 held_out, self.scalars, retain_graph=True, allow_unused=True
             )
-        loss.backward()
-        if held_out is not None:
+            loss.backward()
             for scalar, gradient in zip(self.scalars, gradients, strict=True):
                 scalar.grad = gradient
         if epoch < self.spec.s_delay:

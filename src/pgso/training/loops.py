@@ -31,7 +31,7 @@ def predict_outputs(
 ) -> Tensor:  # (n, outputs), (num_graphs, outputs) or (rows, 1 + m)
     """Outputs of every node, every graph, or every row of pairs of a link task."""
     if task.kind == "graph":
-        return _of_batches(model, _batches(task, torch.arange(task.num_graphs)), device)
+        return _of_graphs(model, _cut(task, torch.arange(task.num_graphs)), device)
     model.eval()
     pairs = [] if task.pairs is None else [task.pairs.to(device)]
     with torch.no_grad():
@@ -39,11 +39,11 @@ def predict_outputs(
     return out.cpu()
 
 
-def _batches(task: Task, indices: Tensor) -> list[Batch]:
-    return [task.batch(part) for part in indices.split(EVALUATED_AT_ONCE)]
+def _cut(task: Task, graphs: Tensor) -> list[Batch]:
+    return [task.batch(part) for part in graphs.split(EVALUATED_AT_ONCE)]
 
 
-def _of_batches(model: Any, batches: list[Batch], device: torch.device | str) -> Tensor:
+def _of_graphs(model: Any, batches: list[Batch], device: torch.device | str) -> Tensor:
     model.eval()
     with torch.no_grad():
         return torch.cat([_on_batch(model, batch.to(device)) for batch in batches]).cpu()
@@ -55,34 +55,27 @@ def _on_batch(model: Any, batch: Batch) -> Tensor:  # (graphs, outputs)
 
 
 def loop_of(
-    spec: RunSpec, task: Task, criterion: Criterion, scored: Tensor, place: Place
+    spec: RunSpec,
+    task: Task,  # with targets as they are learned
+    criterion: Criterion,
+    scored: Tensor,  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
+    place: Place,
 ) -> "Loop":
-    """The loop that the spec, the kind of the task and the number of processes ask for.
-
-    Args:
-        spec: The run's.
-        task: Its data, targets as they are learned.
-        criterion: What is minimised.
-        scored: Whose outputs an evaluation needs: indices of nodes, graphs or rows of pairs.
-        place: Where losses and outputs are computed.
-    """
-    kind: type[Loop] = WholeGraph
-    if task.kind == "link":
-        kind = Links
-        if spec.sample or place.num_ranks > 1:
-            raise InputError(
-                "links are learned on the whole graph in one process: leave out sample and torchrun"
-            )
-    elif spec.sample:
-        kind = Sampled
-    elif task.kind == "graph":
-        kind = Graphs
-    elif place.num_ranks > 1:
+    """The loop that the spec, the kind of the task and the number of processes ask for."""
+    if task.kind == "link" and (spec.sample or place.num_ranks > 1):
+        raise InputError(
+            "links are learned on the whole graph in one process: leave out sample and torchrun"
+        )
+    if task.kind == "node" and not spec.sample and place.num_ranks > 1:
         raise InputError(
             f"{place.num_ranks} processes share sampled batches, not one whole graph: add "
             "--sample 15,10 (in Python sample=(15, 10)), or start one process without torchrun"
         )
-    return kind(spec, task, criterion, scored, place)
+    by_kind: dict[str, type[Any]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
+    loop: Loop = (Sampled if spec.sample else by_kind[task.kind])(
+        spec, task, criterion, scored, place
+    )
+    return loop
 
 
 class Loop:
@@ -122,9 +115,7 @@ class WholeGraph(Loop):
         self.train, self.val = task.train, task.val
         self.train_y, self.val_y = task.y[task.train], task.y[task.val]
         self.out = torch.empty(0)  # of the training pass, which both losses are taken from
-        self.fixed: dict[
-            PGSO, ShiftOperator
-        ] = {}  # where no S is learned: made once for all epochs
+        self.fixed: dict[PGSO, ShiftOperator] = {}  # made once, where no S is learned
 
     def edges(self, model: Any) -> Any:
         """What a network is given beside x: the graph, or the operators on it that never change."""
@@ -156,7 +147,7 @@ class Graphs(Loop):
     @cached_property
     def scored_batches(self) -> list[Batch]:
         """What an evaluation goes through."""
-        return _batches(self.task, self.scored)
+        return _cut(self.task, self.scored)
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         task, place = self.task, self.place
@@ -176,7 +167,7 @@ class Graphs(Loop):
         return self._loss(self.task.batch(val[chosen]), model)
 
     def outputs(self, model: Any) -> Tensor:
-        return _of_batches(model, self.scored_batches, self.place.device)
+        return _of_graphs(model, self.scored_batches, self.place.device)
 
     def _loss(self, batch: Batch, network: nn.Module) -> Tensor:
         batch = batch.to(self.place.device)

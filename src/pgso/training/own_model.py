@@ -21,6 +21,7 @@ from pgso.models.links import LinkModel
 from pgso.records import RunSpec
 
 WEIGHTS = ("edge_weight", "edge_attr")  # how models call the weights of edges
+Inputs = tuple[list[Any], dict[str, Any]]  # by position, and by name
 
 
 def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Module:
@@ -32,7 +33,11 @@ def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Mo
         spec: The run, whose operator is fixed, pgso or mpgso.
         task: Its data.
     """
-    fresh = _reset(copy.deepcopy(model))
+    fresh = copy.deepcopy(model)
+    for part in [fresh] if hasattr(fresh, "reset_parameters") else fresh.children():
+        for module in [part] if hasattr(part, "reset_parameters") else part.modules():
+            if callable(renew := getattr(module, "reset_parameters", None)):
+                renew()
     if spec.operator in ("pgso", "mpgso"):
         with warnings.catch_warnings():  # the user has seen these warnings once already
             warnings.simplefilter("ignore", ConversionWarning)
@@ -46,27 +51,15 @@ def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Mo
     return LinkModel(network, 0) if task.kind == "link" else network
 
 
-def _reset(model: nn.Module) -> nn.Module:
-    """New weights for every seed."""
-    parts = [model] if hasattr(model, "reset_parameters") else model.children()
-    for part in parts:
-        for module in [part] if hasattr(part, "reset_parameters") else part.modules():
-            if callable(renew := getattr(module, "reset_parameters", None)):
-                renew()
-    return model
-
-
 class OwnModel(nn.Module):
     """A model that takes ``(x, edge_index)`` and by name what else the data have, and ``batch``.
 
     Args:
-        model: The user's; its ``forward`` says which of these it takes.
+        model: A user's.
         task: What it is trained on.
-        data: PyG's ``Data`` or ``HeteroData`` that the task was made of. A node model is called
-            with it, edges in their order: ``model(x, edge_index)``, ``model(x_dict,
-            edge_index_dict)`` or, if that is its only argument, ``model(data)``.
-        weighted: Whether the data have weights on edges. If not, a weight of the task's graph is
-            how often an edge was given, and the model gets it so often.
+        data: Of a single graph, what the model is called with.
+        weighted: Whether the user gave weights on edges. If not, the graph's weights are
+            multiplicities, and the model is given each edge that many times.
     """
 
     def __init__(
@@ -74,8 +67,11 @@ class OwnModel(nn.Module):
     ) -> None:
         super().__init__()
         self.model, self.task, self.weighted = model, task, weighted
-        self.names = _argument_names(model) - {"y"}  # the answers are what it is asked for
-        self.fixed: tuple[list[Any], dict[str, Any]] | None = None
+        # PyG's Sequential has the arguments of its forward in its signature.
+        names = getattr(getattr(model, "signature", None), "param_dict", None)
+        names = inspect.signature(model.forward).parameters if names is None else names
+        self.names = {*names} - {"y"}  # the answers are what it is asked for
+        self.fixed: Inputs | None = None
         self.target: str | None = None  # of several types, the one that is answered for
         self.num_targets: int | None = None
         if isinstance(data, HeteroData) and task.kind == "node":
@@ -144,58 +140,44 @@ class OwnModel(nn.Module):
 
     def _checked(self, out: Any, rows: int) -> Tensor:
         columns = self.task.num_outputs
-        if isinstance(out, Tensor) and self.task.kind == "link" and out.dim() == 2:
-            return out  # embeddings of any width
-        if isinstance(out, Tensor) and columns == 1 and out.shape == (rows,):
-            return out.unsqueeze(1)
-        if not isinstance(out, Tensor) or tuple(out.shape) != (rows, columns):
-            shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-            what = "class" if self.task.classes else "target"
-            if self.task.kind == "link":
+        shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        if self.task.kind == "link":  # embeddings of any width
+            if len(shape) != 2 or not isinstance(out, Tensor):
                 raise InputError(f"the model must return an embedding per node, got {shape}")
+            return out
+        if columns == 1 and shape == (rows,):
+            return out.unsqueeze(1)  # type: ignore[no-any-return]
+        if shape != (rows, columns):
+            what = "class" if self.task.classes else "target"
             raise InputError(
                 f"the model must return numbers of shape {(rows, columns)}, one for each {what}, "
                 f"got {shape}"
             )
-        return out
+        return out  # type: ignore[no-any-return]
 
-    def _inputs(
-        self, x: Any, edges: Any, named: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _inputs(self, x: Any, edges: Any, named: dict[str, Any]) -> Inputs:
         """What the model takes of these; refuse weights that it would leave out."""
-        if x is None:
-            x = self.task.x
+        x = self.task.x if x is None else x
         if isinstance(x, Tensor) and x.layout != torch.strided:
             x = x.to_dense()
         weight = named.get("edge_weight")
-        taken = {
-            name: value
-            for name, value in named.items()
-            if name in self.names and name not in ("x", "edge_index") and value is not None
-        }
+        wanted = self.names - {"x", "edge_index"}
+        taken = {name: v for name, v in named.items() if name in wanted and v is not None}
         if "edge_weight" in taken and taken.get("edge_attr") is weight:
             del taken["edge_attr"]  # one place is enough
-        if weight is not None and not any(name in taken for name in (*WEIGHTS, "data")):
+        if weight is not None and not taken.keys() & {*WEIGHTS, "data"}:
             raise InputError(
                 f"the edges have weights, and {type(self.model).__name__}.forward takes none; give "
                 "it an argument edge_weight, or leave the weights out of the data"
             )
         return [x, edges], taken
 
-    def _typed_inputs(self, data: HeteroData) -> tuple[list[Any], dict[str, Any]]:
-        missing = [name for name in data.node_types if getattr(data[name], "x", None) is None]
-        if missing:
-            raise InputError(
-                f"nodes of type {missing[0]!r} have no features x; give them some, such as ones"
-            )
+    def _typed_inputs(self, data: HeteroData) -> Inputs:
+        for name in data.node_types:
+            if getattr(data[name], "x", None) is None:
+                raise InputError(
+                    f"nodes of type {name!r} have no features x; give them some, such as ones"
+                )
         wanted = [name for name in WEIGHTS if f"{name}_dict" in self.names]
         named = {f"{name}_dict": data.collect(name) for name in wanted}
         return [data.x_dict, data.edge_index_dict], named
-
-
-def _argument_names(model: nn.Module) -> set[str]:
-    """The arguments of ``forward``; PyG's Sequential keeps them in its signature."""
-    signature = getattr(model, "signature", None)  # of pyg.Sequential
-    if hasattr(signature, "param_dict"):
-        return set(signature.param_dict)  # type: ignore[union-attr]
-    return set(inspect.signature(model.forward).parameters)

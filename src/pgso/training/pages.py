@@ -21,6 +21,12 @@ from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
 from pgso.training.fit import on_base, state_of
 
+LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
+MOST_EDGES = 250_000  # above which only the start and the chosen epoch have a density
+FRAMES = 12  # densities along a run
+POINTS = 300  # of a density: as many as its 200 moments can tell apart
+SHOWN = 40  # nodes of the heat map
+
 
 def data_record(
     spec: RunSpec,
@@ -31,8 +37,7 @@ def data_record(
     """Counts of the data of a spec, a sketch of its graph, and baselines: seconds at most."""
     state = state_of(spec.dataset)
     data = task_of(spec, root) if task is None else task
-    sketch = sketch_of(data) if drawn else None
-    more = {"baselines": baselines(data), "sketch": sketch}
+    more = {"baselines": baselines(data), "sketch": sketch_of(data) if drawn else None}
     return describe(data, spec, state).model_copy(update=more)
 
 
@@ -49,13 +54,6 @@ def complete_data_records(
                 store.put_data(record)
             records[spec.seed] = record
     return records
-
-
-LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
-MOST_EDGES = 250_000  # above which only the start and the chosen epoch have a density
-FRAMES = 12  # densities along a run
-POINTS = 300  # of a density: as many as its 200 moments can tell apart
-SHOWN = 40  # nodes of the heat map
 
 
 def complete_spectra(
@@ -84,9 +82,10 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     spectra: dict[str, Spectra] = {}
     for base in dict.fromkeys(_choice(record, "base") for record in shown):
         graph = on_base(task, base).graph
-        alike = [record for record in shown if _choice(record, "base") == base]
         subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
-        spectra |= {one.spec.key: _spectra(one, graph, subgraph, density_of) for one in alike}
+        for record in shown:
+            if _choice(record, "base") == base:
+                spectra[record.spec.key] = _spectra(record, graph, subgraph, density_of)
     return spectra
 
 

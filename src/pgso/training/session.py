@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
+from torch.optim.lr_scheduler import StepLR
 
 from pgso.data import Task
 from pgso.data.description import MOST_EDGES, cells_of, sketched_items
@@ -19,9 +20,9 @@ from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
 from pgso.models.build import Model, build_model
 from pgso.records import RunSpec
-from pgso.records.data import Cell
 from pgso.records.record import Evaluation
 from pgso.records.spec import SevenNumbers
+from pgso.saved import part_of
 from pgso.scale.place import Where, place_of
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.training.learning import NEVER, Criterion, OperatorLearning, Selection, limit_radius
@@ -69,22 +70,21 @@ class Session:
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
-        self.scheduler = torch.optim.lr_scheduler.StepLR(
-            self.optimiser, spec.lr_step, spec.lr_decay
-        )
+        self.scheduler = StepLR(self.optimiser, spec.lr_step, spec.lr_decay)
         self._limit_radius()
         # To walk through a model takes as long as a copy of it, so these are listed once.
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
-        self._statistics = [
-            value
-            for name, value in self.model.named_buffers()
-            if name.rpartition(".")[2].startswith("running_")
-        ]
+        self._statistics = [v for k, v in self.model.named_buffers() if ".running_" in f".{k}"]
         self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
         self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
-        self.is_certifiable = self.is_ours and is_certifiable(self.model, task.graph)
+        # Whether Theorem 2 holds: with an S per node eigenvalues may be complex.
+        operators: Any = self.model.operators
+        self.is_certifiable = (self.is_ours and task.graph.is_undirected) and all(
+            gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
+            for gso in operators
+        )
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
         self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
         self.best_weights: dict[str, Tensor] = {}  # its weights
@@ -147,8 +147,7 @@ class Session:
         noticed at the end of the epoch.
         """
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        steps = seen = 0
-        mean = 0.0
+        steps, seen, mean = 0, 0, 0.0
         for loss, count in self.loop.losses(self.network, self.epoch):
             if steps == 0:
                 mean = self._mean_of_processes(loss)
@@ -216,11 +215,11 @@ class Session:
 
     def resume(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
         """Go on from a state, as if the run had never been stopped."""
-        assign(self.model, _part(tensors, "model/"))
+        assign(self.model, part_of(tensors, "model/"))
         state = self.optimiser.state_dict()
         state["state"] = {}
         parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
-        for name, value in _part(tensors, "optimiser/").items():
+        for name, value in part_of(tensors, "optimiser/").items():
             number, moment = name.split("/")
             # Moments of other shapes than the parameters': the fused step would not look.
             if moment != "step" and value.shape != parameters[int(number)].shape:
@@ -233,7 +232,7 @@ class Session:
         self._curves, self._uncertified = plain["curves"], []
         merit, loss = plain["best"]
         self.best_merit, self.best_epoch = (merit, loss), plain["best_epoch"]
-        self.best_weights = _part(tensors, "best/")
+        self.best_weights = part_of(tensors, "best/")
         if "judged" in tensors:
             merit, loss = plain["judged"]
             self.selection.judged, self.selection.judged_merit = tensors["judged"], (merit, loss)
@@ -243,11 +242,7 @@ class Session:
 
 
 class Scoring:
-    """Which items an evaluation needs, and the scores of each part.
-
-    Args:
-        task: The data, targets in their own unit.
-    """
+    """Which items of a task an evaluation needs, and the scores of each part."""
 
     def __init__(self, task: Task) -> None:
         parts = {"train": task.train, "val": task.val, "test": task.test}
@@ -255,24 +250,20 @@ class Scoring:
         if task.kind == "link" or (task.kind == "graph" and task.train.numel() > MANY_GRAPHS):
             del parts["train"]
         self.objective = task.objective
-        self.sizes = {name: index.numel() for name, index in parts.items()}
+        self.sizes = [index.numel() for index in parts.values()]
         self.scored = torch.cat(list(parts.values()))  # whose outputs an evaluation needs
-        self.y = task.y[self.scored]
+        self.answers = {name: task.y[index].numpy(force=True) for name, index in parts.items()}
 
     def by_part(self, values: Tensor) -> dict[str, Tensor]:
         """What belongs to the scored items, cut into train, val and test."""
-        parts = values.split(list(self.sizes.values()))
-        return dict(zip(self.sizes, parts, strict=True))
+        return dict(zip(self.answers, values.split(self.sizes), strict=True))
 
     def scores(self, out: Tensor) -> dict[str, float | None]:
         """The score of every part; None for a part without one."""
-        by_part: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
-        outputs, answers, start = out.numpy(force=True), self.y.numpy(force=True), 0
-        for name, size in self.sizes.items():
-            rows = slice(start, start + size)
-            by_part[name] = self.objective.score(outputs[rows], answers[rows])
-            start += size
-        return by_part
+        scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
+        for name, values in self.by_part(out).items():
+            scores[name] = self.objective.score(values.numpy(force=True), self.answers[name])
+        return scores
 
 
 def seven_numbers(S: Tensor) -> SevenNumbers:
@@ -281,17 +272,7 @@ def seven_numbers(S: Tensor) -> SevenNumbers:
     return means
 
 
-def is_certifiable(model: Any, graph: Graph) -> bool:
-    """Whether Theorem 2 holds for its operators: with an S per node eigenvalues may be complex."""
-    return graph.is_undirected and all(
-        gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
-        for gso in model.operators
-    )
-
-
-def certified_ends(
-    graph: Graph, by_epoch: Sequence[Tensor]
-) -> list[tuple[float, float]]:  # one per epoch
+def certified_ends(graph: Graph, by_epoch: Sequence[Tensor]) -> list[tuple[float, float]]:
     """The certified interval of every epoch's S, in one call: epochs are channels of one S."""
     intervals: list[tuple[float, float]] = []
     width = by_epoch[0].numel() // by_epoch[0].size(0)  # how many values S has of each scalar
@@ -320,10 +301,6 @@ def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
             current[name].copy_(value)
 
 
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
 def take_best(session: Session) -> Model:
     """The session's model with the weights of its best epoch."""
     assign(session.model, session.best_weights)
@@ -339,26 +316,17 @@ def evaluate(session: Session) -> Evaluation | None:
     if not session.best_weights:
         return None
     take_best(session)
-    out, _ = session.evaluate()
-    outputs, answers = (
-        {part: rows.numpy(force=True) for part, rows in session.scoring.by_part(values).items()}
-        for values in (out, session.scoring.y)
-    )
-    task = session.task
+    (out, _), task, scoring = session.evaluate(), session.task, session.scoring
+    outputs = {name: part.numpy(force=True) for name, part in scoring.by_part(out).items()}
     positive = None if task.positive is None else task.classes.index(task.positive)
     names = task.targets or task.classes
-    evaluation = evaluation_of(task.answer, outputs, answers, names, positive)
-    return evaluation.model_copy(update={"sketched": _sketched(session, out)})
-
-
-def _sketched(session: Session, out: Tensor) -> tuple[Cell, ...]:
-    """What is predicted of the nodes that a page draws; None of those that have no score."""
-    task = session.task
+    evaluation = evaluation_of(task.answer, outputs, scoring.answers, names, positive)
     if task.answer not in ("class", "value") or task.graph.num_edges > MOST_EDGES:
-        return ()
+        return evaluation
+    # What is predicted of the nodes that a page draws; None of those that have no score.
     edges = task.graph.edge_index.numpy(force=True)
     items = sketched_items(task, chosen_nodes(edges, task.graph.num_nodes))
-    rows = {int(item): row for row, item in enumerate(session.scoring.scored)}
-    values = out.cpu().argmax(dim=1) if task.answer == "class" else out.cpu()
-    cells = cells_of(values, task.classes)
-    return tuple(cells[rows[item]] if item in rows else None for item in items.tolist())
+    rows = {item: row for row, item in enumerate(scoring.scored.tolist())}
+    cells = cells_of(out.argmax(dim=1) if task.answer == "class" else out, task.classes)
+    sketched = tuple(cells[rows[item]] if item in rows else None for item in items.tolist())
+    return evaluation.model_copy(update={"sketched": sketched})

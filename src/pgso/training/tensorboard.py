@@ -30,7 +30,7 @@ class TensorBoard:
         self.writer: Any = None
 
     def __call__(self, session: Session) -> None:
-        """Log the epoch that has just ended."""
+        """Log the epoch that has just ended; scores that do not exist are left out."""
         spec, epoch = session.spec, session.epoch - 1
         if spec != self.spec:
             self.close()
@@ -38,8 +38,16 @@ class TensorBoard:
             run = self.folder / f"{dataset}-{spec.conv}-{spec.operator}-{spec.key}"
             # A resumed run replaces what it had logged after this epoch.
             self.spec, self.writer = spec, self.new_writer(str(run), purge_step=epoch)
-        for tag, value in scalars(session).items():
-            self.writer.add_scalar(tag, value, epoch)
+        last = {name: curve[-1] for name, curve in session.curves.items() if curve}
+        values = {"loss": last["loss"]}
+        values |= {f"{session.task.metric}/{part}": last[part] for part in ("train", "val", "test")}
+        for layer, S in enumerate(last["parameters"]):
+            values |= {f"S{layer}/{name}": value for name, value in zip(NAMES, S, strict=True)}
+        for layer, (low, high) in enumerate(last.get("interval", [])):
+            values |= {f"interval{layer}/low": low, f"interval{layer}/high": high}
+        for tag, value in values.items():
+            if value is not None:
+                self.writer.add_scalar(tag, value, epoch)
         self.writer.flush()
         if session.epoch == spec.epochs:
             self.close()
@@ -49,17 +57,3 @@ class TensorBoard:
         if self.writer is not None:
             self.writer.close()
         self.spec = self.writer = None
-
-
-def scalars(session: Session) -> dict[str, float]:
-    """What there is to log of the last epoch; scores that do not exist are left out."""
-    last = {name: curve[-1] for name, curve in session.curves.items() if curve}
-    values = {"loss": last["loss"]}
-    for part in ("train", "val", "test"):
-        if last[part] is not None:
-            values[f"{session.task.metric}/{part}"] = last[part]
-    for layer, S in enumerate(last["parameters"]):
-        values |= {f"S{layer}/{name}": value for name, value in zip(NAMES, S, strict=True)}
-    for layer, (low, high) in enumerate(last.get("interval", [])):
-        values |= {f"interval{layer}/low": low, f"interval{layer}/high": high}
-    return values
