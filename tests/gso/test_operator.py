@@ -126,6 +126,8 @@ def test_a_rectangle_is_the_formula_with_pairs(weights, S):
     assert (op.shape, op.T.shape, graph.T.shape) == ((2, 4), (4, 2), (4, 2))
     torch.testing.assert_close(op @ source, op.to_dense().double() @ source, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(op.T.to_dense(), op.to_dense().t())
+    back = op.to_dense().double().t() @ target
+    torch.testing.assert_close(op.T @ target, back, rtol=1e-5, atol=1e-5)
 
 
 def test_a_rectangle_passes_gradients_to_everything():

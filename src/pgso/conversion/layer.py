@@ -13,7 +13,6 @@ from pgso.graph import Graph
 from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
 from pgso.gso.edge_mask import STEPS, WithoutMessages
 from pgso.gso.module import PGSO
-from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
@@ -169,7 +168,7 @@ class Converted(WithoutMessages):
         if not self.explain and not is_traced():
             return gso.on(self.reading.graph(edge_index, edge_weight, num_nodes), masked=False)
         edges = self.reading.edges(edge_index, edge_weight, num_nodes)
-        operator: OnPattern = gso.on(edges, masked=False)  # type: ignore[assignment]
+        operator = gso.on(edges, masked=False)
         if not self.explain:
             return operator
         mask = self.edge_mask() if part is None else self.edge_mask()[part]

@@ -16,8 +16,7 @@ from torch_geometric import nn as pyg
 from pgso.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
 from pgso.conversion.messages import is_sampled
 from pgso.conversion.reading import Reading, as_edges, is_sparse
-from pgso.graph import EdgeList, weighted_product
-from pgso.gso.node_shift import OnPattern
+from pgso.graph import Graph, weighted_product
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 
@@ -211,7 +210,7 @@ class APPNPPGSO(Normalised, pyg.APPNP):
                 x = self.gso(x, operator) * (1 - self.alpha) + self.alpha * first
             return x
         edges = self.reading.edges(*self.directed(edge_index, edge_weight), x.size(-2))
-        on_edges: OnPattern = self.gso.on(edges, masked=False)  # type: ignore[assignment]
+        on_edges = self.gso.on(edges, masked=False)
         entries = on_edges.entries(torch.promote_types(x.dtype, torch.float32))
         if self.explain:
             mask = self.edge_mask().to(entries.dtype)
@@ -224,7 +223,7 @@ class APPNPPGSO(Normalised, pyg.APPNP):
             x = out * (1 - self.alpha) + self.alpha * first
         return x
 
-    def present(self, edges: EdgeList) -> Tensor:  # (E + n,)
+    def present(self, edges: Graph) -> Tensor:  # (E + n,)
         """The entries of PyG's own operator, in its order: both draw the same random numbers."""
         row, col = edges.pattern.row, edges.pattern.col
         on_diagonal = torch.arange(row.numel(), device=row.device) >= row.numel() - edges.num_nodes

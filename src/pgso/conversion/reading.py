@@ -1,6 +1,6 @@
 """How a PyG layer reads a graph: which self-loops it sees and which degrees it divides by."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -34,7 +34,7 @@ class Reading:
 
     def edges(
         self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int | tuple[int, int]
-    ) -> EdgeList:
+    ) -> Graph:
         """The edges in their order as this layer sees them; traceable, O(E)."""
         pairs, weight, adjacency = as_edges(edge_index, edge_weight)
         source, target = pairs.unbind()
@@ -64,7 +64,7 @@ class Reading:
         if isinstance(edge_index, Graph) and edge_index.sample is not None:
             part = self._sampled(edge_index, edge_index.sample)
             rows, loops = part.row_sums, part.loops if self.loops == "fill" else None
-        return replace(edges, row_sums=rows, loops=loops, columns=columns)
+        return edges.reread(rows, loops, columns)
 
     def _diagonal(
         self, pairs: Tensor, weight: Tensor | None, num_nodes: int, on_top: bool
@@ -105,7 +105,8 @@ class Reading:
                 pairs, _, _ = as_edges(edge_index, edge_weight)
                 weight = None if edges.weight is None else edges.weight[: pairs.size(1)]
                 kept = Graph.from_edge_index(pairs, weight, num_nodes)
-            return kept.reread(edges.row_sums, edges.loops, edges.columns)
+            columns = edges.column_sums if edges.is_bipartite else None
+            return kept.reread(edges.row_sums, edges.loops, columns)
 
         return plain if self == Reading() and not plain.is_bipartite else plain.memo(self, prepare)
 

@@ -5,7 +5,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
@@ -121,11 +120,7 @@ def shifts_on(
         return (graph,) * len(gsos)
     if isinstance(graph, tuple):
         return graph
-    num_nodes = _num_nodes(x)
-    # While tracing nothing is shared; and an explainer's mask is for the edges as given.
-    if torch.compiler.is_compiling() or any(gso.explain for gso in gsos):
-        return tuple(gso.on_nodes(num_nodes, graph, edge_weight, masked) for gso in gsos)
-    made = operators_on(gsos, graph, edge_weight, num_nodes)
+    made = operators_on(gsos, graph, edge_weight, _num_nodes(x), masked)
     return tuple(made[gso] for gso in gsos)
 
 

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +19,7 @@ from pgso.graph.inputs import (
     weight_type,
 )
 from pgso.graph.memo import Memo, for_any_mode, is_wrapped, learns, outside_transforms
-from pgso.graph.pattern import OnNodes, Pattern, Sample, Structure, inverse
+from pgso.graph.pattern import Pattern, Sample, Structure, inverse
 
 if TYPE_CHECKING:
     import networkx
@@ -32,7 +33,7 @@ NumNodes = int | tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(OnNodes):
+class Graph:
     """A graph, prepared once and then left unchanged.
 
     ``A[i, j]`` is the weight of the edge from source j to target i (PyTorch Geometric's direction).
@@ -206,6 +207,31 @@ class Graph(OnNodes):
         )
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of A: (targets, sources)."""
+        return self.pattern.shape
+
+    @property
+    def num_nodes(self) -> int:
+        """The number n of nodes; in a bipartite graph, of targets."""
+        return self.pattern.shape[0]
+
+    @property
+    def is_bipartite(self) -> bool:
+        """Whether targets and sources are two sets of nodes."""
+        return self.pattern.places is None
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether edges are sorted and merged: not in a traced program's :class:`EdgeList`."""
+        return self.pattern.rowptr is not None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the graph lives."""
+        return self.row_sums.device
+
+    @property
     def degree(self) -> Tensor:  # (n,)
         """A's row sums: weighted in-degrees, self-loops included."""
         return self.memo("degree", lambda: self.row_sums.to(self.dtype))
@@ -226,31 +252,27 @@ class Graph(OnNodes):
         reverse: Graph | None = self._memo["T"]() if "T" in self._memo else None
         if reverse is not None:
             return reverse
-        reverse = self._reversed()
+        weight, learned = self.weight, self.weight is not None and learns(self.weight)
         if torch.compiler.is_compiling():  # a traced program keeps nothing
-            return reverse
-        reverse._memo["column_sums"] = self.row_sums
-        reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
-        if self.weight is None or not learns(self.weight):
-            self._memo["T"] = lambda: reverse
-        return reverse
-
-    def _reversed(self) -> "Graph":
-        weight = self.weight
-        learned = weight is not None and learns(weight)
-        with torch.enable_grad() if learned else for_any_mode(weight, self.row_sums):
-            weight = None if weight is None else weight.index_select(0, self.transposition)
-            return Graph(
+            mode: Any = nullcontext()
+        else:
+            mode = torch.enable_grad() if learned else for_any_mode(weight, self.row_sums)
+        with mode:
+            reverse = replace(
+                self,
                 pattern=self.transposed,
                 transposed=self.pattern,
                 transposition=inverse(self.transposition),
-                is_undirected=self.is_undirected,
-                weight=weight,
-                loops=self.loops,
+                weight=None if weight is None else weight.index_select(0, self.transposition),
                 row_sums=self.column_sums,
-                num_edges=self.num_edges,
-                dtype=self.dtype,
+                sample=None,
             )
+        reverse._memo["column_sums"] = self.row_sums
+        if not torch.compiler.is_compiling():
+            reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
+            if not learned:
+                self._memo["T"] = lambda: reverse
+        return reverse
 
     @property
     def column_sums(self) -> Tensor:  # (n,)
@@ -262,9 +284,9 @@ class Graph(OnNodes):
         return self.memo("column_sums", self._column_sums)
 
     def _column_sums(self) -> Tensor:
-        if self.is_bipartite and self.weight is None:
-            assert self.transposed.rowptr is not None
-            return self.transposed.rowptr.diff().double()
+        rowptr = self.transposed.rowptr
+        if self.is_bipartite and self.weight is None and rowptr is not None:
+            return rowptr.diff().double()
         entries = self.entries.double()
         sums = entries.new_zeros(self.shape[1])
         return sums.index_add(0, self.pattern.col, entries)

@@ -63,33 +63,6 @@ class Pattern:
         )
 
 
-class OnNodes:
-    """What a graph has in common with edges that are neither sorted nor merged."""
-
-    pattern: Pattern
-    row_sums: Tensor
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape of A: (targets, sources)."""
-        return self.pattern.shape
-
-    @property
-    def is_bipartite(self) -> bool:
-        """Whether targets and sources are two sets of nodes."""
-        return not self.pattern.is_square
-
-    @property
-    def num_nodes(self) -> int:
-        """The number n of nodes; in a bipartite graph, of targets."""
-        return self.pattern.num_nodes
-
-    @property
-    def device(self) -> torch.device:
-        """Where the graph lives."""
-        return self.row_sums.device
-
-
 @dataclass(frozen=True, eq=False)
 class Structure:
     """A pattern, its transpose, and which of its entries each input edge went to.

@@ -10,7 +10,6 @@ from pgso.graph.memo import is_transformed
 from pgso.graph.pattern import Pattern
 
 if TYPE_CHECKING:
-    from pgso.graph.edge_values import EdgeList
     from pgso.graph.graph import Graph
 
 with warnings.catch_warnings():  # torch warns once a process that CSR is in beta: that is now
@@ -97,6 +96,8 @@ def products(
     """Each head's matrix, or its transpose, times the head of x; without gradients."""
     pattern = graph.transposed if transposed else graph.pattern
     turned = turn(values, graph) if transposed else values
+    if x.size(1) == 1:
+        return product(pattern, turned.flatten(), x.squeeze(1)).unsqueeze(1)
     by_head = zip(turned.t().contiguous(), x.unbind(1), strict=True)
     return torch.stack([product(pattern, head, part) for head, part in by_head], dim=1)
 
@@ -150,7 +151,7 @@ def turn(values: Tensor, graph: "Graph") -> Tensor:
 
 
 def weighted_product(
-    graph: "Graph | EdgeList",
+    graph: "Graph",
     values: Tensor,  # (nnz,) or (nnz, H)
     x: Tensor,  # (n, F) or (n, H, C)
 ) -> Tensor:  # of x's shape

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import is_eager
-from pgso.gso.operator import Features, ShiftOperator
+from pgso.gso.operator import ShiftOperator
 
 
 class Expression(ShiftOperator):
@@ -26,12 +26,6 @@ class Expression(ShiftOperator):
         """The widest type of the operators in it."""
         types = [base.dtype for base in bases_of(self)] or [torch.get_default_dtype()]
         return reduce(torch.promote_types, types)
-
-    def times(self, x: Features) -> Tensor:
-        if not isinstance(x, Tensor):
-            return super().times(x)
-        self._check(x, self.shape[1])
-        return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
 
     def diagonal(self) -> Tensor:
         """The diagonal entries; of products from the dense matrix, with O(n²) memory."""

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph
+from pgso.graph import Graph
 
 STEPS = ("propagate", "message", "aggregate", "message_and_aggregate")  # PyG's, with hooks
 
@@ -57,7 +57,7 @@ class EdgeMasking(WithoutMessages, MessagePassing):
     def masked(
         self,
         entries: Tensor,  # (nnz,) or (nnz, H)
-        graph: Graph | EdgeList,
+        graph: Graph,
         edge_index: Any,
     ) -> Tensor:  # of entries' shape
         """The entries times the mask of their edges; the diagonal is never masked."""

@@ -141,7 +141,7 @@ class NodeVectors(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.arguments = arrays, names, degrees, index, dtype
         parts = (torch.as_tensor(getattr(arrays, name), dtype=dtype) for name in names)
-        return tuple(_by_node(part, index) for part in parts)
+        return tuple(by_node(part, index) for part in parts)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -150,7 +150,7 @@ class NodeVectors(torch.autograd.Function):
         to = {name: g for name, g in zip(names, grads, strict=True) if g is not None}
         if torch.is_grad_enabled():
             again = factors(S.unbind(), rows, columns)
-            parts = [_by_node(getattr(again, name).to(dtype), index) for name in to]
+            parts = [by_node(getattr(again, name).to(dtype), index) for name in to]
             gradient = torch.autograd.grad(parts, S, list(to.values()), create_graph=True)
             return gradient[0], None, None, None, None, None
         by_kind = {}
@@ -163,9 +163,13 @@ class NodeVectors(torch.autograd.Function):
         return torch.tensor(seven, dtype=S.dtype), None, None, None, None, None
 
 
-def _by_node(part: Tensor, index: Tensor | None) -> Tensor:
-    """One value per node, from one value per kind of node."""
-    return part if index is None or part.dim() == 0 else part.index_select(0, index)
+def by_node(part: Tensor, index: Tensor | None) -> Tensor:
+    """One value (or row) per node, from one per kind of node."""
+    if index is None or part.dim() == 0:
+        return part
+    if part.dim() == 1:
+        return part.index_select(0, index)
+    return torch.nn.functional.embedding(index, part)  # whose gradient is quicker
 
 
 @np.errstate(all="ignore")  # of a run that diverges

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, Relations
+from pgso.graph import Graph, Relations
 from pgso.graph.inputs import check_reversible
 from pgso.gso.dense import DEGREES
 from pgso.gso.edge_mask import EdgeMasking
@@ -126,7 +126,7 @@ class PGSO(EdgeMasking):
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
         return torch.stack([getattr(self, name) for name in NAMES])
 
-    def S_on(self, graph: Graph | EdgeList) -> Tensor:
+    def S_on(self, graph: Graph) -> Tensor:
         """The S of this graph: other than ``S`` only where a network finds it."""
         if self.network is None:
             return self.S
@@ -141,11 +141,11 @@ class PGSO(EdgeMasking):
 
     def on(
         self,
-        graph: Graph | EdgeList | Tensor,
+        graph: Graph | Tensor,
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
         masked: bool = True,
         num_nodes: int | tuple[int, int] | None = None,
-    ) -> ShiftOperator:
+    ) -> OnPattern:
         """γ(A, S) on this graph, as a value.
 
         It has the S of this moment: what S becomes later does not change it. Layers that share S
@@ -157,9 +157,8 @@ class PGSO(EdgeMasking):
             masked: Whether an explainer's mask, if there is one, is on its edges.
             num_nodes: n of an ``edge_index``; by default one more than its largest id.
         """
-        graph = given = self._part(graph)
-        if not isinstance(graph, EdgeList):
-            graph = Graph.of(graph, edge_weight, num_nodes)
+        given = self._part(graph)
+        graph = Graph.of(given, edge_weight, num_nodes)
         if self.edges == "out":
             check_reversible(graph)
             graph = graph.T
@@ -172,8 +171,7 @@ class PGSO(EdgeMasking):
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
-        matrix = self._matrix(operator)
-        return matrix.but(values=self.masked(graph.entries, graph, given))
+        return self._matrix(operator).but(values=self.masked(graph.entries, graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""
@@ -189,18 +187,6 @@ class PGSO(EdgeMasking):
             )
         return graph
 
-    def on_nodes(
-        self,
-        num_nodes: int | tuple[int, int] | None,
-        graph: Any,
-        edge_weight: Tensor | None = None,
-        masked: bool = True,
-    ) -> ShiftOperator:
-        """As ``on``, for as many nodes as the features have."""
-        if self.explain and masked:  # an explainer's mask is for the edges as given
-            return self.on(graph, edge_weight, num_nodes=num_nodes)
-        return self.on(graph_for(num_nodes, graph, edge_weight), masked=masked)
-
     def forward(
         self,
         x: Features,  # (n, F), (n,) or (..., n, F), or a pair (x_source, x_target)
@@ -209,16 +195,16 @@ class PGSO(EdgeMasking):
     ) -> Tensor:  # of x's shape
         """γ(A, S) x: see :func:`pgso.apply_pgso`. An operator from ``on`` is applied as it is."""
         if not isinstance(graph, ShiftOperator):
-            graph = self.on_nodes(num_nodes_of(x), graph, edge_weight)
+            graph = operators_on((self,), graph, edge_weight, num_nodes_of(x))[self]
         return graph.times(x)
 
     def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
         return self._matrix(self.on(graph, edge_weight)).to_torch_sparse()
 
-    def _matrix(self, operator: ShiftOperator) -> OnPattern:
+    def _matrix(self, operator: OnPattern) -> OnPattern:
         """The operator if it is one matrix; refuse one with a matrix per channel."""
-        if not self.commutes or not isinstance(operator, OnPattern):
+        if not self.commutes:
             raise InputError(
                 f"an operator of shape {self.shape} is one matrix per {self.kind}; "
                 "take one with PGSO(gso.S[:, 0, c])"
@@ -244,11 +230,14 @@ def operators_on(
     graph: Any,
     edge_weight: Tensor | None,  # (E,), with an edge_index only
     num_nodes: int | tuple[int, int] | None,
+    masked: bool = True,
 ) -> dict[PGSO, ShiftOperator]:
     """One operator for each distinct S on a graph that is prepared once."""
     distinct = dict.fromkeys(gsos)
-    prepared = graph_for(num_nodes, graph, edge_weight)
-    return {gso: gso.on(prepared) for gso in distinct}
+    if not masked or not any(gso.explain for gso in distinct):
+        graph, edge_weight = graph_for(num_nodes, graph, edge_weight), None
+    # else as it is: an explainer's mask is for the edges as given
+    return {gso: gso.on(graph, edge_weight, masked, num_nodes) for gso in distinct}
 
 
 def _learned_names(learn: bool | Collection[str]) -> tuple[str, ...]:
@@ -295,14 +284,14 @@ class StructuralNetwork(nn.Module):
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
-    def forward(self, graph: Graph | EdgeList) -> Tensor:  # (7, n, 1)
+    def forward(self, graph: Graph) -> Tensor:  # (7, n, 1)
         """A correction to S at every node."""
         features = structural_features(graph).to(self.hidden.weight.dtype)
         out: Tensor = self.out(self.hidden(features).tanh())
         return out.t().unsqueeze(-1)
 
 
-def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
+def structural_features(graph: Graph) -> Tensor:  # (n, 3)
     """Log-degree, clustering coefficient and n times PageRank, computed once for a graph.
 
     They are taken without weights, directions and self-loops, and they do not depend on how the
@@ -315,15 +304,13 @@ def structural_features(graph: Graph | EdgeList) -> Tensor:  # (n, 3)
                 [1.0986, 1.0000, 1.0000],
                 [1.0986, 1.0000, 1.0000]])
     """
-    if not isinstance(graph, Graph):
-        return _features(graph).to(graph.device)
     if graph.sample is not None:  # a sampled node has the features that it has in the whole graph
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
     return graph.memo("structural_features", lambda: _features(graph).to(graph.device))
 
 
-def _features(graph: Graph | EdgeList) -> Tensor:
+def _features(graph: Graph) -> Tensor:
     n = graph.num_nodes
     row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
     one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))

@@ -5,22 +5,20 @@ There is one S, or one per node (:class:`NodeShift`), or one per channel or head
 others, such as those that an explainer has masked. :func:`is_plain` decides how γ x is computed.
 """
 
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, is_eager, learns, turn, weighted_product
+from pgso.graph import Graph, is_eager, learns, turn, weighted_product
 from pgso.graph.degrees import kinds_of_nodes, received_weight, sent_weight
 from pgso.graph.graph import sparse_matrix
-from pgso.gso.formula import FactorArrays, Factors, NodeVectors, array_factors, factors
+from pgso.gso.formula import Factors, NodeVectors, array_factors, by_node, factors
 from pgso.gso.gradients import Held, Propagation, entries_of
-from pgso.gso.operator import Features, ShiftOperator, flatten, unflatten
-
-if TYPE_CHECKING:
-    import scipy.sparse
+from pgso.gso.operator import ShiftOperator, flatten, unflatten
 
 
 def is_plain(op: "OnPattern") -> bool:
@@ -31,7 +29,7 @@ def is_plain(op: "OnPattern") -> bool:
     traced programs, ``torch.func`` and forward mode.
     """
     graph = op.graph
-    if not isinstance(op, NodeShift) or not isinstance(graph, Graph) or op.values is not None:
+    if not isinstance(op, NodeShift) or not graph.is_sorted or op.values is not None:
         return False
     if not is_eager():
         return False
@@ -48,29 +46,32 @@ class OnPattern(ShiftOperator):
         tables: α, m2, l, r and a by node, if they are not those of S.
         values: The values on A's pattern, (nnz,), if they are not A's.
         fixed: Whether S never learns: then no digits of its gradient can be lost.
+        per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
         dtype: Of the entries; by default A's.
     """
 
-    graph: Graph | EdgeList
+    graph: Graph
     S: Tensor | None
     columns: Tensor | None
     tables: Factors | None
     values: Tensor | None
     fixed: bool
+    per_head: bool
 
     def __init__(
         self,
-        graph: Graph | EdgeList,
+        graph: Graph,
         S: Tensor | None = None,
         columns: Tensor | None = None,
         tables: Factors | None = None,
         values: Tensor | None = None,
         fixed: bool = False,
+        per_head: bool = False,
         dtype: torch.dtype | None = None,
     ) -> None:
         self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(S=S, columns=columns, tables=tables, values=values, fixed=fixed)
-        self._set(dtype=graph.dtype if dtype is None else dtype)
+        self._set(S=S, columns=columns, tables=tables, values=values)
+        self._set(fixed=fixed, per_head=per_head, dtype=graph.dtype if dtype is None else dtype)
 
     def but(self, **changes: Any) -> Self:
         """The same operator with other attributes, such as ``values`` that are masked."""
@@ -81,11 +82,12 @@ class OnPattern(ShiftOperator):
     def factors(self, dtype: torch.dtype = torch.float64) -> Factors:
         """α, m2, l, r and a by node, (n,) or (n, C); in 32 bits or more, since they are powers."""
         dtype = torch.promote_types(dtype, torch.float32)
-        return self._once(f"_factors_{dtype}", lambda: self._factors(dtype))
 
-    def _factors(self, dtype: torch.dtype) -> Factors:
-        tables = self.tables or self._from_S(dtype)
-        return Factors(*(None if part is None else part.to(dtype) for part in tables))
+        def make() -> Factors:
+            tables = self.tables or self._from_S(dtype)
+            return Factors(*(None if part is None else part.to(dtype) for part in tables))
+
+        return self._once(f"_factors_{dtype}", make)
 
     def _from_S(self, dtype: torch.dtype) -> Factors:
         del dtype  # one S: in double precision, and then rounded
@@ -95,51 +97,45 @@ class OnPattern(ShiftOperator):
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,), or (nnz, C)
         """The matrix's values on ``graph.pattern``; differentiable. By default in ``dtype``."""
-        by_node = self.factors()
-        own = None if self.graph.is_bipartite else by_node.own
-        entries = entries_of(self.graph, own, by_node.outer, by_node.right, self.values)
+        vectors = self.factors()
+        own = None if self.graph.is_bipartite else vectors.own
+        entries = entries_of(self.graph, own, vectors.outer, vectors.right, self.values)
         return entries.to(self.dtype if dtype is None else dtype)
 
-    def times(self, x: Features) -> Tensor:
-        if not isinstance(x, Tensor) or is_plain(self):
-            return super().times(x)
-        self._check(x, self.shape[1])
+    def _matmul(self, x: Tensor) -> Tensor:
+        """The general path."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        wide = wide.unsqueeze(1) if x.dim() == 1 else wide
-        by_node = self.factors(wide.dtype)
-        outer, right = (self._column(part, wide) for part in (by_node.outer, by_node.right))
-        out = outer * self._neighbours(right * wide)
-        if not self.graph.is_bipartite:
-            out = self._column(by_node.own, wide) * wide + out
-        return (out.squeeze(1) if x.dim() == 1 else out).to(x.dtype)
+        own, outer, right = self._vectors(wide.dtype)
+        values = (self.graph.entries if self.values is None else self.values).to(wide.dtype)
+        sent = self._column(right, wide) * wide
+        received = unflatten(weighted_product(self.graph, values, flatten(sent)), wide)
+        out = self._column(outer, wide) * received
+        if own is not None:
+            out = self._column(own, wide) * wide + out
+        return out.to(x.dtype)
 
-    def _neighbours(self, x: Tensor) -> Tensor:  # (..., sources, F) -> (..., targets, F)
-        """A_v x."""
-        values = self.graph.entries if self.values is None else self.values
-        return unflatten(weighted_product(self.graph, values.to(x.dtype), flatten(x)), x)
+    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
+        """What a node keeps of itself (None between two sets of nodes), m2 l and r, by node."""
+        vectors = self.factors(dtype)
+        return None if self.graph.is_bipartite else vectors.own, vectors.outer, vectors.right
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, 1) or (n, F)
         """A vector as it is multiplied with features (..., n, F)."""
         del x
         return values.unsqueeze(1)
 
-    def _matmul(self, x: Tensor) -> Tensor:
-        return self.times(x)
-
     @property
     def T(self) -> Self:
         """The transpose, on the reversed graph: l and r change sides."""
-        graph, by_node = self._graph(), self.factors()
+        graph, vectors = self._graph(), self.factors()
         if graph.is_bipartite:  # α acts on targets, which are the sources of the transpose
-            by_node = by_node._replace(alpha=None)  # type: ignore[arg-type]
-        if by_node.m2.dim():  # each m2 stays with its l
-            by_node = by_node._replace(left=by_node.outer, m2=torch.ones_like(by_node.m2))
-        tables = by_node._replace(left=by_node.right, right=by_node.left)
+            vectors = vectors._replace(alpha=None)  # type: ignore[arg-type]
+        if vectors.m2.dim():  # each m2 stays with its l
+            vectors = vectors._replace(left=vectors.outer, m2=torch.ones_like(vectors.m2))
+        tables = vectors._replace(left=vectors.right, right=vectors.left)
         values = None if self.values is None else turn(self.values, graph)
-        shape = (self.shape[1], self.shape[0])
-        return self.but(
-            graph=graph.T, shape=shape, S=None, columns=None, tables=tables, values=values
-        )
+        made_of = {"graph": graph.T, "S": None, "columns": None, "tables": tables, "values": values}
+        return self.but(shape=self.shape[::-1], **made_of)
 
     def to_torch_sparse(self) -> Tensor:
         """The matrix as a torch.sparse COO tensor, differentiable in S."""
@@ -147,10 +143,8 @@ class OnPattern(ShiftOperator):
         index = torch.stack([pattern.row, pattern.col]).long()
         return sparse_matrix(index, self.entries(), self.shape)
 
-    def to_scipy(self) -> "scipy.sparse.csr_array":
+    def to_scipy(self) -> csr_array:
         """The matrix for scipy, over the graph's own index arrays: only its entries are new."""
-        from scipy.sparse import csr_array
-
         pattern = self._graph().pattern
         assert pattern.rowptr is not None
         arrays = (self.entries(torch.float64).detach(), pattern.col, pattern.rowptr)
@@ -172,17 +166,16 @@ class OnPattern(ShiftOperator):
     @property
     def is_symmetric(self) -> bool:
         """Whether A is symmetric and e2 = e3, or the entries are those of the transpose."""
-        graph = self.graph
-        if not isinstance(graph, Graph) or not graph.is_undirected:
+        if not self.graph.is_undirected:
             return False
         if self.S is not None and self.values is None and bool((self.S[4] == self.S[5]).all()):
             return True
         entries = self.entries().detach()
         tolerance = 8 * torch.finfo(entries.dtype).eps
-        return torch.allclose(entries, turn(entries, graph), rtol=tolerance, atol=0.0)
+        return torch.allclose(entries, turn(entries, self.graph), rtol=tolerance, atol=0.0)
 
     def _graph(self) -> Graph:
-        if not isinstance(self.graph, Graph):
+        if not self.graph.is_sorted:
             raise InputError("this needs a prepared graph: make it with Graph.from_edge_index")
         return self.graph
 
@@ -197,9 +190,11 @@ class NodeShift(OnPattern):
     """γ(A, S) for one S, or with tables by node: A between two diagonals, plus a diagonal."""
 
     def _matmul(self, x: Tensor) -> Tensor:
-        """The fast path."""
+        if not is_plain(self):
+            return super()._matmul(x)
         held, m2, own = self._once(f"_held_{x.dtype}", lambda: self._hold(x.dtype))
-        out: Tensor = Propagation.apply(x, held.own, held.left, held.right, held)
+        out: Tensor = Propagation.apply(flatten(x), held.own, held.left, held.right, held)
+        out = unflatten(out, x)
         if m2 is None:
             return out
         out = (m2.unsqueeze(1) if m2.dim() else m2).to(x.dtype) * out
@@ -213,24 +208,21 @@ class NodeShift(OnPattern):
         not much larger than the neighbours' part. On other devices than the CPU nobody looks at the
         numbers: the parts are always computed separately.
         """
-        graph, dtype = self._graph(), torch.promote_types(features, torch.float32)
-        on_cpu, kind = self.device.type == "cpu", None
-        arrays: FactorArrays | Factors | None = None
+        graph, dtype = self.graph, torch.promote_types(features, torch.float32)
+        on_cpu, arrays, kind = self.device.type == "cpu", None, None
         if self.S is not None and on_cpu:
             rows = graph.row_sums
             if self.columns is None and graph.is_undirected:
                 rows, *_, kind, _ = kinds_of_nodes(graph)
             arrays = array_factors(self.S, rows, self.columns)
-        elif on_cpu:
-            arrays = Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
         mixes = self.fixed or (
             features == dtype
-            and arrays is not None
+            and on_cpu
             and (graph.is_bipartite or self._keeps_digits(arrays, kind))
         )
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]
         names += [] if graph.is_bipartite else ["own"]
-        if isinstance(arrays, FactorArrays):
+        if arrays is not None:
             inputs = (self.S, arrays, names, (rows, self.columns), kind, dtype)
             vectors = dict(zip(names, NodeVectors.apply(*inputs), strict=True))
         else:
@@ -241,16 +233,17 @@ class NodeShift(OnPattern):
         return Held(graph, None, vectors["left"], right), vectors["m2"], own
 
     @np.errstate(all="ignore")  # of a run that diverges
-    def _keeps_digits(self, parts: Any, kind: Tensor | None) -> bool:
+    def _keeps_digits(self, arrays: Any, kind: Tensor | None) -> bool:
         """Whether own ∘ x is not much larger than what nodes get from neighbours, if all x are 1.
 
         This is numpy, whose small operations take a third of torch's time.
 
         Args:
-            parts: γ's vectors as arrays, by kind of node.
+            arrays: γ's vectors by kind of node, if they are known.
             kind: Of each node; None: each has its own.
         """
-        graph, loops, number = self._graph(), 0.0, np.ones(())
+        parts = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
+        graph, loops, number = self.graph, 0.0, np.ones(())
         if kind is not None:  # all nodes of a degree at once
             kinds = kinds_of_nodes(graph)
             got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
@@ -267,31 +260,25 @@ class NodeShift(OnPattern):
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
         """(m1 D^e1 + m3) x_target + m2 D^e2 A_a D^e3 x_source, where the target may be None."""
-        rows, columns = self.shape
-        self._check(source, columns)
-        by_node = self.factors(source.dtype)
-        if by_node.alpha is None:
+        vectors, between, alpha = self.factors(), self, self.factors().alpha
+        if alpha is None:
             return super()._apply_pair(source, target)
-        if target is source and not self.graph.is_bipartite:
-            return self.times(source)
-        alpha, outer, right = (
-            part.unsqueeze(1).to(source.dtype)
-            for part in (by_node.alpha, by_node.outer, by_node.right)
-        )
-        flat = flatten(source)
-        out = outer * self._neighbours(right * flat)
-        if not self.graph.is_bipartite:  # A_a = A + aI
-            out = out + (by_node.own - by_node.alpha).unsqueeze(1).to(flat.dtype) * flat
-        if target is not None:
-            self._check(target, rows)
-            beside = flatten(target)
-            if beside.size(1) != flat.size(1):
-                raise InputError(
-                    f"x_source has {flat.size(1)} columns, x_target has {beside.size(1)}; map both "
-                    "to the same number first"
-                )
-            out = out + alpha * beside
-        return unflatten(out, source)
+        if not self.graph.is_bipartite:
+            if target is source:
+                return self.times(source)
+            tables = vectors._replace(alpha=torch.zeros_like(alpha))
+            between = self.but(S=None, columns=None, tables=tables)
+        out = between.times(source)
+        if target is None:
+            return out
+        self._check(target, self.shape[0])
+        beside, widths = flatten(target), (flatten(source).size(1), flatten(target).size(1))
+        if widths[0] != widths[1]:
+            raise InputError(
+                f"x_source has {widths[0]} columns, x_target has {widths[1]}; map both to the same "
+                "number first"
+            )
+        return out + unflatten(alpha.unsqueeze(1).to(out.dtype) * beside, source)
 
     def equals(self, other: ShiftOperator) -> bool:
         """Whether both have one graph, the same values and equal factors, none of which learns."""
@@ -310,12 +297,11 @@ class NodeShift(OnPattern):
     def is_certifiable(self) -> bool:
         """Whether A is symmetric, and m2 has one sign wherever nodes are joined."""
         graph = self.graph
-        if not isinstance(graph, Graph) or not graph.is_undirected or self.values is not None:
+        if not graph.is_undirected or self.values is not None:
             return False
-        m2 = self.factors().m2
-        if m2.dim() == 0:
+        signs = self.factors().m2.detach().sign()
+        if signs.dim() == 0:
             return True
-        signs = m2.detach().sign()
         row, col = graph.pattern.row, graph.pattern.col
         opposed = signs.index_select(0, row) * signs.index_select(0, col) < 0
         return not bool((opposed & (graph.entries != 0)).any())
@@ -327,33 +313,28 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
 
+MANY_VALUES = 2**20  # of nodes times channels, from which on powers are taken once for a degree
+
+
 class ChannelShift(OnPattern):
-    """γ with an S of its own for every channel, or for every head of neighbouring channels.
-
-    Args:
-        graph: The graph.
-        S: Shape (7, 1, C): a value for each of C channels.
-        columns: What e3 acts on, if not the row sums of A.
-        per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
-    """
-
-    per_head: bool
-
-    def __init__(
-        self,
-        graph: Graph | EdgeList,
-        S: Tensor,
-        columns: Tensor | None = None,
-        per_head: bool = False,
-    ) -> None:
-        super().__init__(graph, S, columns, dtype=torch.promote_types(graph.dtype, S.dtype))
-        self._set(per_head=per_head)
+    """γ with an S (7, 1, C) of its own for every channel, or head of neighbouring channels."""
 
     def _from_S(self, dtype: torch.dtype) -> Factors:
         assert self.S is not None
         columns = None if self.columns is None else self.columns.unsqueeze(1).to(dtype)
         rows = self.graph.row_sums.unsqueeze(1).to(dtype)
         return factors(self.S.to(dtype).unbind(), rows, columns)
+
+    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
+        S, graph = self.S, self.graph
+        if S is None or self.columns is not None or graph.num_nodes * S.size(-1) < MANY_VALUES:
+            return super()._vectors(dtype)
+        if not is_eager():
+            return super()._vectors(dtype)
+        kinds = kinds_of_nodes(graph)
+        vectors = factors(S.to(dtype).unbind(), kinds.degree.unsqueeze(1).to(dtype))
+        own, outer, right = vectors.own, vectors.outer, vectors.right
+        return by_node(own, kinds.kind), by_node(outer, kinds.kind), by_node(right, kinds.kind)
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, C) -> (n, F)
         count, width = values.size(-1), x.size(-1)
@@ -364,7 +345,7 @@ class ChannelShift(OnPattern):
             )
         if width % count:
             raise InputError(f"{count} heads cannot share {width} channels: choose a multiple")
-        return values.repeat_interleave(width // count, dim=-1)
+        return values if width == count else values.repeat_interleave(width // count, dim=-1)
 
     def to_torch_sparse(self) -> NoReturn:
         """Refused: it is one matrix per channel."""

@@ -50,13 +50,13 @@ class ShiftOperator(ABC):
         if isinstance(x, (tuple, list)):
             return self._apply_pair(*x)
         self._check(x, self.shape[1])
-        return unflatten(self._matmul(flatten(x)), x)
+        return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
         raise InputError(f"a {type(self).__name__} takes features of one set of nodes, got a pair")
 
     @abstractmethod
-    def _matmul(self, x: Tensor) -> Tensor:  # (columns, F) -> (rows, F)
+    def _matmul(self, x: Tensor) -> Tensor:  # (..., columns, F) -> (..., rows, F)
         """The product with checked features; differentiable."""
 
     @property
@@ -269,9 +269,7 @@ def _edges_behind(op: ShiftOperator) -> Any:  # (2, E), numpy
 
 def flatten(x: Tensor) -> Tensor:  # -> (n, F)
     """Features (..., n, F) as (n, everything else), so that one product serves them all."""
-    if x.dim() == 2:
-        return x
-    return x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).flatten(1)
+    return x if x.dim() == 2 else x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).flatten(1)
 
 
 def unflatten(out: Tensor, x: Tensor) -> Tensor:

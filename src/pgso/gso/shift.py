@@ -44,7 +44,7 @@ def shift(
     """
     if degrees not in DEGREES:
         raise UnknownNameError("degrees", degrees, DEGREES)
-    prepared = graph if isinstance(graph, EdgeList) else Graph.of(graph, edge_weight)
+    prepared = Graph.of(graph, edge_weight)
     if isinstance(S, Tensor) and S.dim() == 3:
         _check_vector(S, prepared.num_nodes)
         S = S.clone()  # what becomes of the caller's tensor changes nothing
@@ -55,47 +55,36 @@ def shift(
 
 
 def unchecked_shift(
-    graph: Graph | EdgeList,
+    graph: Graph,
     S: Sequence[Any] | Tensor,
     degrees: str,
     per_head: bool = False,
     fixed: bool = False,
-) -> ShiftOperator:
+) -> OnPattern:
     """As :func:`shift`, for a prepared graph and an S that is known to be right."""
-    columns = _columns(graph, degrees)
-    dtype = _type_of(S, graph.dtype)
-    if not isinstance(S, Tensor) or S.dim() < 3:
-        S = as_tensor(S, graph.device)
+    columns, dtype = None, graph.dtype
+    if graph.is_bipartite or (degrees == "both" and not graph.is_own_transpose):
+        columns = graph.column_sums
+    for part in [S] if isinstance(S, Tensor) else S:  # entries are as wide as the widest of both
+        if isinstance(part, Tensor) and part.is_floating_point():
+            dtype = torch.promote_types(dtype, part.dtype)
+    if not isinstance(S, Tensor):
+        S = torch.stack([torch.as_tensor(one, dtype=torch.float64) for one in S])
+    if S.dim() < 3:
+        S = S.to(graph.device, torch.float64)
         return NodeShift(graph, S, columns, fixed=fixed, dtype=dtype)
     S = S.to(graph.device)
     check_one_set(graph)
     if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
-        return ChannelShift(graph, S, columns, per_head)
+        return ChannelShift(graph, S, columns, per_head=per_head, dtype=dtype)
     tables = factors(S.double().squeeze(-1).unbind(), graph.row_sums, columns)
     return NodeShift(graph, tables=tables, fixed=fixed, dtype=dtype)
 
 
-def _type_of(S: Sequence[Any] | Tensor, of_graph: torch.dtype) -> torch.dtype:
-    """The type of the entries: A's, or that of S where S has tensors of a wider one."""
-    parts = [S] if isinstance(S, Tensor) else [part for part in S if isinstance(part, Tensor)]
-    for part in parts:
-        if part.is_floating_point():
-            of_graph = torch.promote_types(of_graph, part.dtype)
-    return of_graph
-
-
-def check_one_set(graph: Graph | EdgeList) -> None:
+def check_one_set(graph: Graph) -> None:
     """Refuse two sets of nodes where S has many values."""
     if graph.is_bipartite:
         raise InputError("an S per node or channel needs one set of nodes; take one S per layer")
-
-
-def _columns(graph: Graph | EdgeList, degrees: str) -> Tensor | None:
-    """What e3 acts on, if it is not the row sums."""
-    if graph.is_bipartite:
-        return graph.column_sums
-    same = isinstance(graph, Graph) and graph.is_own_transpose
-    return None if degrees == "row" or same else graph.column_sums
 
 
 def apply_pgso(
@@ -133,11 +122,11 @@ def apply_pgso(
 
 def graph_for(
     num_nodes: int | tuple[int, int] | None,
-    graph: Graph | EdgeList | Tensor,
+    graph: Any,
     edge_weight: Tensor | None = None,
-) -> Any:  # Graph | EdgeList
+) -> Any:  # Graph | Relations
     """The prepared graph of this many nodes; while tracing, the edges as they are."""
-    if isinstance(graph, (Graph, EdgeList, Relations)) and edge_weight is None:
+    if isinstance(graph, (Graph, Relations)) and edge_weight is None:
         return graph
     if torch.compiler.is_compiling():
         return EdgeList.of(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
@@ -167,16 +156,6 @@ def _check_vector(S: Tensor, num_nodes: int) -> None:
         raise InputError("S must be finite, got a value that is not")
 
 
-def as_tensor(S: Sequence[Any] | Tensor, device: torch.device) -> Tensor:  # (7,)
-    """Seven numbers or 0-d tensors as one tensor in double precision."""
-    if isinstance(S, Tensor):
-        return S.to(device=device, dtype=torch.float64)
-    if not any(isinstance(value, Tensor) for value in S):
-        return torch.tensor([*S], dtype=torch.float64, device=device)
-    parts = [torch.as_tensor(value, dtype=torch.float64, device=device) for value in S]
-    return torch.stack(parts)
-
-
 def nearest_preset(
     graph: Graph, S: str | Sequence[Scalar] | Tensor, degrees: str = "row"
 ) -> tuple[str, float]:  # name, distance in [0, 1]
@@ -194,11 +173,15 @@ def nearest_preset(
         >>> nearest_preset(path, (2, -2, 0, 1, 0, 0, 0))  # twice the Laplacian
         ('laplacian', 0.0)
     """
-    entries = _entries(graph, S, degrees)
+
+    def entries_of(S: str | Sequence[Scalar] | Tensor) -> Tensor:
+        return unchecked_shift(graph, resolve(S).as_floats(), degrees).entries(torch.float64)
+
+    entries = entries_of(S)
     size = entries.norm()
     best = ("zeros", 0.0 if float(size) == 0 else 1.0)
     for name, preset in PRESETS.items():
-        other = _entries(graph, preset, degrees)
+        other = entries_of(preset)
         norms = float(size * other.norm())
         if norms == 0:
             continue
@@ -207,9 +190,3 @@ def nearest_preset(
         if distance < best[1] - 1e-9:
             best = (name, round(distance, 6))
     return best
-
-
-def _entries(graph: Graph, S: str | Sequence[Scalar] | Tensor, degrees: str) -> Tensor:
-    operator = shift(graph, resolve(S).as_floats(), degrees=degrees)
-    assert isinstance(operator, OnPattern)
-    return operator.entries(torch.float64)

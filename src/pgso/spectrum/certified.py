@@ -224,7 +224,7 @@ def _(op: NodeShift) -> Tensor:
     factors = op.factors()
     left, right = factors.outer.abs() if factors.m2.dim() else factors.left, factors.right
     coupled = (left > 0) & (right > 0)
-    one_way = ((left > 0) != (right > 0)) & (received_weight(op.graph) > 0)  # type: ignore[arg-type]
+    one_way = ((left > 0) != (right > 0)) & (received_weight(op.graph) > 0)
     if bool(one_way.any()):
         node = int(one_way.to(torch.int8).argmax())
         raise InputError(

@@ -116,7 +116,7 @@ def _(op: NodeShift, method: str) -> Ends:
 @certified_interval.register
 def _(op: ChannelShift, method: str) -> Ends:
     """An interval per channel. Discs are computed once per kind of node, not once per node."""
-    degree, neighbours, loops, *_ = kinds_of_nodes(op.graph)  # type: ignore[arg-type]
+    degree, neighbours, loops, *_ = kinds_of_nodes(op.graph)
     assert op.S is not None
     vectors = factors(op.S.double().unbind(), degree.unsqueeze(1))
     by_row = None if loops is None else loops.unsqueeze(1)
@@ -170,7 +170,7 @@ def ends(C: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
 
 def centres_and_radii(op: NodeShift) -> tuple[Tensor, Tensor]:  # (n,) each
     """C_i and R_i of :func:`gershgorin_interval`, the disc of each node."""
-    graph: Graph = op.graph  # type: ignore[assignment]
+    graph: Graph = op.graph
     loops = None if graph.loops is None else graph.loops.double()
     return discs(op.factors(), received_weight(graph), loops)
 
@@ -190,7 +190,7 @@ def _optimal(op: NodeShift, C: Tensor) -> Ends:
     """The ends of the best s for either side, one sparse product a try: see :func:`interval`."""
     from scipy.optimize import minimize_scalar  # takes half a second to be imported
 
-    graph: Graph = op.graph  # type: ignore[assignment]
+    graph: Graph = op.graph
     vectors = op.factors()
     assert op.S is not None
     p = float((op.S[4] + op.S[5]).detach())
