@@ -134,7 +134,6 @@ def _problem(out: Path, expected: dict, before: set[str], ended: bool) -> str | 
     if ended:  # what killed writers left unfinished goes an hour later
         for path in (out / "records").glob(".*"):
             os.utime(path, (0, 0))
-        files_of_records._swept.clear()
         files_of_records.remove_leftovers(out / "records")
     left = [path.name for path in (out / "records").glob(".*")] if ended else []
     return f"left over: {left[0]}" if left else None

@@ -61,7 +61,7 @@ def _limits() -> str:
     from pgso.data import raw as limits
     from pgso.launch import PATIENCE
     from pgso.records import RunSpec
-    from pgso.records.fingerprint import READ_UP_TO
+    from pgso.records.files import READ_UP_TO
     from pgso.training.engines import RAY_PATIENCE
 
     def most(field: str) -> int:

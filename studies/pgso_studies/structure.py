@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pgso.evaluation.statistics import LEVEL, holm, t_test
 from pgso.records import RunRecord, RunSpec
-from pgso.records.suggestions import has_direction
+from pgso.records.suggestions import known_dataset
 from pgso_studies.study import EXPERIMENTS, Experiment, Size, best_choice, tuned_runs
 from pgso_studies.summaries import group, mean_and_interval, mean_and_spread, table
 
@@ -149,7 +149,8 @@ class Structure(Experiment):
 
 def structures(template: RunSpec) -> dict[str, RunSpec]:
     """The specs of all structures that make sense on a dataset."""
-    left_out = [DIRECTED, QUARTERS] if not has_direction(template.dataset) else []
+    has_direction = "undirected" in known_dataset(template.dataset).options
+    left_out = [] if has_direction else [DIRECTED, QUARTERS]
     return {
         name: template.but(**choices)
         for name, choices in STRUCTURES.items()

@@ -5,6 +5,7 @@ import json
 import sys
 
 import numpy as np
+import pandas
 import pytest
 
 from pgso.cli.predict import check_format, ranked, write_table
@@ -12,20 +13,21 @@ from pgso.errors import InputError
 
 COLUMNS = ["id", "prediction", "p(yes)", "p(no)", "true price"]
 ROWS = [["a", "no", 0.25, 0.75, None], ["b", "yes", 0.9, 0.1, 3.5], ["c", "no", 0.5, 0.5, 1.5]]
+TABLE = pandas.DataFrame(ROWS, columns=COLUMNS)
 
 
 def test_rows_are_ranked_by_a_class_or_a_number():
-    columns, rows = ranked(COLUMNS, ROWS, "yes")
-    assert columns[:2] == ["rank", "id"]
-    assert [row[:2] for row in rows] == [[1, "b"], [2, "c"], [3, "a"]]
-    assert [row[1] for row in ranked(COLUMNS, ROWS, "true price")[1]] == ["b", "c", "a"]
+    table = ranked(TABLE, "yes")
+    assert list(table)[:2] == ["rank", "id"]
+    assert table[["rank", "id"]].values.tolist() == [[1, "b"], [2, "c"], [3, "a"]]
+    assert ranked(TABLE, "true price")["id"].tolist() == ["b", "c", "a"]
     with pytest.raises(InputError, match="'maybe'; choose one of: yes, no, true price"):
-        ranked(COLUMNS, ROWS, "maybe")
+        ranked(TABLE, "maybe")
 
 
 def test_csv_and_json_hold_the_same(tmp_path):
-    write_table(tmp_path / "a.csv", COLUMNS, ROWS)
-    write_table(tmp_path / "a.json", COLUMNS, ROWS)
+    write_table(tmp_path / "a.csv", TABLE)
+    write_table(tmp_path / "a.json", TABLE)
     lines = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     objects = json.loads((tmp_path / "a.json").read_text())
     assert [float(line["p(yes)"]) for line in lines] == [entry["p(yes)"] for entry in objects]
@@ -33,13 +35,13 @@ def test_csv_and_json_hold_the_same(tmp_path):
 
 
 def test_what_is_no_number_is_null_in_json(tmp_path):
-    write_table(tmp_path / "a.json", ["low"], [[float("nan")]])
+    write_table(tmp_path / "a.json", pandas.DataFrame({"low": [float("nan")]}))
     assert json.loads((tmp_path / "a.json").read_text()) == [{"low": None}]
 
 
 def test_parquet_keeps_the_types(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    write_table(tmp_path / "a.parquet", COLUMNS, ROWS)
+    write_table(tmp_path / "a.parquet", TABLE)
     assert parquet.read_table(tmp_path / "a.parquet").to_pylist()[1]["p(yes)"] == 0.9
 
 
@@ -58,7 +60,7 @@ def test_a_format_that_is_not_written_is_refused(tmp_path):
 
 def test_numbers_are_written_with_all_their_digits(tmp_path):
     numbers = [1234567.0, 1234567891.25, 0.1, float(np.float32(0.1)), 1e39]
-    write_table(tmp_path / "a.csv", ["price"], [[number] for number in numbers])
+    write_table(tmp_path / "a.csv", pandas.DataFrame({"price": numbers}))
     assert (tmp_path / "a.csv").read_text().split()[1:] == [
         "1234567.0",
         "1234567891.25",

@@ -2,8 +2,8 @@ import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunSpec, Store
-from pgso.records.comparison import read_comparison
 from pgso.records.data import data_spec, read_data_record
+from pgso.records.record import read_comparison
 from tests.report.data import make_data
 
 

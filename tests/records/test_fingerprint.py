@@ -4,7 +4,7 @@ import os
 
 from pgso import fit
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.fingerprint import file_kind, fingerprint
+from pgso.records.files import file_kind, fingerprint
 
 
 def test_a_name_has_no_files_to_look_at(tmp_path, monkeypatch):
@@ -59,7 +59,7 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_another_state(tmp_p
 
 
 def test_a_large_file_that_only_changes_behind_what_is_read_is_another_state(tmp_path, monkeypatch):
-    monkeypatch.setattr("pgso.records.fingerprint.READ_UP_TO", 2)
+    monkeypatch.setattr("pgso.records.files.READ_UP_TO", 2)
     file = tmp_path / "edges.csv"
     file.write_text("a,b\n")
     before = fingerprint(str(tmp_path))

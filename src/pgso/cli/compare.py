@@ -2,17 +2,24 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from pgso.cli import choices, folders
-from pgso.cli.context import data_of, with_spectra
+from pgso.cli import choices, files
+from pgso.cli.choices import opt
 from pgso.cli.main import command
-from pgso.cli.terminal import Console, progress
+from pgso.cli.terminal import Console, progress, show_data
+from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord, read_comparison
 from pgso.records.data import DataRecord
+from pgso.records.record import (
+    COMPARISON_FILE,
+    ComparisonRecord,
+    read_comparison,
+    without_spectra,
+)
 
 if TYPE_CHECKING:
     from pgso.report.comparison import Comparison
@@ -35,36 +42,19 @@ NOT_SET = {
 def compare(
     context: typer.Context,
     spec: RunSpec,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            help="Runs per operator, paired by seed.",
-            min=1,
-            max=10_000,
-            rich_help_panel=choices.PANELS["data"],
-        ),
-    ] = 10,
-    reference: Annotated[
-        bool,
-        typer.Option(
-            help="Also train a stronger fixed network on the same seeds.",
-            rich_help_panel=choices.PANELS["network"],
-        ),
-    ] = True,
-    workers: choices.Workers = choices.CORES,
-    engine: choices.Engine = "local",
-    address: choices.Address = None,
-    out: choices.Out = choices.RUNS,
-    figures: Annotated[
-        bool,
-        typer.Option(
-            "--figures", help="Draw PNG, SVG and PDF files too.", rich_help_panel=choices.OUTPUT
-        ),
-    ] = False,
-    data: choices.Data = None,
-    offline: choices.Offline = False,
-    device: choices.Device = "auto",
-    as_json: choices.AsJson = False,
+    seeds: int = opt("data", "Runs per operator, paired by seed.", 10, min=1, max=10_000),
+    reference: bool = opt(
+        "network", "Also train a stronger fixed network on the same seeds.", True
+    ),
+    workers: int = choices.WORKERS,
+    engine: Literal["local", "ray"] = choices.ENGINE,
+    address: str | None = choices.ADDRESS,
+    out: Path = choices.OUT,
+    figures: bool = opt("output", "Draw PNG, SVG and PDF files too.", False, "--figures"),
+    data: Path | None = choices.DATA,
+    offline: bool = choices.OFFLINE,
+    device: str = choices.DEVICE,
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Train fixed, PGSO, mPGSO and what pgso find found on the same seeds and splits.
 
@@ -75,12 +65,11 @@ def compare(
     about the best fixed network, not about a weak one.
     """
     stronger = spec.stronger if reference else None
-    compared = spec.compared
-    specs = [one.but(seed=seed) for seed in range(seeds) for one in compared]
+    specs = [one.but(seed=seed) for seed in range(seeds) for one in spec.compared]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    folders.check_destination("--out", out, folder=True)
-    console, store = Console(stderr=as_json, markup=False), Store(out)
+    files.check_destination("--out", out, folder=True)
+    console, store = Console(stderr=as_json), Store(out)
     missing = store.missing(specs)
 
     from pgso.report.comparison import compare as compare_records
@@ -93,8 +82,7 @@ def compare(
         from pgso.training.engines import run_all, useful_workers
 
         device_of(device)  # refused before the first run
-        task = choices.checked_task(spec, data, console, needs_test=True)
-        used = useful_workers(missing, workers, task.num_edges)
+        used = useful_workers(missing, workers, load_checked(spec, data, console))
         with progress(console, spec.dataset, len(missing)) as advance:
 
             def tell(record: RunRecord) -> None:
@@ -107,14 +95,16 @@ def compare(
         runs = [record for record in map(store.get, specs) if record is not None]
     with console.status("baselines", spinner="line") as status:
         records = [run for run in runs if run.spec not in beside]
-        data_records = data_of(records, store, data)
+        data_records = files.data_of(records, store, data)
         status.update("drawing")
-        records = with_spectra(records, store, data)
+        if without_spectra(records):
+            from pgso.training.pages import complete_spectra
+
+            records = complete_spectra(records, store, data)
         comparison = compare_records(records, [run for run in runs if run.spec in beside])
         summary = comparison_record(comparison, data_records, context.obj)
-        folder = folders.numbered(
-            out,
-            folders.last_name(spec.dataset),
+        folder = files.numbered(
+            out / files.folder_name(Path(spec.dataset).name),
             lambda place: read_comparison(place / COMPARISON_FILE).runs[:1] == summary.runs[:1],
         )
         page = write_comparison(
@@ -126,9 +116,31 @@ def compare(
         typer.echo(json.dumps(numbers | {"report": str(page), "records": keys}))
     else:
         show(console, comparison, summary, data_records)
-        console.print(f"report: {page}", soft_wrap=True)
+        console.say(f"report: {page}")
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)
+
+
+def load_checked(spec: RunSpec, data: Path | None, console: Console) -> int:
+    """Load the data, refuse what would fail in every run, and say how many edges there are."""
+    from pgso.bases import BASES
+    from pgso.data.load import task_of
+    from pgso.models.build import build_model
+    from pgso.training.fit import check_task
+    from pgso.training.learning import Criterion
+
+    if spec.base is not None and spec.base not in BASES:
+        raise UnknownNameError("base", spec.base, BASES)
+    task = task_of(spec, data)
+    check_task(spec, task)
+    Criterion.of(spec, task)
+    if task.test.numel() == 0:
+        raise InputError(
+            f"{task.name} has no test set to compare on; choose another split or protocol"
+        )
+    build_model(spec.but(operator="fixed"), task)  # its widths and terms, whatever S does
+    show_data(console, task)
+    return task.num_edges
 
 
 def show(
@@ -141,15 +153,15 @@ def show(
     from pgso.report.about import baselines_grid
     from pgso.report.tables import operator_table, scores_grid
 
-    console.print(f"\n{comparison.verdict}", style="bold", soft_wrap=True)
+    console.say(f"\n{comparison.verdict}", "bold")
     if comparison.next_command:
-        console.print(f"next: {comparison.next_command}", soft_wrap=True)
+        console.say(f"next: {comparison.next_command}")
     console.print()
-    found = [] if comparison.found is None else [comparison.found.sentence]
     for doubt in summary.doubts:
-        console.print(f"Note: {doubt}.", soft_wrap=True, style="bold")
+        console.say(f"Note: {doubt}.", "bold")
+    found = [] if comparison.found is None else [comparison.found.sentence]
     for note in (*found, *comparison.notes):
-        console.print(f"Note: {note}.", soft_wrap=True)
+        console.say(f"Note: {note}.")
     for grid in (scores_grid(comparison, "test"), baselines_grid(data, comparison.objective)):
         if grid.rows:
             console.print(grid)

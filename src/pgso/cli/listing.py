@@ -5,7 +5,8 @@ import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -91,11 +92,10 @@ def objectives() -> list[Row]:
 
 @command("list", "pgso list datasets", "pgso list presets --json")
 def list_(
-    what: Annotated[
-        str | None,
-        typer.Argument(help=" | ".join(LISTS), autocompletion=choices.completing(LISTS)),
-    ] = None,
-    as_json: choices.AsJson = False,
+    what: str | None = typer.Argument(
+        None, help=" | ".join(LISTS), autocompletion=choices.completing(LISTS)
+    ),
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments, objectives."""
     from pgso.cli.run import has_studies
@@ -119,7 +119,7 @@ def list_(
 
 
 @command("doctor", "pgso doctor", "pgso doctor --data ./data --json")
-def doctor(data: choices.Data = None, as_json: choices.AsJson = False) -> None:
+def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) -> None:
     """Show versions, threads, backends, the data root and which datasets are there."""
     import torch
 
@@ -159,7 +159,7 @@ def doctor(data: choices.Data = None, as_json: choices.AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(sections))
         return
-    console = Console(highlight=False, markup=False)
+    console = Console()
     for title, rows in sections.items():
         table = Table(box=None, show_header=False, title=title, title_justify="left")
         for name, value in rows.items():

@@ -2,6 +2,8 @@
 
 import io
 import os
+import shlex
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -39,15 +41,12 @@ class PlainHelp:
     """Help that shows a flag as a flag, where typer writes ``--json <bool>``."""
 
     def format_help(self: Any, context: Any, formatter: Any) -> None:
-        """Print the help."""
         for parameter in self.get_params(context):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
         try:
             super().format_help(context, formatter)  # type: ignore[misc]
         except SystemExit:  # rich's, for a pipe that nobody reads
-            from pgso.cli.terminal import end_well
-
             end_well()
 
 
@@ -72,7 +71,6 @@ class Commands(PlainHelp, TyperGroup):
         )
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """The command that was typed, and the rest of what was typed."""
         if args and args[0] in COMMANDS:
             self.load(args[0])
         return super().resolve_command(context, args)
@@ -82,8 +80,6 @@ class Commands(PlainHelp, TyperGroup):
         try:
             return super().invoke(context)
         except BrokenPipeError:
-            from pgso.cli.terminal import end_well
-
             end_well()
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
@@ -105,6 +101,12 @@ class Commands(PlainHelp, TyperGroup):
         if code == INTERRUPTED:
             fail("stopped; the same command keeps what is done and goes on", code)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def end_well() -> NoReturn:
+    """End the process where nobody reads on; what is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def explained(error: Exception) -> tuple[str, int]:
@@ -133,8 +135,7 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
     line = visible(sentence, keep="")
     if len(line) > MOST_LETTERS:
         line = f"{line[: MOST_LETTERS - 3]}..."
-    console = Console(stderr=True, highlight=False)
-    console.print(f"error: {line}", markup=False, soft_wrap=True)
+    Console(stderr=True).say(f"error: {line}")
     sys.exit(code)
 
 
@@ -165,9 +166,6 @@ def main(
 
 def as_typed(words: list[str]) -> str:
     """A command as it would be typed again in this system's shell."""
-    import shlex
-    import subprocess
-
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 

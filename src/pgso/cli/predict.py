@@ -1,17 +1,15 @@
 """``pgso predict`` and ``pgso explain``: a saved model, applied and explained."""
 
-import csv
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
-from pgso.cli import choices, folders
-from pgso.cli.context import data_of
+from pgso.cli import choices, files
+from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
@@ -19,8 +17,12 @@ from pgso.records import Store
 from pgso.records.files import write_beside
 
 if TYPE_CHECKING:
+    import pandas
+
     from pgso.predictors.inputs import Asked
     from pgso.predictors.predictor import Predictor
+
+MODEL: Any = typer.Argument(help="What pgso find or pgso train --save wrote.")
 
 
 @command(
@@ -31,32 +33,26 @@ if TYPE_CHECKING:
     "pgso predict links.safetensors Cora --links 50",
 )
 def predict(
-    model: Annotated[Path, typer.Argument(help="What pgso find or pgso train --save wrote.")],
-    dataset: choices.DatasetName,
-    options: choices.DataOptions = None,
-    to: Annotated[Path, typer.Option(help="The table to write: .csv, .json or .parquet.")] = Path(
-        "predictions.csv"
+    model: Path = MODEL,
+    dataset: str = choices.DATASET,
+    options: list[str] | None = choices.DATA_OPTIONS,
+    to: Path = opt(
+        "options", "The table to write: .csv, .json or .parquet.", Path("predictions.csv")
     ),
-    links: Annotated[
-        int, typer.Option(help="Of a link model: how many new links to write.", min=1)
-    ] = 100,
-    rank_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Sort by a class's probability or by a number.",
-            show_default="as in the data",
-        ),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option(help="Write only this many rows.", min=1, show_default="all")
-    ] = None,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read; list them.")
-    ] = False,
-    data: choices.Data = None,
-    offline: choices.Offline = False,
-    as_json: choices.AsJson = False,
+    links: int = opt("options", "Of a link model: how many new links to write.", 100, min=1),
+    rank_by: str | None = opt(
+        "options",
+        "Sort by a class's probability or by a number.",
+        metavar="NAME",
+        show_default="as in the data",
+    ),
+    top: int | None = opt("options", "Write only this many rows.", min=1, show_default="all"),
+    skip_bad_rows: bool = opt(
+        "options", "Leave out rows that cannot be read; list them.", False, "--skip-bad-rows"
+    ),
+    data: Path | None = choices.DATA,
+    offline: bool = choices.OFFLINE,
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Write a table with what the model says about every node, every graph, or new links.
 
@@ -66,54 +62,48 @@ def predict(
     graph with the same features. Its table is prepared as the model's was. A file that is there
     already is kept under another name.
     """
-    folders.check_destination("--to", to)
+    files.check_destination("--to", to)
     check_format(to)
     predictor, asked = opened(model, dataset, options, data, skip_bad_rows)
-    if predictor.kind == "link":
-        from pgso.predictors.table import most_probable_links
+    import pandas
 
+    from pgso.predictors.table import calibration_of, most_probable_links
+
+    if predictor.kind == "link":
         task: Any = asked.task
         network: Any = predictor.network  # type: ignore[attr-defined]
         columns, rows = most_probable_links(network, task, links, task.ids or range(task.num_nodes))
     else:
         columns, rows = predictor.table(asked, predictor.outputs(asked))
-    table = list(rows)
-    if rank_by is not None:
-        columns, table = ranked(columns, table, rank_by)
-    table = table[:top]
-    old = write_table(to, columns, table)
-    from pgso.predictors.table import calibration_of
-
+    table = pandas.DataFrame(list(rows), columns=columns)
+    table = (table if rank_by is None else ranked(table, rank_by)).head(top or len(table))
+    old = write_table(to, table)
     header = predictor.header
     calibration, coverage = calibration_of(header), predictor.coverage
     left_out = [note for note in asked.notes if note.startswith("left out")]
     if as_json:
-        said: dict[str, Any] = {
-            "file": str(to),
-            "old_file": old and str(old),
-            "calibration": calibration or None,
-        }
-        said |= {"positive": header.get("positive"), "coverage": coverage, "left_out": left_out}
-        typer.echo(json.dumps(said | {"predictions": as_dicts(columns, table)}))
+        said: dict[str, Any] = {"file": str(to), "old_file": old and str(old)}
+        said |= {"calibration": calibration or None, "positive": header.get("positive")}
+        said |= {"coverage": coverage, "left_out": left_out}
+        typer.echo(json.dumps(said | {"predictions": as_dicts(table)}))
         return
-    console = Console(markup=False)
+    console = Console()
     for note in left_out:
-        console.print(note, soft_wrap=True)
+        console.say(note)
     if coverage:
         from pgso.report.finding import sets_sentence
 
-        console.print(sets_sentence(coverage, bool(predictor.targets)), soft_wrap=True)
+        console.say(sets_sentence(coverage, bool(predictor.targets)))
     if calibration:
         before, after = (100 * calibration[f"error_{name}"] for name in ("before", "after"))
-        console.print(
+        console.say(
             f"probabilities are calibrated on validation: temperature "
             f"{calibration['temperature']:.2f}, calibration error {before:.1f} before and "
-            f"{after:.1f} points after, on test or, without one, on validation",
-            soft_wrap=True,
+            f"{after:.1f} points after, on test or, without one, on validation"
         )
-    console.print(f"{len(table)} predictions: {to}", soft_wrap=True)
+    console.say(f"{len(table)} predictions: {to}")
     if old is not None:
-        console.print(f"what was in {to} before: {old}", soft_wrap=True)
+        console.say(f"what was in {to} before: {old}")
 
 
 def opened(
@@ -131,17 +121,17 @@ def opened(
     asked = predictor.asked(dataset, root=data, skip_bad_rows=skip_bad_rows, **given)
     unnamed = predictor.header.get("columns") is None or asked.task.columns is None
     if unnamed and dataset.lower() != predictor.spec.dataset.lower():
-        Console(stderr=True, markup=False).print(
+        Console(stderr=True).say(
             "note: columns have no names, so they are read as the columns of "
-            f"{predictor.spec.dataset}, in that order",
-            soft_wrap=True,
+            f"{predictor.spec.dataset}, in that order"
         )
     return predictor, asked
 
 
-TABLES = (".xlsx", ".xls", ".ods", ".tsv", ".html")
-NOT_WRITTEN = (*TABLES, ".jsonl", ".feather", ".npy", ".npz", ".pkl")
-Rows = list[list[Any]]
+NOT_WRITTEN = (
+    *(".xlsx", ".xls", ".ods", ".tsv", ".html"),
+    *(".jsonl", ".feather", ".npy", ".npz", ".pkl"),
+)
 
 
 def check_format(path: Path) -> None:
@@ -150,17 +140,16 @@ def check_format(path: Path) -> None:
         raise InputError(
             f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
         )
-    if path.suffix.lower() != ".parquet":
-        return
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise InputError(
-            f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
-        ) from None
+    if path.suffix.lower() == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise InputError(
+                f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
+            ) from None
 
 
-def write_table(path: Path, columns: Sequence[str], rows: Rows) -> Path | None:
+def write_table(path: Path, table: "pandas.DataFrame") -> Path | None:
     """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV.
 
     Returns:
@@ -168,73 +157,53 @@ def write_table(path: Path, columns: Sequence[str], rows: Rows) -> Path | None:
     """
     ending = path.suffix.lower()
     if ending == ".parquet":
-        return write_beside(path, _parquet(columns, rows))
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, index=False)
+        return write_beside(path, buffer.getvalue())
     if ending == ".json":
-        return write_beside(path, json.dumps(as_dicts(columns, rows), ensure_ascii=False) + "\n")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([[_written(cell) for cell in row] for row in rows])
-    return write_beside(path, text.getvalue())
+        return write_beside(path, json.dumps(as_dicts(table), ensure_ascii=False) + "\n")
+    return write_beside(path, table.apply(_short).to_csv(index=False, lineterminator="\n"))
 
 
-def as_dicts(columns: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
+def _short(column: "pandas.Series") -> "pandas.Series":
+    """Numbers of 32 bits with as many digits as they have."""
+    if column.dtype != np.float64:
+        return column
+    with np.errstate(over="ignore"):
+        short = column.astype(np.float32)
+    return short.astype(str).astype(np.float64).where(short == column, column)
+
+
+def as_dicts(table: "pandas.DataFrame") -> list[dict[str, Any]]:
     """One dictionary a row; null where there is no number, since JSON has no NaN."""
-    return [
-        {name: None if cell != cell else cell for name, cell in zip(columns, row, strict=True)}
-        for row in rows
-    ]
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
 
 
-def ranked(columns: list[str], rows: Rows, by: str) -> tuple[list[str], Rows]:
-    """The rows by a column, largest first, with a column ``rank``.
+def ranked(table: "pandas.DataFrame", by: str) -> "pandas.DataFrame":
+    """The rows by a column, largest first and those without a number last, with their rank.
 
     Args:
-        columns: Their names.
-        rows: What to sort; rows without a number come last.
+        table: What to sort.
         by: A class (then by its probability) or a column of numbers.
 
     Example:
-        >>> ranked(["id", "p(yes)"], [["a", 0.2], ["b", 0.9]], "yes")
-        (['rank', 'id', 'p(yes)'], [[1, 'b', 0.9], [2, 'a', 0.2]])
+        >>> import pandas
+        >>> table = pandas.DataFrame({"id": ["a", "b"], "p(yes)": [0.2, 0.9]})
+        >>> ranked(table, "yes").values.tolist()
+        [[1, 'b', 0.9], [2, 'a', 0.2]]
     """
-    numbers = [name for c, name in enumerate(columns) if any(_is_number(row[c]) for row in rows)]
-    name = next((column_name for column_name in (f"p({by})", by) if column_name in numbers), None)
-    if name is None and rows:
-        classes = [column_name[2:-1] for column_name in numbers if column_name.startswith("p(")]
-        others = [column_name for column_name in numbers if not column_name.startswith("p(")]
+    numbers = [name for name in table.select_dtypes("float") if table[name].notna().any()]
+    name = next((name for name in (f"p({by})", by) if name in numbers), None)
+    if name is None and len(table):
+        classes = [name[2:-1] for name in numbers if name.startswith("p(")]
+        others = [name for name in numbers if not name.startswith("p(")]
         allowed = ", ".join([*classes, *others])
         raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {allowed}")
-    column = columns.index(name) if name is not None else 0
-
-    def last_without(row: list[Any]) -> float:
-        return -row[column] if _is_number(row[column]) else float("inf")
-
-    order = sorted(rows, key=last_without)
-    return ["rank", *columns], [[k + 1, *row] for k, row in enumerate(order)]
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, float) and cell == cell
-
-
-def _written(cell: Any) -> Any:
-    """Numbers with as many digits as they have, in 32 or 64 bits."""
-    if not isinstance(cell, float):
-        return "" if cell is None else cell
-    with np.errstate(over="ignore"):
-        short = np.float32(cell)
-    return float(str(short)) if float(short) == cell else cell
-
-
-def _parquet(columns: Sequence[str], rows: Rows) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    values = {name: [row[c] for row in rows] for c, name in enumerate(columns)}
-    buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(values), buffer)
-    return buffer.getvalue()
+    if name is not None:
+        table = table.sort_values(name, ascending=False, kind="stable", ignore_index=True)
+    table.insert(0, "rank", range(1, len(table) + 1))
+    return table
 
 
 @command(
@@ -243,19 +212,18 @@ def _parquet(columns: Sequence[str], rows: Rows) -> bytes:
     "pgso explain best.safetensors karate --item 3 --item 7",
 )
 def explain(
-    model: Annotated[Path, typer.Argument(help="What pgso find or pgso train --save wrote.")],
-    dataset: choices.DatasetName,
-    item: Annotated[
-        list[str] | None,
-        typer.Option(help="A node or graph whose prediction the edges are for; may be repeated."),
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Shuffles of every column.", min=2)] = 20,
-    top: Annotated[int, typer.Option(help="Rows to print.", min=1)] = 15,
-    options: choices.DataOptions = None,
-    out: choices.Out = choices.RUNS,
-    data: choices.Data = None,
-    offline: choices.Offline = False,
-    as_json: choices.AsJson = False,
+    model: Path = MODEL,
+    dataset: str = choices.DATASET,
+    item: list[str] | None = opt(
+        "options", "A node or graph whose prediction the edges are for; may be repeated."
+    ),
+    repeats: int = opt("options", "Shuffles of every column.", 20, min=2),
+    top: int = opt("options", "Rows to print.", 15, min=1),
+    options: list[str] | None = choices.DATA_OPTIONS,
+    out: Path = choices.OUT,
+    data: Path | None = choices.DATA,
+    offline: bool = choices.OFFLINE,
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Rank columns by what shuffling them costs on validation, and edges by what they add.
 
@@ -264,7 +232,7 @@ def explain(
     On the data that the model was trained on, the answer is kept in the run's record in --out and
     stands on its page.
     """
-    console = Console(stderr=as_json, markup=False)
+    console = Console(stderr=as_json)
     with console.status("loading", spinner="line") as status:
         predictor, asked = opened(model, dataset, options, data)
 
@@ -280,15 +248,15 @@ def explain(
     if record is not None and asked.is_trained_here:
         record = record.model_copy(update={"explanation": explanation})
         store.put(record)
-        page = write_run(record, store, data_of([record], store, data))
+        page = write_run(record, store, files.data_of([record], store, data))
     if as_json:
-        said = explanation.model_dump(mode="json") | {"report": None if page is None else str(page)}
+        said = explanation.model_dump(mode="json") | {"report": page and str(page)}
         typer.echo(json.dumps(said))
         return
     for grid in (*importance_grids(explanation, task.objective), edges_grid(explanation)):
         if grid.rows:
             console.print(grid.first(top))
     for note in explanation.notes:
-        console.print(f"Note: {note}.", soft_wrap=True)
+        console.say(f"Note: {note}.")
     if page is not None:
-        console.print(f"report: {page}", soft_wrap=True)
+        console.say(f"report: {page}")

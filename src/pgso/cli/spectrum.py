@@ -3,11 +3,12 @@
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pgso.cli import choices, folders
+from pgso.cli import choices, files
+from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
@@ -19,7 +20,6 @@ from pgso.report.grid import Grid
 
 if TYPE_CHECKING:
     from pgso.graph import Graph
-    from pgso.spectrum.page import Summary
 
 
 @command(
@@ -29,62 +29,57 @@ if TYPE_CHECKING:
     "pgso spectrum --record runs/records/KEY.json",
 )
 def spectrum(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATASET_OR_FILE",
-            autocompletion=choices.dataset_names,
-            help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
-            "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
-            "the record's dataset.",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME | m1,m2,m3,e1,e2,e3,a",
-            help="The operator: pgso list presets, or seven numbers.",
-            autocompletion=choices.completing(PRESETS),
-            show_default="gcn",
-        ),
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option(help="A run's record: its operators, at start and learned.")
-    ] = None,
-    compare_presets: Annotated[
-        bool, typer.Option("--compare-presets", help="All of Table 1 on this graph.")
-    ] = False,
-    undirected: Annotated[
-        bool, typer.Option("--undirected", help="Give every edge its reverse first.")
-    ] = False,
-    data: choices.Data = None,
-    offline: choices.Offline = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Where the files go.", show_default="runs/spectrum-DATASET-OPERATOR"),
-    ] = None,
-    as_json: choices.AsJson = False,
+    source: str | None = typer.Argument(
+        None,
+        metavar="DATASET_OR_FILE",
+        autocompletion=choices.dataset_names,
+        help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
+        "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
+        "the record's dataset.",
+    ),
+    preset: str | None = opt(
+        "options",
+        "The operator: pgso list presets, or seven numbers.",
+        metavar="NAME | m1,m2,m3,e1,e2,e3,a",
+        autocompletion=choices.completing(PRESETS),
+        show_default="gcn",
+    ),
+    record: Path | None = opt("options", "A run's record: its operators, at start and learned."),
+    compare_presets: bool = opt(
+        "options", "All of Table 1 on this graph.", False, "--compare-presets"
+    ),
+    undirected: bool = opt("options", "Give every edge its reverse first.", False, "--undirected"),
+    data: Path | None = choices.DATA,
+    offline: bool = choices.OFFLINE,
+    out: Path | None = opt(
+        "options", "Where the files go.", show_default="runs/spectrum-DATASET-OPERATOR"
+    ),
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""
-    spec: RunSpec | None = None
     if sum((record is not None, compare_presets, preset is not None)) > 1:
         raise InputError(
             "--record, --compare-presets and --preset exclude each other; give one of them"
         )
-    preset = preset or "gcn"
+    spec: RunSpec | None = None
+    what = preset or "gcn"
     if record is not None:
+        what = record.stem
         spec, operators = _operators_of(record)
         source = source or spec.dataset
     elif compare_presets:
-        operators = {name: PRESETS[name] for name in TABLE_1}
+        what, operators = "presets", {name: PRESETS[name] for name in TABLE_1}
     else:
-        operators = {preset: resolve(choices.preset_of(preset))}
+        chosen = RunSpec(dataset="-", preset=choices.read_choice("preset", what)).preset
+        operators = {what: resolve(chosen or what)}
     if source is None:
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
-    out = out or choices.RUNS / _folder(source, preset, record, compare_presets, undirected)
-    folders.check_destination("--out", out, folder=True)
+    # Other settings, another folder: nothing is overwritten but the same once more.
+    parts = ("spectrum", source, what, *(["undirected"] if undirected else []))
+    out = out or choices.RUNS / files.folder_name(*parts)
+    files.check_destination("--out", out, folder=True)
     from pgso.spectrum.certified import undirected as check_undirected
-    from pgso.spectrum.page import draw, render, summarise
+    from pgso.spectrum.page import draw, render, span, summarise
 
     graph = _graph_of(source, data, undirected, spec)
     check_undirected(graph, remedy="--undirected gives every edge its reverse")
@@ -101,33 +96,17 @@ def spectrum(
         operators_found = [summary.as_dict() for summary in summaries]
         typer.echo(json.dumps({"graph": counts, "operators": operators_found}))
         return
-    console = Console(markup=False, highlight=False)
-    console.print(
-        _table(f"{title}: {graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges", summaries)
-    )
-    console.print(f"{picture}\n{page}", soft_wrap=True)
-
-
-def _table(title: str, summaries: "list[Summary]") -> Grid:
-    from pgso.spectrum.page import span
-
     rows = []
     for summary in summaries:
         half = len(summary.extremes) // 2
         ends = (summary.extremes[:half], summary.extremes[half:])
         extremes = ("\n".join(f"{value:z.4f}" for value in end) or "-" for end in ends)
         rows.append((summary.name, span(summary.theorem2), span(summary.optimal), *extremes))
-    header = ("operator", "Theorem 2", "optimal", "smallest", "largest")
-    return Grid(title, header, tuple(rows))
-
-
-def _folder(
-    source: str, preset: str, record: Path | None, compare_presets: bool, undirected: bool
-) -> str:
-    """Other settings, another folder: nothing is overwritten but the same once more."""
-    what = record.stem if record is not None else "presets" if compare_presets else preset
-    parts = ("spectrum", source, what, *(["undirected"] if undirected else []))
-    return folders.shortened("-".join(folders.slug(part) for part in parts))
+    about = f"{title}: {graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
+    columns = ("operator", "Theorem 2", "optimal", "smallest", "largest")
+    console = Console()
+    console.print(Grid(about, columns, tuple(rows)))
+    console.say(f"{picture}\n{page}")
 
 
 def _operators_of(path: Path) -> tuple[RunSpec, dict[str, Any]]:
@@ -157,6 +136,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     """The graph of a dataset or file; for a record, the graph that its run used."""
     from pgso.bases import undirected as symmetrised
     from pgso.data import load_task
+    from pgso.data.load import task_of
     from pgso.data.tables.archives import read_edge_list, read_sparse_matrix
     from pgso.training.fit import on_base
 
@@ -166,10 +146,7 @@ def _graph_of(source: str, root: Path | None, undirected: bool, spec: RunSpec | 
     elif path.is_file() and path.suffix == ".npz":
         graph = read_sparse_matrix(path)
     elif spec is not None and source == spec.dataset:
-        from pgso.data.load import task_of
-
-        task = task_of(spec, root)
-        graph = on_base(task, spec.base).graph
+        graph = on_base(task_of(spec, root), spec.base).graph
     else:
         graph = load_task(source, root=root, seed=0).graph
     return symmetrised(graph) if undirected else graph

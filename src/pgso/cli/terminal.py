@@ -1,23 +1,21 @@
-"""What commands print: names that cannot harm a terminal, progress, tables and doubts."""
+"""What commands print: names that cannot harm a terminal, progress, and how data were read."""
 
-import os
-import sys
 import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from pgso.cli.main import end_well
 from pgso.report.grid import Grid
 
 if TYPE_CHECKING:
     from pgso.data import Task
-    from pgso.data.tables.columns import Column
 
 # Control characters, marks that turn the direction of text, and halves of characters that a name
 # which is not UTF-8 is made of.
@@ -27,19 +25,20 @@ HIDDEN = ("Cc", "Cf", "Cs")
 class Console(RichConsole):
     """Rich's console; names of files and folders cannot move its cursor or change its colours."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "highlight": False, **options})
+
     def render_str(self, text: str, **options: Any) -> Text:
         """What rich makes of every text that is printed, alone or in a table."""
         return super().render_str(visible(text), **options)
 
+    def say(self, sentence: str, style: str | None = None) -> None:
+        """Print a sentence as one line, which the terminal wraps: it can be copied whole."""
+        self.print(sentence, soft_wrap=True, style=style)
+
     def on_broken_pipe(self) -> None:
         """End well: ``pgso find karate | head`` has seen enough."""
         end_well()
-
-
-def end_well() -> NoReturn:
-    """End the process where nobody reads on; what is still to be written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -49,8 +48,6 @@ def visible(text: str, keep: str = "\n\t") -> str:
         >>> visible("a\x1b[31mb")
         'a\\x1b[31mb'
     """
-    if text.isprintable():
-        return text
     return "".join(
         letter
         if letter in keep or unicodedata.category(letter) not in HIDDEN
@@ -63,21 +60,16 @@ LINE_EVERY = 10.0  # seconds
 
 
 @contextmanager
-def progress(console: Console, what: str, total: int, unit: str = "runs") -> Iterator[Any]:
+def progress(console: RichConsole, what: str, total: int, unit: str = "runs") -> Iterator[Any]:
     """Give a function to call after each run or epoch, with a text and how many there were."""
     if console.is_terminal:
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-        )
-        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn())
+        more = (MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, *more, console=console, transient=True) as bar:
             task = bar.add_task(visible(what), total=total)
-
-            def move(text: str, steps: int = 1) -> None:
-                bar.update(task, advance=steps, description=visible(f"{what}: {text}"))
-
-            yield move
+            yield lambda text, steps=1: bar.update(
+                task, advance=steps, description=visible(f"{what}: {text}")
+            )
         return
     started = last = time.monotonic()
     done = 0
@@ -103,19 +95,33 @@ def show_columns(console: Console, task: "Task") -> None:
     Nothing for data that are not the user's own.
     """
     if task.ids is not None:
-        console.print(about_edges(task), soft_wrap=True, style="dim")
+        console.say(about_edges(task), "dim")
     for note in task.notes:
-        console.print(note, soft_wrap=True, style="dim", markup=False)
+        console.say(note, "dim")
     if task.preparation is None or not task.preparation.columns:
         return
-    rows = tuple(_rows(task.preparation.columns))
-    console.print(Grid("Columns of the table", ("column", "is a", "became"), rows))
-    console.print(
-        f"features.csv: {len(task.preparation.columns)} columns became {task.num_features} "
-        "features, fitted on the training rows; columns.json overrules this",
-        soft_wrap=True,
-        style="dim",
+    columns, rows = task.preparation.columns, []
+    for _, group in groupby(columns, key=lambda column: (column.kind, column.has_missing)):
+        alike = list(group)
+        shown = SHOWN if len(alike) > 2 * SHOWN else len(alike)
+        rows += [(column.name, column.kind, column.became) for column in alike[:shown]]
+        if shown < len(alike):
+            rows.append((f"... {len(alike) - shown} more", alike[-1].kind, "likewise"))
+    console.print(Grid("Columns of the table", ("column", "is a", "became"), tuple(rows)))
+    console.say(
+        f"features.csv: {len(columns)} columns became {task.num_features} features, fitted on the "
+        "training rows; columns.json overrules this",
+        "dim",
     )
+
+
+def show_data(console: Console, task: "Task") -> None:
+    """Print how a user's data were read, and what to be careful with on these labels."""
+    from pgso.training.fit import advice_on
+
+    show_columns(console, task)
+    if advice := advice_on(task):
+        console.say(f"Note: {advice}.")
 
 
 def about_edges(task: "Task") -> str:
@@ -131,12 +137,3 @@ def about_edges(task: "Task") -> str:
         f"{task.name}: {nodes}, {pairs:,} undirected edges, each of which goes both ways; "
         "--option undirected=false keeps directions"
     )
-
-
-def _rows(columns: "tuple[Column, ...]") -> Iterator[tuple[str, str, str]]:
-    for _, group in groupby(columns, key=lambda column: (column.kind, column.has_missing)):
-        alike = list(group)
-        for column in alike[: SHOWN if len(alike) > 2 * SHOWN else None]:
-            yield column.name, column.kind, column.became
-        if len(alike) > 2 * SHOWN:
-            yield f"... {len(alike) - SHOWN} more", alike[-1].kind, "likewise"

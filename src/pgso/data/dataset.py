@@ -11,7 +11,7 @@ import numpy as np
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunSpec
-from pgso.records.fingerprint import file_kind
+from pgso.records.files import file_kind
 from pgso.records.suggestions import MOST_COLUMNS, OWN_TABLE, PROPOSES
 from pgso.registry import Registry
 

@@ -22,7 +22,7 @@ from pgso.data.tables.folder import Options, load_folder
 from pgso.data.task import Task
 from pgso.errors import InputError
 from pgso.records import RunSpec
-from pgso.records.fingerprint import fingerprint
+from pgso.records.files import fingerprint
 
 MOST_BYTES = 2**28  # of all tasks that are held together
 _RECENT: dict[Hashable, Task] = {}  # by what they were made of; the one asked for last is the last

@@ -1,10 +1,9 @@
 """What is known about the data of some runs, and what a model must beat on them."""
 
 from pathlib import Path
-from typing import Any
 
 from pgso.records.files import read_as
-from pgso.records.numerics import Frozen, Revised
+from pgso.records.numerics import Frozen, Scored
 from pgso.records.spec import RunSpec, StoredSpec
 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"  # names of baselines
@@ -67,13 +66,11 @@ class Sketch(Frozen):
         return self.names[position] if self.names else f"node {self.nodes[position]}"
 
 
-class DataRecord(Revised):
+class DataRecord(Scored):
     """One dataset with one split: counts, and the scores of models that a network must beat."""
 
     spec: StoredSpec  # only what chooses the data differs from defaults, see :func:`data_spec`
     data: str | None = None  # the state of a user's own files
-    metric: str
-    positive: str | None = None  # of two classes, the one that scores are about
     kind: str  # node, graph or link
     answer: str  # class, labels, value or link
     num_graphs: int
@@ -118,11 +115,8 @@ def data_spec(spec: RunSpec) -> RunSpec:
         ... )
         True
     """
-    chosen: dict[str, Any] = {
-        name: getattr(spec, name)
-        for name in ("dataset", "seed", "data_options", "task", "objective")
-    }
-    return RunSpec(complete=True, **chosen)
+    names = {"dataset", "seed", "data_options", "task", "objective"}
+    return RunSpec(complete=True, **spec.model_dump(include=names))
 
 
 def read_data_record(path: str | Path) -> DataRecord:

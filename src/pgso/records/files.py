@@ -1,7 +1,9 @@
-"""Files: written whole or not at all, nothing lost, and read with what is wrong in a sentence."""
+"""Files: written whole or not at all, nothing lost, and whether a user's own have changed."""
 
+import hashlib
 import json
 import os
+import re
 import tempfile
 import time
 from contextlib import suppress
@@ -15,14 +17,13 @@ from pgso.errors import InputError, first_problem
 
 Kind = TypeVar("Kind", bound=BaseModel)
 OLD = 3600  # seconds after which an unfinished file is taken for one of a killed process
-_swept: set[Path] = set()  # folders that this process has cleaned
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all, even if the process is killed.
 
-    An error names the file. Unfinished files of processes that were killed are removed. A link
-    stays, and so does what is no file, such as /dev/null or a pipe: it is written to as it is.
+    An error names the file. A link stays, and so does what is no file, such as /dev/null or a
+    pipe: it is written to as it is.
     """
     data = content.encode() if isinstance(content, str) else content
     path = path.resolve() if path.is_symlink() else path
@@ -31,7 +32,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             path.write_bytes(data)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(path.parent)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{os.getpid()}.pgso-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -45,6 +45,14 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             raise
     except OSError as error:  # "No space left on device" does not say where
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left unfinished."""
+    for file in folder.glob(".*.pgso-*"):
+        with suppress(OSError):  # another process was faster, or it is not ours
+            if time.time() - file.stat().st_mtime > OLD:
+                file.unlink()
 
 
 def write_beside(path: Path, content: str | bytes) -> Path | None:
@@ -81,35 +89,19 @@ def free_name(path: Path) -> Path:
     return next(name for name in numbered if not name.exists())
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left unfinished; a process looks through a folder once."""
-    if folder in _swept:
-        return
-    _swept.add(folder)
-    for file in folder.glob(".*.pgso-*"):
-        with suppress(OSError):  # another process was faster, or it is not ours
-            if time.time() - file.stat().st_mtime > OLD:
-                file.unlink()
-
-
-def as_text(record: BaseModel) -> str:
-    """A record as JSON that people read, too."""
-    return json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
-
-
-def as_line(record: BaseModel) -> str:
-    """A record as JSON in one line."""
-    return json.dumps(record.model_dump(mode="json"), separators=(",", ":")) + "\n"
+def as_text(record: BaseModel, indent: int | None = 1) -> str:
+    """A record as JSON that people read, too; without an indent in one line."""
+    fields = record.model_dump(mode="json")
+    if indent is None:
+        return json.dumps(fields, separators=(",", ":")) + "\n"
+    return json.dumps(fields, indent=indent, ensure_ascii=False) + "\n"
 
 
 def read_as(kind: type[Kind], path: str | Path, what: str, remedy: str = "") -> Kind:
-    """Read a record; what is wrong with it is said in one sentence.
+    """Read a record of this class; what is wrong with it is said in one sentence.
 
-    Args:
-        kind: Its class.
-        path: Where it should be.
-        what: What it is the record of: ``a run``.
-        remedy: What to do if it is not there: ``; make one with pgso find``.
+    ``what`` it is the record of and the ``remedy`` if it is not there are parts of that sentence:
+    ``a finding`` and ``; make one with pgso find``.
     """
     try:
         return kind.model_validate_json(Path(path).read_text(encoding="utf-8"))
@@ -117,3 +109,51 @@ def read_as(kind: type[Kind], path: str | Path, what: str, remedy: str = "") -> 
         raise InputError(f"there is no record of {what} at {path}{remedy}") from None
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, no JSON, none of these choices
         raise InputError(f"{path} is not a record of {what}: {first_problem(error)}") from None
+
+
+_TABLE = re.compile(r"(?i)(edge|feature|node|label|target|split)s?\.(csv|tsv|txt|parquet)(\.gz)?")
+ORDER = ("columns", "edges", "features", "array", "labels", "targets", "splits")
+READ_UP_TO = 2**26  # bytes of a file that are read: a twentieth of a second
+
+
+def file_kind(name: str) -> str | None:
+    """What a file of a user's folder holds, by its name; None: it is no part of the dataset.
+
+    Example:
+        >>> file_kind("Edges.CSV"), file_kind("nodes.tsv.gz"), file_kind("notes.txt")
+        ('edges', 'features', None)
+    """
+    if name.lower() in ("columns.json", "features.npy"):
+        return "columns" if name.lower() == "columns.json" else "array"
+    table = _TABLE.fullmatch(name)
+    if table is None:
+        return None
+    return "features" if table[1].lower() == "node" else f"{table[1].lower()}s"
+
+
+def fingerprint(dataset: str) -> str | None:
+    """A name for the state of a user's folder or file; None if it is neither.
+
+    Names, sizes and contents count, so that a copy is the same data, and a file that is replaced
+    by one of the same size and time is not. Of a file above 64 MB the first 64 MB are read, and
+    its times and place on the disk count too. Files of a folder that are no part of the dataset do
+    not count.
+    """
+    path = Path(dataset).expanduser()
+    if not path.exists():
+        return None
+    files = [path]
+    if path.is_dir():
+        kinds = {file: file_kind(file.name) for file in path.iterdir() if file.is_file()}
+        ranks = {file: ORDER.index(kind) for file, kind in kinds.items() if kind is not None}
+        files = sorted(ranks, key=lambda file: (ranks[file], file.name))
+    total = hashlib.sha256()
+    for file in files:
+        status = file.stat()
+        facts: list[object] = [file.name, status.st_size]
+        if status.st_size > READ_UP_TO:
+            facts += [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+        total.update(repr(facts).encode(errors="surrogateescape"))
+        with file.open("rb") as content:
+            total.update(content.read(READ_UP_TO))
+    return total.hexdigest()[:20]

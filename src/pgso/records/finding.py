@@ -2,19 +2,19 @@
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import model_validator
 
-from pgso.objectives import OBJECTIVES, Objective
 from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import as_text, read_as, write_atomically
-from pgso.records.numerics import LADDER, UNSAID, Frozen, Revised
+from pgso.records.numerics import LADDER, Frozen, Scored
 from pgso.records.spec import SevenNumbers
 
 if TYPE_CHECKING:
     import pandas
 
+SCORES = {"loo", "val", "test"}
 FRAME = ("name", "family", "hops", "loss", "loo", "val", "test", "points", "p", "seconds")
 
 
@@ -93,16 +93,13 @@ class Spectrum(Frozen):
     density: tuple[float, ...]
 
 
-class FindingRecord(Revised):
+class FindingRecord(Scored):
     """A finding, as JSON."""
 
     ladder: int = LADDER  # its revision
-
     dataset: str
     seed: int
     kind: str
-    metric: str
-    positive: str | None = None  # the class that scores are about, where they are about one of two
     graph: GraphStatistics
     rungs: tuple[RungRecord, ...]  # in the order in which they were fitted
     same_as: dict[str, str]  # rungs whose blocks turned out to be equal to another rung's
@@ -130,14 +127,6 @@ class FindingRecord(Revised):
     sketch: Sketch | None = None  # some nodes as a page draws them, with predictions
     data: DataRecord | None = None  # counts, and what a model must beat
 
-    @model_validator(mode="before")
-    @classmethod
-    def _ladder_of_a_file(cls, fields: Any, info: ValidationInfo) -> Any:
-        """As for the numerics: a file that says nothing is of revision 1."""
-        if info.mode == "json" and isinstance(fields, dict):
-            return {"ladder": UNSAID, **fields}
-        return fields
-
     @model_validator(mode="after")
     def _has_what_it_names(self) -> "FindingRecord":
         names = {rung.name for rung in self.rungs}
@@ -151,19 +140,11 @@ class FindingRecord(Revised):
         return self.ladder
 
     @property
-    def objective(self) -> Objective:
-        """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric].of_class(self.positive)
-
-    @property
     def kept(self) -> RungRecord:
         """The kept rung with the scores of the head that predicts; its own are in ``rungs``."""
-        rung = self.rung(self.best)
-        for head in self.heads:
-            if head.name == self.head:
-                scores = {"loo": head.loo, "val": head.val, "test": head.test, "head": head.name}
-                return rung.model_copy(update=scores)
-        return rung
+        scores = [{"head": h.name, **h.model_dump(include=SCORES)} for h in self.heads]
+        chosen = next((entry for entry in scores if entry["head"] == self.head), {})
+        return self.rung(self.best).model_copy(update=chosen)
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
 from pgso.errors import InputError
+from pgso.objectives import OBJECTIVES, Objective
 
 # Moves by 1 whenever a change moves results, in the last digit too. So far:
 # 1  all records that do not say what they were made with
@@ -50,9 +51,11 @@ class Revised(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _of_a_file(cls, fields: Any, info: ValidationInfo) -> Any:
-        if info.mode == "json" and isinstance(fields, dict):
-            return {"numerics": UNSAID, **fields}
-        return fields
+        if info.mode != "json" or not isinstance(fields, dict):
+            return fields
+        ladder = cls.model_fields.get("ladder")
+        unsaid = {"ladder": UNSAID} if ladder is not None and ladder.default == LADDER else {}
+        return {"numerics": UNSAID, **unsaid, **fields}
 
     @property
     def ladder_revision(self) -> int | None:
@@ -65,6 +68,18 @@ class Revised(Frozen):
         return self.numerics == NUMERICS and self.ladder_revision in (None, LADDER)
 
 
+class Scored(Revised):
+    """Results with scores: what is scored, and of two classes the one that scores are about."""
+
+    metric: str
+    positive: str | None = None
+
+    @property
+    def objective(self) -> Objective:
+        """Which way is better, and how scores are written."""
+        return OBJECTIVES[self.metric].of_class(self.positive)
+
+
 def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
     """Refuse results of several revisions: a difference between them is no finding.
 
@@ -73,15 +88,14 @@ def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
         remedy: What the user can do: ``pgso run recipes makes the old ones again``.
     """
     results = list(results)
-    _check_one("numerics", [result.numerics for result in results], remedy)
     ladders = [result.ladder_revision for result in results]
-    _check_one("ladders of find", [ladder for ladder in ladders if ladder is not None], remedy)
-
-
-def _check_one(what: str, revisions: Iterable[int], remedy: str) -> None:
-    counts = Counter(revisions)
-    if len(counts) > 1:
-        listed = " and ".join(f"{counts[n]} of revision {n}" for n in sorted(counts))
-        raise InputError(
-            f"records of different {what} cannot be compared, and here are {listed}; {remedy}"
-        )
+    revisions = {
+        "numerics": Counter(result.numerics for result in results),
+        "ladders of find": Counter(ladder for ladder in ladders if ladder is not None),
+    }
+    for what, counts in revisions.items():
+        if len(counts) > 1:
+            listed = " and ".join(f"{counts[n]} of revision {n}" for n in sorted(counts))
+            raise InputError(
+                f"records of different {what} cannot be compared, and here are {listed}; {remedy}"
+            )

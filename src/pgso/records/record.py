@@ -1,4 +1,4 @@
-"""A run as it went: scores, learned operators, curves, evaluation, and what it ran on."""
+"""Runs as they went: scores, learned operators, curves, evaluation; and comparisons of them."""
 
 import math
 from collections.abc import Iterable
@@ -10,17 +10,18 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    NotRequired,  # pydantic needs this one before 3.12
+    NotRequired,  # pydantic needs these before 3.12
 )
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from pgso.objectives import OBJECTIVES, Objective
-from pgso.records.files import write_atomically
+from pgso.objectives import Objective
+from pgso.records.data import BaselineRecord
+from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.finding import FindingRecord
-from pgso.records.numerics import UNSAID, Frozen, Revised
+from pgso.records.numerics import UNSAID, Frozen, Scored
 from pgso.records.spec import SevenNumbers, StoredSpec
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 DIGITS = 5
+LETTERS = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
+COMPARISON_FILE = "comparison.json"
 
 
 class Judged(BaseModel):
@@ -213,7 +216,7 @@ def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
     return [run for run in finished if run.spec.seed == first and run.spectra is None]
 
 
-class RunRecord(Revised):
+class RunRecord(Scored):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
@@ -222,7 +225,6 @@ class RunRecord(Revised):
     status: Literal["done", "diverged", "failed"] = "done"
     error: str | None = None  # why it failed or where it diverged
     metric: str = "accuracy"  # the objective's name, which says how a score is read
-    positive: str | None = None  # the class that the score is about, where it is about one of two
     val: float | None = None  # at the chosen epoch; a fraction, or in the unit of the targets
     test: float | None = None
     epoch: int | None = None  # the chosen one, counted from 0
@@ -242,7 +244,7 @@ class RunRecord(Revised):
     explanation: Explanation | None = None  # what matters, where pgso explain was asked
     finding: FindingRecord | None = None  # of a closed-form head
     curves: dict[str, list[Any]] = {}  # per epoch: loss, train, val, test, parameters, interval
-    data: str | None = None  # the state of a user's own files, see records/fingerprint.py
+    data: str | None = None  # the state of a user's own files, see records/files.py
     versions: dict[str, str] = {}
     timing: dict[str, float] = {}  # seconds, peak_memory_mib: all that may differ between reruns
 
@@ -254,13 +256,6 @@ class RunRecord(Revised):
             raise ValueError("NaN is no score")
         return score
 
-    @field_validator("start", "parameters")
-    @classmethod
-    def _finite(cls, values: tuple[SevenNumbers, ...]) -> tuple[SevenNumbers, ...]:
-        if not all(math.isfinite(number) for S in values for number in S):
-            raise ValueError("S must be finite")
-        return values
-
     @property
     def ladder_revision(self) -> int | None:
         """The revision of the ladder, where it was climbed or asked for networks."""
@@ -269,11 +264,6 @@ class RunRecord(Revised):
         if not self.spec.climbs or self.status == "failed":
             return None
         return UNSAID if self.ladder is None else self.ladder
-
-    @property
-    def objective(self) -> Objective:
-        """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric].of_class(self.positive)
 
     @property
     def merit(self) -> float:
@@ -296,29 +286,22 @@ class RunRecord(Revised):
         """One row per epoch: loss, scores, and S of every operator in columns of its own."""
         import pandas
 
-        columns: dict[str, Any] = {}
-        for name, curve in self.curves.items():
-            if curve and all(isinstance(value, (int, float, type(None))) for value in curve):
-                columns[name] = pandas.Series(curve)
-        names = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
-        for epoch_S in [self.curves.get("parameters") or []]:
-            for k in range(len(epoch_S[0]) if epoch_S else 0):
-                for number, name in enumerate(names):
-                    label = name if len(epoch_S[0]) == 1 else f"{name} of operator {k + 1}"
-                    columns[label] = pandas.Series([S[k][number] for S in epoch_S])
-        return pandas.DataFrame(columns).rename_axis("epoch")
+        columns = {name: curve for name, curve in self.curves.items() if np.ndim(curve) == 1}
+        parameters = self.curves.get("parameters") or []  # one S per operator, epoch by epoch
+        for k, by_epoch in enumerate(zip(*parameters, strict=True), start=1):
+            ending = "" if len(parameters[0]) == 1 else f" of operator {k}"
+            for name, values in zip(LETTERS, zip(*by_epoch, strict=True), strict=True):
+                columns[f"{name}{ending}"] = list(values)
+        return pandas.DataFrame(
+            {name: pandas.Series(values) for name, values in columns.items() if values}
+        ).rename_axis("epoch")
 
     def _repr_html_(self) -> str:
         rows = {"validation": self.val, "test": self.test, "epoch": self.epoch}
-        cells = "".join(
-            f"<tr><th>{name}</th><td>{'-' if value is None else f'{value:.6g}'}</td></tr>"
-            for name, value in rows.items()
-        )
-        S = "".join(
-            f"<tr><th>S</th><td>{', '.join(f'{value:.4g}' for value in S)}</td></tr>"
-            for S in self.parameters[:8]
-        )
-        return f"<b>{escape(repr(self))}</b><table>{cells}{S}</table>"
+        cells = [(name, "-" if value is None else f"{value:.6g}") for name, value in rows.items()]
+        cells += [("S", ", ".join(f"{value:.4g}" for value in S)) for S in self.parameters[:8]]
+        table = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in cells)
+        return f"<b>{escape(repr(self))}</b><table>{table}</table>"
 
     def report(self, path: str | Path) -> Path:
         """Write the page of this run to a file; it works offline."""
@@ -332,3 +315,32 @@ class RunRecord(Revised):
         each = {"__all__": {"seconds"}}
         times: Any = {"seconds": True, "rungs": each, "heads": each}
         return self.model_dump(mode="json", exclude={"timing": True, "finding": times})
+
+
+class ComparisonRecord(Scored):
+    """What ``compare`` leaves behind: enough to list it, and to make its page from its runs."""
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")  # an error may be infinite
+
+    dataset: str
+    conv: str
+    command: str | None = None  # what the user typed
+    runs: tuple[str, ...]  # keys of records
+    reference: tuple[str, ...] = ()  # of the stronger fixed network
+    verdict: str
+    next: str = ""  # the command that follows from it
+    found: dict[str, Any] | None = None  # what find recommends: rung, S, network, command
+    doubts: tuple[str, ...] = ()  # what speaks against the result
+    baselines: tuple[BaselineRecord, ...] = ()  # what a network must beat: means over the seeds
+    scores: dict[str, Any] = {}  # test and val: scores by operator, and paired differences
+
+    def write(self, folder: Path) -> None:
+        """Save it, whole or not at all; a file that says the same keeps its time."""
+        text, path = as_text(self), folder / COMPARISON_FILE
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_atomically(path, text)
+
+
+def read_comparison(path: str | Path) -> ComparisonRecord:
+    """Read the record of a comparison."""
+    return read_as(ComparisonRecord, path, "a comparison", "; make one with pgso compare")

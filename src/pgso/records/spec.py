@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.records.suggestions import STRONG, deeper, has_direction, strong, suggested
+from pgso.records.suggestions import STRONG, deeper, known_dataset, strong
 
 Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
@@ -18,8 +18,8 @@ Depth = Annotated[int, Field(ge=1, le=1_000)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Option = bool | int | float | str
-SevenNumbers = tuple[float, float, float, float, float, float, float]
-
+Number = Annotated[float, Field(allow_inf_nan=False)]
+SevenNumbers = tuple[Number, Number, Number, Number, Number, Number, Number]
 
 # What a recipe chooses, unless the spec says otherwise.
 RECIPES: dict[str, dict[str, Any]] = {
@@ -29,7 +29,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 CANDIDATES = 2  # of pgso.find, that auto tries
 CONV_OF = {"terms": "bank", "basis": "filter", "degree": "filter"}  # what a choice implies
-STRONG_DROPOUT = ("dropout", "input_dropout")
+DROPOUT = ("dropout", "input_dropout")
 SAMPLED_NODES = 1024  # the batch size of sampled training
 # Links are learned as by Kipf & Welling (2016): embeddings have nothing to spare for dropout.
 LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
@@ -178,26 +178,25 @@ class RunSpec(BaseModel):
     max_radius: Rate | None = choice(None, "S", "Keep the certified spectral radius below this.")
 
     def __init__(self, **choices: Any) -> None:
-        complete = choices.pop("complete", False)
+        complete = choices.pop("complete", False)  # True, or the names of the choices that are made
+        said = set(complete or choices) if complete is not True else set(RunSpec.model_fields)
         try:
             if isinstance(choices.get("dataset"), os.PathLike):
                 choices["dataset"] = os.fspath(choices["dataset"])
             if choices.get("objective") is not None:
                 choices["objective"] = OBJECTIVES[choices["objective"]].name
-            said = set(RunSpec.model_fields) if complete else set(choices)
             if not complete:
-                filled = _filled_in(choices)
+                filled, known = _filled_in(choices), known_dataset(choices.get("dataset"))
                 if isinstance(choices.get("data_options"), dict):  # options of the data one by one
                     given = choices.pop("data_options")
                     filled["data_options"] = {**filled.get("data_options", {}), **given}
-                if isinstance(choices.get("dataset"), str):
-                    choices["dataset"], _ = suggested(choices["dataset"])
                 choices = {**filled, **choices}
+                if known is not None:
+                    choices["dataset"] = known.name
             super().__init__(**choices)
-            _remember(self, said)
-            self._check_conv()
-            self._check_options()
-            self.dataset.encode()  # a record is UTF-8, and could not be read again
+            self.model_fields_set.clear()  # the other choices are filled in, and may be anew
+            self.model_fields_set.update(said)
+            self._check()
         except UnicodeEncodeError:
             raise InputError(
                 f"the name of the dataset {self.dataset!r} is not UTF-8; rename the folder"
@@ -205,16 +204,14 @@ class RunSpec(BaseModel):
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
 
-    def _check_conv(self) -> None:
-        """Refuse what another conv would ignore."""
+    def _check(self) -> None:
+        """Refuse what another conv would ignore, and options of the data that are none."""
+        self.dataset.encode()  # a record is UTF-8, and could not be read again
         for name, conv in CONV_OF.items():
             if getattr(self, name) is not None and self.conv != conv:
                 raise InputError(
                     f"{name} is a choice of conv={conv!r}, got conv={self.conv!r}; leave one out"
                 )
-
-    def _check_options(self) -> None:
-        """Refuse options of the data that are choices of the run, or that no user may give."""
         for name in self.data_options:
             if name in ("seed", "task", "objective"):
                 raise InputError(
@@ -234,9 +231,8 @@ class RunSpec(BaseModel):
     @property
     def is_choice(self) -> bool:
         """Whether it takes several trainings, or a search before one."""
-        if self.operator in ("found", "auto"):
-            return True
-        return self.operator != "fixed" and self.evidence is not None
+        judges = self.operator != "fixed" and self.evidence is not None
+        return judges or self.operator in ("found", "auto")
 
     @property
     def climbs(self) -> bool:
@@ -244,21 +240,18 @@ class RunSpec(BaseModel):
         return self.operator == "found" or (self.operator == "auto" and self.candidates > 0)
 
     @property
-    def needed_evidence(self) -> float | None:
-        """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
-        if self.evidence is None:
-            return None
-        challengers = 1
-        if self.operator == "auto":
-            challengers = 2 + len(self.presets) + self.candidates
-        return 1 - (1 - self.evidence) / challengers
-
-    @property
     def num_trainings(self) -> int:
         """How many trainings it takes, at most."""
         if self.operator == "auto":
             return 3 + len(self.presets) + self.candidates
         return 2 if self.is_choice and self.operator != "found" else 1
+
+    @property
+    def needed_evidence(self) -> float | None:
+        """How sure validation has to be of a challenger; several share the risk (Bonferroni)."""
+        if self.evidence is None:
+            return None
+        return 1 - (1 - self.evidence) / max(1, self.num_trainings - 1)
 
     @property
     def compared(self) -> "list[RunSpec]":
@@ -294,7 +287,7 @@ class RunSpec(BaseModel):
             return None
         changes = deeper(self.num_layers, self.norm)
         published = STRONG.get(self.dataset.lower(), {})
-        changes |= {name: published[name] for name in STRONG_DROPOUT if name in published}
+        changes |= {name: published[name] for name in DROPOUT if name in published}
         if "self" in (self.terms or ()):
             changes["residual"] = False  # the term is the residual map
         if self.conv == "sgc":
@@ -313,9 +306,10 @@ class RunSpec(BaseModel):
             before, after = old.get(name, default), new.get(name, default)
             if before != after and (values[name] == before or name not in said):
                 values[name] = after
-        if "dataset" in changes:
-            changes["dataset"], _ = suggested(os.fspath(changes["dataset"]))
-        return _remember(RunSpec(complete=True, **{**values, **changes}), {*said, *changes})
+        known = known_dataset(changes.get("dataset"))
+        if known is not None:
+            changes["dataset"] = known.name
+        return RunSpec(complete={*said, *changes}, **{**values, **changes})
 
     def suited(self, suggestions: Mapping[str, Any]) -> "RunSpec":
         """The same spec with what its data suggest, where nothing else was said.
@@ -327,46 +321,34 @@ class RunSpec(BaseModel):
         values, said = self.model_dump(), self.model_fields_set
         filled = _filled_in(values, suggestions)
         chosen = {name: values[name] for name in said}
-        return _remember(RunSpec(complete=True, **{**values, **filled, **chosen}), said)
-
-
-def _remember(spec: RunSpec, said: set[str]) -> RunSpec:
-    """Note which choices were made; the others are filled in, and may be filled in anew."""
-    made = set(said)
-    spec.model_fields_set.clear()
-    spec.model_fields_set.update(made)
-    return spec
+        return RunSpec(complete=said, **{**values, **filled, **chosen})
 
 
 def _filled_in(
     choices: Mapping[str, Any], suggestions: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """What dataset, recipe, sampling and task choose where nothing else is said."""
-    dataset = choices.get("dataset")
+    known = known_dataset(choices.get("dataset"))
     if suggestions is None:
-        suggestions = suggested(dataset)[1] if isinstance(dataset, str) else {}
-    filled = dict(suggestions)
-    filled |= RECIPES.get(choices.get("recipe", ""), {})
+        suggestions = {} if known is None else known.model
+    filled = {**suggestions, **RECIPES.get(choices.get("recipe", ""), {})}
     if choices.get("head") == "closed_form":  # pgso.find asks about directions itself
         filled.pop("data_options", None)
-    if choices.get("recipe") == "strong" and isinstance(dataset, str):
-        filled |= strong(dataset, filled)
+    if choices.get("recipe") == "strong":
+        filled |= strong(str(choices.get("dataset")), filled)
     if choices.get("operator") == "auto" and not choices.get("presets"):
         filled["candidates"] = CANDIDATES
     for name, conv in CONV_OF.items():
         if choices.get(name) is not None:
             filled["conv"] = conv
-    if isinstance(dataset, str) and _is_directed(choices.get("terms")) and has_direction(dataset):
+    terms = choices.get("terms")
+    texts = terms if isinstance(terms, (tuple, list)) else ()
+    is_directed = any(str(text).endswith(("@in", "@out")) for text in texts)
+    if is_directed and known is not None and "undirected" in known.options:
         filled["data_options"] = {**filled.get("data_options", {}), "undirected": False}
     if choices.get("sample"):
         filled["batch_size"] = SAMPLED_NODES
     return {**filled, **LINKS} if choices.get("task") == "link" else filled
-
-
-def _is_directed(terms: Any) -> bool:
-    """Whether a term tells incoming from outgoing edges: then the data keep their direction."""
-    texts = terms if isinstance(terms, (tuple, list)) else ()
-    return any(str(text).endswith(("@in", "@out")) for text in texts)
 
 
 def _plain(value: Any) -> Any:
@@ -390,7 +372,8 @@ def _sentence(error: ValidationError) -> str:
         return f"a run needs {field}"
     if field == "preset":  # pydantic would speak of texts only
         return (
-            f"preset cannot be {first['input']!r:.80}: give a name, or seven numbers m1, ..., e3, a"
+            f"preset cannot be {first['input']!r:.80}: give a name, or seven numbers "
+            "m1,m2,m3,e1,e2,e3,a, such as 0,1,0,0,-0.5,-0.5,1"
         )
     return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pgso.errors import InputError
 from pgso.records.data import DataRecord, data_spec, read_data_record
-from pgso.records.files import as_line, read_as, remove_leftovers, write_atomically
-from pgso.records.fingerprint import fingerprint
+from pgso.records.files import as_text, fingerprint, read_as, remove_leftovers, write_atomically
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
@@ -34,13 +33,16 @@ class Store:
         """Where the record of this spec is, or will be."""
         return self.root / "records" / f"{spec.key}.json"
 
-    def get(self, spec: RunSpec) -> RunRecord | None:
+    def get(
+        self, spec: RunSpec, state_of: Callable[[str], str | None] = fingerprint
+    ) -> RunRecord | None:
         """The record of this spec if its run has ended; a damaged one counts as missing.
 
         So does one of a user's own files that have changed since, and one of another revision of
         the numerics. Such a file stays where it is until a new run replaces it.
         """
-        return self._get(spec, fingerprint)
+        record = self.read(spec.key)
+        return record if record is not None and _is_done(record, spec, state_of) else None
 
     def read(self, key: str) -> RunRecord | None:
         """The record under a key, also if its data have changed since; None if there is none."""
@@ -48,16 +50,12 @@ class Store:
             return read_record(self.root / "records" / f"{key}.json")
         return None
 
-    def _get(self, spec: RunSpec, state_of: Callable[[str], str | None]) -> RunRecord | None:
-        record = self.read(spec.key)
-        return record if record is not None and _is_done(record, spec, state_of) else None
-
     def put(self, record: RunRecord) -> None:
         """Write a record, replacing what its spec had."""
-        write_atomically(self.path(record.spec), as_line(record))
+        write_atomically(self.path(record.spec), as_text(record, indent=None))
 
     def data(self, spec: RunSpec) -> DataRecord | None:
-        """What is known about the data of a spec, if it is of today and of the same files."""
+        """The stored description of the data; None if it is old or the files have changed."""
         wanted = data_spec(spec)
         with suppress(InputError):
             record = read_data_record(self.root / "data" / f"{wanted.key}.json")
@@ -66,7 +64,8 @@ class Store:
 
     def put_data(self, record: DataRecord) -> None:
         """Write what is known about some data, replacing what was known."""
-        write_atomically(self.root / "data" / f"{record.spec.key}.json", as_line(record))
+        path = self.root / "data" / f"{record.spec.key}.json"
+        write_atomically(path, as_text(record, indent=None))
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """The specs without a finished record; failed runs are tried again.
@@ -74,14 +73,10 @@ class Store:
         What a killed process left unfinished is removed, also if nothing is missing.
         """
         remove_leftovers(self.root / "records")
-        wanted = {spec.key: spec for spec in specs}
         state_of = cache(fingerprint)  # files are read once for all specs
-        records = {key: self._get(spec, state_of) for key, spec in wanted.items()}
-        return [
-            wanted[key]
-            for key, record in records.items()
-            if record is None or record.status == "failed"
-        ]
+        wanted = {spec.key: spec for spec in specs}
+        records = ((spec, self.get(spec, state_of)) for spec in wanted.values())
+        return [spec for spec, record in records if record is None or record.status == "failed"]
 
     def __iter__(self) -> Iterator[RunRecord]:
         for path in sorted((self.root / "records").glob("*.json")):

@@ -22,30 +22,16 @@ PROPOSES = ("gcn", "sgc", "gin", "gat")  # convs that leave the operator open fo
 MOST_COLUMNS = 64  # of a table; more are taken for words of texts
 
 
-def suggested(dataset: str) -> tuple[str, Mapping[str, Any]]:
-    """The proper name of a dataset, and the choices of a spec that suit it.
+def known_dataset(name: Any) -> Any:
+    """The registered dataset of this name, or None.
 
     Datasets lie above records: their registry, which needs no torch, is found by its name.
 
     Example:
-        >>> suggested("MINESWEEPER")
-        ('minesweeper', {'num_layers': 3, 'norm': 'batch'})
-        >>> suggested("./my_graph")
-        ('./my_graph', {})
+        >>> known_dataset("MINESWEEPER").model, known_dataset("./my_graph")
+        ({'num_layers': 3, 'norm': 'batch'}, None)
     """
-    known = import_module("pgso.data").DATASETS.get(dataset)
-    return (dataset, {}) if known is None else (known.name, known.model)
-
-
-def has_direction(dataset: str) -> bool:
-    """Whether a dataset can be loaded with directed edges, by its option ``undirected=False``.
-
-    Example:
-        >>> has_direction("Chameleon"), has_direction("Cora")
-        (True, False)
-    """
-    known = import_module("pgso.data").DATASETS.get(dataset)
-    return known is not None and "undirected" in known.options
+    return import_module("pgso.data").DATASETS.get(name)
 
 
 # Strong networks: settings under which a plain GNN was published as hard to beat.
@@ -83,20 +69,14 @@ MOST_LAYERS = 12
 
 
 def strong(dataset: str, suggested: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a strong network: as published, or :func:`deeper` where nothing is.
-
-    Args:
-        dataset: Its name.
-        suggested: What the dataset suggests about a run.
+    """The settings of a strong network: as published, or :func:`deeper` than what is suggested.
 
     Example:
         >>> strong("Minesweeper", {})["num_layers"], strong("karate", {})["num_layers"]
         (12, 4)
     """
-    published = STRONG.get(dataset.lower())
-    if published is not None:
-        return dict(published)
-    return deeper(suggested.get("num_layers", 2), suggested.get("norm"))
+    usual = deeper(suggested.get("num_layers", 2), suggested.get("norm"))
+    return dict(STRONG.get(dataset.lower(), usual))
 
 
 def deeper(num_layers: int, norm: str | None) -> dict[str, Any]:

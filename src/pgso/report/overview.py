@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from pgso.errors import InputError
 from pgso.records import Store
-from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord, read_comparison
 from pgso.records.files import write_atomically
 from pgso.records.finding import read_finding
+from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparison
 from pgso.report.finding import write_finding
 from pgso.report.grid import Grid
 from pgso.report.page import run_page_path, write_report

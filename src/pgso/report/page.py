@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from pgso.drawing import errors
 from pgso.records import RunRecord, Store
-from pgso.records.comparison import COMPARISON_FILE, ComparisonRecord
 from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import write_atomically
+from pgso.records.record import COMPARISON_FILE, ComparisonRecord
 from pgso.report.about import (
     baselines_section,
     data_section,

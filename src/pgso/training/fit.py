@@ -27,7 +27,7 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find
 from pgso.gso.shift import nearest_preset
 from pgso.records import RunRecord, RunSpec
-from pgso.records.fingerprint import fingerprint
+from pgso.records.files import fingerprint
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
 from pgso.scale.place import Place, Where, place_of

@@ -33,7 +33,7 @@ from pgso.data.tables.reader import frame_table, read_table
 from pgso.data.tables.table import GRAPH, NODE, WITHIN, Table
 from pgso.data.task import Task
 from pgso.errors import InputError, RowError
-from pgso.records.fingerprint import file_kind
+from pgso.records.files import file_kind
 
 MOST_DEGREES = 100  # of which each has a column, where nodes have no features
 NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
