@@ -44,10 +44,7 @@ class PlainHelp:
         for parameter in self.get_params(context):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
-        try:
-            super().format_help(context, formatter)  # type: ignore[misc]
-        except SystemExit:  # rich's, for a pipe that nobody reads
-            end_well()
+        super().format_help(context, formatter)  # type: ignore[misc]
 
 
 class Command(PlainHelp, TyperCommand):
@@ -75,19 +72,18 @@ class Commands(PlainHelp, TyperGroup):
             self.load(args[0])
         return super().resolve_command(context, args)
 
-    def invoke(self, context: Any) -> Any:
-        """Run a command; ``pgso list | head`` has seen enough, and that is no error."""
-        try:
-            return super().invoke(context)
-        except BrokenPipeError:
-            end_well()
-
     def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run a command, which finds what was typed in its context, and end the process."""
         given = args[0] if args else options.get("args")
         typed = as_typed(["pgso", *(sys.argv[1:] if given is None else given)])
         try:
             code = super().main(*args, **{**options, "standalone_mode": False, "obj": typed})
+        except SystemExit as event:
+            if event.code != 1:
+                raise
+            # typer and rich found nobody to read on: `pgso list | head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
         except PGSOError as error:
             fail(str(error))
         except OSError as error:
@@ -101,12 +97,6 @@ class Commands(PlainHelp, TyperGroup):
         if code == INTERRUPTED:
             fail("stopped; the same command keeps what is done and goes on", code)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def end_well() -> NoReturn:
-    """End the process where nobody reads on; what is still to be written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
 
 
 def explained(error: Exception) -> tuple[str, int]:

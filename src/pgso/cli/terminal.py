@@ -11,7 +11,6 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from pgso.cli.main import end_well
 from pgso.report.grid import Grid
 
 if TYPE_CHECKING:
@@ -35,10 +34,6 @@ class Console(RichConsole):
     def say(self, sentence: str, style: str | None = None) -> None:
         """Print a sentence as one line, which the terminal wraps: it can be copied whole."""
         self.print(sentence, soft_wrap=True, style=style)
-
-    def on_broken_pipe(self) -> None:
-        """End well: ``pgso find karate | head`` has seen enough."""
-        end_well()
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -117,11 +112,11 @@ def show_columns(console: Console, task: "Task") -> None:
 
 def show_data(console: Console, task: "Task") -> None:
     """Print how a user's data were read, and what to be careful with on these labels."""
-    from pgso.training.fit import advice_on
-
     show_columns(console, task)
-    if advice := advice_on(task):
-        console.say(f"Note: {advice}.")
+    if task.kind != "link":
+        advice = task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
+        if advice:
+            console.say(f"Note: {advice}.")
 
 
 def about_edges(task: "Task") -> str:
