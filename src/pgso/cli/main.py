@@ -41,6 +41,7 @@ class PlainHelp:
     """Help that shows a flag as a flag, where typer writes ``--json <bool>``."""
 
     def format_help(self: Any, context: Any, formatter: Any) -> None:
+        """Print the help."""
         for parameter in self.get_params(context):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
@@ -68,6 +69,7 @@ class Commands(PlainHelp, TyperGroup):
         )
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """The command that was typed, and the rest of what was typed."""
         if args and args[0] in COMMANDS:
             self.load(args[0])
         return super().resolve_command(context, args)
