@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pgso.convs.sgc import SGConv as SGConv
     from pgso.data import Task as Task
     from pgso.data.load import load_task as load_task
-    from pgso.estimators.classifier import PGSOClassifier as PGSOClassifier
-    from pgso.estimators.regressor import PGSORegressor as PGSORegressor
+    from pgso.estimators.estimator import PGSOClassifier as PGSOClassifier
+    from pgso.estimators.estimator import PGSORegressor as PGSORegressor
     from pgso.estimators.transformer import PGSOFeatures as PGSOFeatures
     from pgso.finding.finding import find as find
     from pgso.graph import Graph as Graph
@@ -57,55 +57,39 @@ if TYPE_CHECKING:
     from pgso.spectrum.filters import wavelets as wavelets
     from pgso.training.fit import fit as fit
 
-_HOMES = {
-    "BankConv": "pgso.convs.bank",
-    "CONVS": "pgso.convs",
-    "FilterConv": "pgso.convs.filter",
-    "GATConv": "pgso.convs.gat",
-    "GCNConv": "pgso.convs.gcn",
-    "GINConv": "pgso.convs.gin",
-    "GNN": "pgso.models.gnn",
-    "Graph": "pgso.graph",
-    "NUMERICS": "pgso.records",
-    "NeighborLoader": "pgso.scale",
-    "OBJECTIVES": "pgso.objectives",
-    "PGSO": "pgso.gso.module",
-    "PGSOClassifier": "pgso.estimators.classifier",
-    "PGSOFeatures": "pgso.estimators.transformer",
-    "PGSORegressor": "pgso.estimators.regressor",
-    "PGSOParameters": "pgso.gso.parameters",
-    "PRESETS": "pgso.gso.presets",
-    "Relations": "pgso.graph",
-    "RunRecord": "pgso.records",
-    "RunSpec": "pgso.records",
-    "SGConv": "pgso.convs.sgc",
-    "Task": "pgso.data",
-    "ShiftOperator": "pgso.gso.operator",
-    "bases": "pgso.bases",
-    "apply_pgso": "pgso.gso.shift",
-    "compare": "pgso.comparing",
-    "convert": "pgso.conversion",
-    "dense_pgso": "pgso.gso.dense",
-    "find": "pgso.finding.finding",
-    "fit": "pgso.training.fit",
-    "load": "pgso.predictors",
-    "load_task": "pgso.data",
-    "fold": "pgso.models.operators",
-    "operators": "pgso.models.operators",
-    "param_groups": "pgso.models.operators",
-    "polynomial": "pgso.gso.polynomials",
-    "shift": "pgso.gso.shift",
-    "divergence": "pgso.spectrum.filters",
-    "filter": "pgso.spectrum.filters",
-    "gft": "pgso.spectrum.filters",
-    "gradient": "pgso.spectrum.filters",
-    "heat": "pgso.spectrum.filters",
-    "igft": "pgso.spectrum.filters",
-    "ppr": "pgso.spectrum.filters",
-    "smoothness": "pgso.spectrum.filters",
-    "wavelets": "pgso.spectrum.filters",
-    "spectrum": "pgso.spectrum",
+_NAMES = {  # of each file or folder; a folder without names is one itself
+    "bases": "",
+    "comparing": "compare",
+    "conversion": "convert",
+    "convs": "CONVS",
+    "convs.bank": "BankConv",
+    "convs.filter": "FilterConv",
+    "convs.gat": "GATConv",
+    "convs.gcn": "GCNConv",
+    "convs.gin": "GINConv",
+    "convs.sgc": "SGConv",
+    "data": "Task load_task",
+    "estimators": "PGSOClassifier PGSOFeatures PGSORegressor",
+    "finding.finding": "find",
+    "graph": "Graph Relations",
+    "gso.dense": "dense_pgso",
+    "gso.module": "PGSO",
+    "gso.operator": "ShiftOperator",
+    "gso.parameters": "PGSOParameters",
+    "gso.polynomials": "polynomial",
+    "gso.presets": "PRESETS",
+    "gso.shift": "apply_pgso shift",
+    "models.gnn": "GNN",
+    "models.operators": "fold operators param_groups",
+    "objectives": "OBJECTIVES",
+    "predictors": "load",
+    "records": "NUMERICS RunRecord RunSpec",
+    "scale": "NeighborLoader",
+    "spectrum": "",
+    "spectrum.filters": "divergence filter gft gradient heat igft ppr smoothness wavelets",
+    "training.fit": "fit",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split() or [home]}
 
 __all__ = sorted(_HOMES)
 
@@ -113,8 +97,8 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pgso' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    value = home if _HOMES[name] == f"pgso.{name}" else getattr(home, name)
+    home = import_module(f"pgso.{_HOMES[name]}")
+    value = home if _HOMES[name] == name else getattr(home, name)
     globals()[name] = value
     return value
 

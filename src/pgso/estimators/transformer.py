@@ -79,10 +79,10 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     def get_feature_names_out(self, input_features: Any = None) -> Array:  # ((hops + 1) F,)
         """``name`` for X itself, ``name_hop1`` for γX and so on."""
         check_is_fitted(self, "n_features_in_")
-        fitted_names = getattr(
-            self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]
-        )
-        names = [str(name) for name in (fitted_names if input_features is None else input_features)]
+        if input_features is None:
+            unnamed = [f"x{i}" for i in range(self.n_features_in_)]
+            input_features = getattr(self, "feature_names_in_", unnamed)
+        names = [str(name) for name in input_features]
         if len(names) != self.n_features_in_:
             raise InputError(f"{self.n_features_in_} names are needed, got {len(names)}")
         hops = [f"{name}_hop{hop}" for hop in range(1, int(self.hops) + 1) for name in names]
@@ -93,8 +93,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
             raise InputError(f"hops must be a whole number from 1 on, got {self.hops!r}")
         several = not isinstance(self.operator, str) and np.ndim(self.operator) == 2
         chosen = [resolve(S) for S in (self.operator if several else [self.operator])]
-        if len(chosen) == 1:
-            chosen *= self.hops
+        chosen *= self.hops if len(chosen) == 1 else 1
         if len(chosen) < self.hops:
             raise InputError(f"{self.hops} hops need one S, or one each; got {len(chosen)}")
         return chosen[: self.hops]

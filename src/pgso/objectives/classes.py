@@ -1,4 +1,4 @@
-"""Objectives of examples that have one class each: accuracy and its relatives, ROC-AUC, AP."""
+"""Objectives of examples that have one class each, or several labels, each yes, no or unknown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgso.objectives.objective import OBJECTIVES, Array, Objective, average_precision, roc_auc
+from pgso.objectives.objective import (
+    OBJECTIVES,
+    Array,
+    Objective,
+    average_precision,
+    mean_over_columns,
+    reduced,
+    roc_auc,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,11 +68,6 @@ class Classification(Objective):
             f"{self.label} says little; consider --objective average_precision"
         )
 
-    def margin(self, out: Array) -> Array:  # (n,)
-        """How much speaks for the positive one of two classes."""
-        margin: Array = out[:, self.positive] - out[:, 1 - self.positive]
-        return margin
-
 
 class Accuracy(Classification):
     """The share of examples whose class is right: it has the largest score."""
@@ -89,11 +92,8 @@ class BalancedAccuracy(Classification):
     def score(self, out: Array, y: Array) -> float | None:
         from sklearn.metrics import recall_score
 
-        if not len(y):
-            return None
-        present = sorted(set(y.tolist()))
-        predicted = out.argmax(axis=1)
-        return float(recall_score(y, predicted, labels=present, average="macro", zero_division=0.0))
+        given = {"labels": np.unique(y), "average": "macro", "zero_division": 0.0}
+        return float(recall_score(y, out.argmax(axis=1), **given)) if len(y) else None
 
 
 class MacroF1(Classification):
@@ -104,9 +104,8 @@ class MacroF1(Classification):
     def score(self, out: Array, y: Array) -> float | None:
         from sklearn.metrics import f1_score
 
-        if not len(y):
-            return None
-        return float(f1_score(y, out.argmax(axis=1), average="macro", zero_division=0.0))
+        given = {"average": "macro", "zero_division": 0.0}
+        return float(f1_score(y, out.argmax(axis=1), **given)) if len(y) else None
 
 
 class RocAuc(Classification):
@@ -117,21 +116,67 @@ class RocAuc(Classification):
 
     name, label = "roc_auc", "ROC-AUC"
     for_two = True
+    measure = staticmethod(roc_auc)
 
     def score(self, out: Array, y: Array) -> float | None:
-        return roc_auc(self.margin(out), y == self.positive)
+        margin = out[:, self.positive] - out[:, 1 - self.positive]
+        return self.measure(margin, y == self.positive)
 
 
-class AveragePrecision(Classification):
+class AveragePrecision(RocAuc):
     """The mean precision over the ranks of the positive class: for one that is rare."""
 
     name, label = "average_precision", "average precision"
-    for_two = True
     has_positive = True
+    measure = staticmethod(average_precision)
+
+
+class MultiLabel(Objective):
+    """Several labels each: ``y`` (n, L) holds 1, 0 or NaN (unknown) in a column per label.
+
+    The score is the mean over the labels that have both a yes and a no, as OGB's. The loss is the
+    binary cross-entropy of the known labels; a weight (L,) multiplies every yes.
+    """
+
+    answer = "labels"
+    measure = staticmethod(roc_auc)  # of one label, from the examples where it is known
 
     def score(self, out: Array, y: Array) -> float | None:
-        return average_precision(self.margin(out), y == self.positive)
+        return mean_over_columns(lambda given, yes: self.measure(given, yes > 0.5), out, y)
+
+    def loss(
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        is_known = y.isfinite()
+        known = y.where(is_known, y.new_zeros(()))
+        loss = binary_cross_entropy_with_logits(out, known, reduction="none", pos_weight=weight)
+        return reduced(loss, is_known, reduction)
+
+    def count(self, y: Tensor) -> int:
+        return int(y.isfinite().sum())
+
+    def class_weight(self, y: Tensor) -> Tensor:  # (L,)
+        """How many times rarer a yes is than a no, label by label."""
+        yes, no = (y == 1).sum(0).double(), (y == 0).sum(0).double()
+        return (no.clamp(min=1) / yes.clamp(min=1)).float()
+
+
+class MultiLabelRocAuc(MultiLabel):
+    """The mean over the labels of ROC-AUC, missing labels left out."""
+
+    name, label = "multilabel_roc_auc", "mean ROC-AUC"
+
+
+class MultiLabelAveragePrecision(MultiLabel):
+    """The mean over the labels of average precision, missing labels left out."""
+
+    name, label = "multilabel_average_precision", "mean average precision"
+    measure = staticmethod(average_precision)
 
 
 for _objective in (Accuracy(), BalancedAccuracy(), MacroF1(), RocAuc(), AveragePrecision()):
     OBJECTIVES.add(_objective)
+OBJECTIVES.add(MultiLabelAveragePrecision())
+OBJECTIVES.add(MultiLabelRocAuc())

@@ -36,20 +36,18 @@ class LinkAuc(Link):
     """The probability that a link scores above a pair that is none, one such pair a link."""
 
     name, label = "link_auc", "link AUC"
+    measure = staticmethod(roc_auc)
 
     def score(self, out: Array, y: Array) -> float | None:
         pairs = out[:, :2].ravel()
-        return roc_auc(pairs, np.arange(pairs.size) % 2 == 0)
+        return self.measure(pairs, np.arange(pairs.size) % 2 == 0)
 
 
-class LinkAveragePrecision(Link):
+class LinkAveragePrecision(LinkAuc):
     """The mean precision over the ranks of the links, among as many pairs that are none."""
 
     name, label = "link_average_precision", "link average precision"
-
-    def score(self, out: Array, y: Array) -> float | None:
-        pairs = out[:, :2].ravel()
-        return average_precision(pairs, np.arange(pairs.size) % 2 == 0)
+    measure = staticmethod(average_precision)
 
 
 class LinkHits(Link):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,22 +49,17 @@ class Objective(ABC):
     positive_name: str | None = None  # and its name, where it is known
 
     @abstractmethod
-    def score(
-        self,
-        out: Array,  # (n, outputs) of a network, in the unit of the targets
-        y: Array,  # (n,) or (n, outputs)
-    ) -> float | None:
-        """The score; None where it is not defined, such as without examples."""
+    def score(self, out: Array, y: Array) -> float | None:  # (n, outputs), (n,) or (n, outputs)
+        """The score of outputs in the unit of the targets; None where it is not defined."""
 
     @abstractmethod
     def loss(
-        self,
-        out: Tensor,  # (n, outputs)
-        y: Tensor,  # (n,) or (n, outputs), standardised where :meth:`scale` says so
-        weight: Tensor | None = None,  # (outputs,) of the classes
-        reduction: str = "mean",
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
     ) -> Tensor:  # ()
-        """What training makes small: the mean over what is known, or its sum."""
+        """What training makes small: the mean over what is known, or its sum.
+
+        Targets are standardised where :meth:`scale` says so; a weight (outputs,) is of classes.
+        """
 
     def count(self, y: Tensor) -> int:
         """How many answers are known: what the sum of losses is divided by for the mean."""
@@ -111,13 +107,7 @@ class Objective(ABC):
         raise NotImplementedError(self.name)
 
     def merit(self, score: float | None) -> float:
-        """The score with its sign turned so that larger is better; no score is below any.
-
-        Example:
-            >>> from pgso.objectives import OBJECTIVES
-            >>> OBJECTIVES["rmse"].merit(0.5), OBJECTIVES["accuracy"].merit(None)
-            (-0.5, -inf)
-        """
+        """The score with its sign turned so that larger is better; no score is below any."""
         if score is None:
             return -math.inf
         return score if self.larger_is_better else -score
@@ -137,9 +127,7 @@ class Objective(ABC):
         if self.in_percent:
             return 1
         size = abs(shown)
-        if not 0 < size < math.inf:
-            return 3
-        return min(max(3 - math.ceil(math.log10(size)), 0), 6)
+        return min(max(3 - math.ceil(math.log10(size)), 0), 6) if 0 < size < math.inf else 3
 
     def written(self, score: float | None, more: int = 0) -> str:
         """A score as text, with so many more decimals than tables have.
@@ -172,21 +160,13 @@ class Objective(ABC):
         return f"Objective({self.name})"
 
 
-def plain_name(name: str) -> str:
-    """A name as it is registered, however it was written.
-
-    Example:
-        >>> plain_name("ROC-AUC"), plain_name("R²"), plain_name("macro F1")
-        ('roc_auc', 'r2', 'macro_f1')
-    """
-    return name.strip().lower().replace("²", "2").replace("-", "_").replace(" ", "_")
-
-
 class _Objectives(Registry[Objective]):
-    """Objectives by name, in capitals or not: ``roc_auc``, ``ROC-AUC``."""
+    """Objectives by name, as people write them: ``roc_auc``, ``ROC-AUC``, ``R²``, ``macro F1``."""
 
     def __getitem__(self, name: str) -> Objective:
-        return super().__getitem__(plain_name(name) if isinstance(name, str) else name)
+        if isinstance(name, str):
+            name = name.strip().lower().replace("²", "2").replace("-", "_").replace(" ", "_")
+        return super().__getitem__(name)
 
     def add(self, objective: Objective) -> None:
         """Make an objective known by its name."""
@@ -200,10 +180,7 @@ class _Objectives(Registry[Objective]):
 OBJECTIVES = _Objectives("objective", plugins="pgso.objectives")
 
 
-def roc_auc(
-    scores: Array,  # (n,)
-    positive: Array,  # (n,) of booleans
-) -> float | None:
+def roc_auc(scores: Array, positive: Array) -> float | None:  # (n,), (n,) of booleans
     """The probability that a positive scores above a negative, ties counting half.
 
     scikit-learn's own takes longer than a training step on a small graph; this is the
@@ -223,14 +200,8 @@ def roc_auc(
     return (rank_sum - num_positive * (num_positive + 1) / 2) / (num_positive * num_negative)
 
 
-def average_precision(
-    scores: Array,  # (n,)
-    positive: Array,  # (n,) of booleans
-) -> float | None:
-    """The mean precision over the ranks of the positives: scikit-learn's.
-
-    None where there is one class only.
-    """
+def average_precision(scores: Array, positive: Array) -> float | None:
+    """The mean precision over the ranks of the positives; None where there is one class only."""
     from sklearn.metrics import average_precision_score
 
     if not positive.any() or positive.all():
@@ -242,3 +213,18 @@ def reduced(loss: Tensor, is_known: Tensor, reduction: str) -> Tensor:  # ()
     """The mean of the losses of what is known, or their sum."""
     total = (loss * is_known).sum()
     return total / is_known.sum().clamp(min=1) if reduction == "mean" else total
+
+
+def mean_over_columns(
+    measure: Callable[[Array, Array], float | None], out: Array, y: Array
+) -> float | None:
+    """The mean of a score over the columns of y (n, T) that have it, in double precision.
+
+    A column is scored from the examples where it is known.
+    """
+    scores = []
+    for k, known in enumerate(np.isfinite(y).T):
+        if known.any():
+            scores.append(measure(*(v[known, k].astype(np.float64) for v in (out, y))))
+    defined = [score for score in scores if score is not None]
+    return float(np.mean(defined)) if defined else None

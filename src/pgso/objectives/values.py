@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgso.errors import InputError
-from pgso.objectives.objective import OBJECTIVES, Array, Objective, reduced
+from pgso.objectives.objective import OBJECTIVES, Array, Objective, mean_over_columns, reduced
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -90,7 +90,11 @@ class Regression(Objective):
         self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
     ) -> Tensor:
         is_known = y.isfinite()
-        return reduced((out - y.where(is_known, out.detach())).square(), is_known, reduction)
+        return reduced(self.cost(out - y.where(is_known, out.detach())), is_known, reduction)
+
+    def cost(self, deviation: Tensor) -> Tensor:
+        """What a deviation costs in training."""
+        return deviation.square()
 
     def count(self, y: Tensor) -> int:
         return int(y.isfinite().sum())
@@ -109,8 +113,7 @@ class Regression(Objective):
         return means
 
     def score(self, out: Array, y: Array) -> float | None:
-        pairs = known_columns(out, y)
-        return mean_over_columns([self.of_target(a, b) if len(b) else None for a, b in pairs])
+        return mean_over_columns(self.of_target, out, y)
 
     def of_target(self, out: Array, y: Array) -> float | None:
         """The score of one target, from the examples where it is known, in double precision."""
@@ -122,11 +125,8 @@ class MeanAbsoluteError(Regression):
 
     name, label = "mae", "MAE"
 
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:
-        is_known = y.isfinite()
-        return reduced((out - y.where(is_known, out.detach())).abs(), is_known, reduction)
+    def cost(self, deviation: Tensor) -> Tensor:
+        return deviation.abs()
 
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
         """The roots of squared errors: absolute ones, where there is one target."""
@@ -163,21 +163,6 @@ class RSquared(Regression):
         if np.std(y) <= ROUNDING * abs(np.mean(y)):
             return None
         return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
-
-
-def mean_over_columns(values: list[float | None]) -> float | None:
-    """The mean of what is defined."""
-    numbers = [value for value in values if value is not None]
-    return float(np.mean(numbers)) if numbers else None
-
-
-def known_columns(out: Array, y: Array) -> list[tuple[Array, Array]]:
-    """Outputs and targets, column by column, where the target is known; in double precision."""
-    has_value = np.isfinite(y)
-    return [
-        (out[has_value[:, k], k].astype(np.float64), y[has_value[:, k], k].astype(np.float64))
-        for k in range(y.shape[1])
-    ]
 
 
 for _objective in (MeanAbsoluteError(), RootMeanSquaredError(), RSquared()):
