@@ -9,9 +9,8 @@ from typing import Any, Literal, TypeVar, get_args
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
-from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from pgso.conversion import attention, messages, neighbours, normalised
+from pgso.conversion import messages, neighbours, normalised
 from pgso.conversion.layer import ADAPTERS, Converted
 from pgso.conversion.reading import Handed, is_traced
 from pgso.errors import InputError, UnknownNameError
@@ -27,7 +26,7 @@ M = TypeVar("M", bound=nn.Module)
 Sharing = Literal["pgso", "mpgso"]
 Only = str | type[nn.Module] | Collection[str | type[nn.Module]]
 # Importing the files registers what is in them.
-ADAPTER_FILES = (normalised, neighbours, messages, attention)
+ADAPTER_FILES = (normalised, neighbours, messages)
 
 
 class ConversionWarning(UserWarning):
@@ -71,11 +70,25 @@ def convert(
     if freeze not in (None, "backbone"):
         raise UnknownNameError("freeze", freeze, ("backbone",))
     model = copy.deepcopy(model)
-    wanted = None if only is None else _chosen(model, only)
-    layers, obstacles = _layers(model, wanted)
+    found = {
+        name: layer
+        for name, layer in model.named_modules()
+        if isinstance(layer, MessagePassing) and not isinstance(layer, EdgeMasking)
+    }
+    if only is not None:
+        found = _chosen(found, only)
+    layers: list[Any] = []
+    obstacles: list[str] = []
+    for name, layer in found.items():
+        if isinstance(layer, Converted):
+            continue
+        reason = _obstacle(layer)
+        if reason is None:
+            layers.append(layer)
+        else:
+            obstacles.append(f"{name or 'the model'} ({type(layer).__name__}): {reason}")
     if not layers:
-        there = map(model.get_submodule, wanted or _names(model))
-        if any(isinstance(layer, Converted) for layer in there):
+        if any(isinstance(layer, Converted) for layer in found.values()):
             raise InputError(f"this {type(model).__name__} is converted already")
         named = f" ({'; '.join(obstacles)})" if obstacles else ""
         raise InputError(
@@ -98,8 +111,6 @@ def convert(
     hooks = model._forward_pre_hooks.values()
     if _sharing(model) and not any(isinstance(hook, HandDown) for hook in hooks):
         model.register_forward_pre_hook(HandDown(model), with_kwargs=True)
-    if any(isinstance(part, BasicGNN) for part in model.modules()):
-        BasicGNN.__repr__ = _printed  # prints unconverted models as before
     if freeze == "backbone":
         learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
         for parameter in model.parameters():
@@ -107,13 +118,41 @@ def convert(
     return model
 
 
-def _printed(model: BasicGNN) -> str:
-    """PyG's ready-made models print their widths only; converted ones add their layers here."""
-    layers = [layer for layer in model.convs if isinstance(layer, Converted)]
-    return "\n  ".join([PYGS_WORDS(model), *map(repr, layers)])
+def _chosen(found: dict[str, Any], only: Only) -> dict[str, Any]:
+    """The layers that ``only`` means; refuse what means none."""
+    chosen: set[str] = set()
+    for choice in [only] if isinstance(only, (str, type)) else only:
+        if isinstance(choice, str):
+            matches = {name for name in found if f"{name}.".startswith(f"{choice}.")}
+        elif isinstance(choice, type):
+            matches = {name for name, layer in found.items() if isinstance(layer, choice)}
+        else:
+            raise InputError(f"only takes classes and names of layers, got {choice!r}")
+        if not matches:
+            layers = (f"{name} ({type(layer).__name__})" for name, layer in found.items())
+            word = choice if isinstance(choice, str) else choice.__name__
+            raise InputError(f"only={word!r} means no layer; the model has {', '.join(layers)}")
+        chosen |= matches
+    return {name: layer for name, layer in found.items() if name in chosen}
 
 
-PYGS_WORDS = BasicGNN.__repr__
+def _obstacle(layer: Any) -> str | None:
+    """Why a layer cannot be converted, if so."""
+    if type(layer) not in ADAPTERS:
+        load_plugins("pgso.adapters")
+    if type(layer) not in ADAPTERS:
+        return "no adapter is known for this kind of layer"
+    return ADAPTERS[type(layer)].obstacle(layer)
+
+
+def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
+    """An operator where the model lives, in the mode it is in."""
+    gso = PGSO(S, learn).train(model.training)
+    parameter = next(model.parameters(), None)
+    if parameter is None:
+        return gso
+    dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
+    return gso.to(device=parameter.device, dtype=dtype)
 
 
 class HandDown:
@@ -157,63 +196,3 @@ def _sharing(model: nn.Module) -> dict[Any, Converted]:
         if isinstance(layer, Converted) and layer.can_share and not layer.explain:
             found.setdefault((layer.gso, layer.reading, layer.flow), []).append(layer)
     return {key: layers[0] for key, layers in found.items() if len(layers) > 1}
-
-
-def _names(model: nn.Module) -> list[str]:
-    """The layers of PyG in it, converted ones too, by their names."""
-    return [
-        name
-        for name, layer in model.named_modules()
-        if isinstance(layer, MessagePassing) and not isinstance(layer, EdgeMasking)
-    ]
-
-
-def _layers(model: nn.Module, wanted: set[str] | None) -> tuple[list[Any], list[str]]:
-    """The layers to convert, and in words those that cannot be."""
-    layers: list[Any] = []
-    obstacles: list[str] = []
-    for name in _names(model):
-        layer: Any = model.get_submodule(name)
-        if isinstance(layer, Converted) or (wanted is not None and name not in wanted):
-            continue
-        if type(layer) not in ADAPTERS:
-            load_plugins("pgso.adapters")
-        adapter: Any = ADAPTERS.get(type(layer))
-        reason = "no adapter is known for this kind of layer"
-        if adapter is not None:
-            reason = adapter.obstacle(layer)
-        if reason is None:
-            layers.append(layer)
-        else:
-            obstacles.append(f"{name or 'the model'} ({type(layer).__name__}): {reason}")
-    return layers, obstacles
-
-
-def _chosen(model: nn.Module, only: Only) -> set[str]:
-    """The names of the layers that ``only`` means; refuse what means none."""
-    names = _names(model)
-    choices = [only] if isinstance(only, (str, type)) else list(only)
-    chosen: set[str] = set()
-    for choice in choices:
-        if isinstance(choice, str):
-            matches = {name for name in names if f"{name}.".startswith(f"{choice}.")}
-        elif isinstance(choice, type):
-            matches = {name for name in names if isinstance(model.get_submodule(name), choice)}
-        else:
-            raise InputError(f"only takes classes and names of layers, got {choice!r}")
-        if not matches:
-            layers = (f"{name} ({type(model.get_submodule(name)).__name__})" for name in names)
-            word = choice if isinstance(choice, str) else choice.__name__
-            raise InputError(f"only={word!r} means no layer; the model has {', '.join(layers)}")
-        chosen |= matches
-    return chosen
-
-
-def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
-    """An operator where the model lives, in the mode it is in."""
-    gso = PGSO(S, learn).train(model.training)
-    parameter = next(model.parameters(), None)
-    if parameter is None:
-        return gso
-    dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
-    return gso.to(device=parameter.device, dtype=dtype)

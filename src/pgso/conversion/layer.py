@@ -1,7 +1,7 @@
 """What converted layers have in common: PyG's layer, with γ in the place of its propagation."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -27,18 +27,29 @@ SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have expo
 MEANS = Reading(degree="count", empty=1.0)  # without edges a row is empty: 1 stands for its degree
 
 
+class Given(NamedTuple):
+    """What stands for the graph where PyG's own ``forward`` runs."""
+
+    operator: ShiftOperator
+    dtype: torch.dtype | None = None  # of PyG's weights on the edges, which its messages have too
+
+
 class Converted(WithoutMessages):
     """Base of a PyG layer whose messages follow a learned operator; comes before PyG's class.
 
     An existing layer becomes one by exchanging its class, as ``torch.nn.utils.parametrize`` does:
-    weights, options, names in the state_dict and references to the layer all stay.
+    weights, options, names in the state_dict and references to the layer all stay. Where PyG's own
+    ``forward`` can run, it does: it is handed γ as its graph, and calls ``propagate`` with it.
     """
 
     # Those for which γ starts as PyG's layer; None if ``obstacle`` says so itself.
     aggregations: Any = ("add", "sum")
     nodes_along = -2  # the dimension of x that ``forward`` takes for the nodes
     takes_pairs = False  # whether targets and sources may be two sets of nodes
+    pygs: Any = None  # the class of PyG whose ``forward`` runs, if it does
     can_share = True  # whether it applies γ to the edges that it is given: layers may share it
+    # PyG's own writes code for messages to a file, and puts it on the class.
+    __setstate__ = nn.Module.__setstate__
     flow: str
     gso: PGSO
     explain: bool | None
@@ -86,9 +97,19 @@ class Converted(WithoutMessages):
         """How the layer reads a graph."""
         raise NotImplementedError
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """As PyG's layer, with γ in the place of what it propagates with."""
-        raise NotImplementedError
+    @property
+    def propagate(self) -> Any:
+        """What PyG's ``forward`` calls. PyG also sets it on layers that are explained: not here."""
+        return self.propagated
+
+    @propagate.setter
+    def propagate(self, value: Any) -> None:
+        pass
+
+    def propagated(self, given: Given, x: Tensor, **ignored: Any) -> Tensor:
+        """γ x, in the type of PyG's messages."""
+        out: Tensor = self.gso(x, given.operator)
+        return out if given.dtype is None else out.to(torch.promote_types(out.dtype, given.dtype))
 
     def adopt(self, operators: list[PGSO]) -> None:
         """Take the operators, one or one per hop; the hops may share one."""
@@ -135,14 +156,11 @@ class Converted(WithoutMessages):
         x: Any,  # (..., n, F), or a pair of source and target features
         edge_index: Any,
         edge_weight: Tensor | None = None,  # (E,)
-        gso: PGSO | None = None,
         num_nodes: int | tuple[int, int] | None = None,
-        part: Tensor | None = None,  # (E of the layer,) of booleans: which of its edges these are
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
         num_nodes = x.size(-2) if num_nodes is None else num_nodes
-        gso = self.gso if gso is None else gso
-        out: Tensor = gso(x, self.on(edge_index, edge_weight, num_nodes, gso, part))
+        out: Tensor = self.gso(x, self.on(edge_index, edge_weight, num_nodes))
         if edge_weight is None:
             return out
         return out.to(torch.promote_types(out.dtype, edge_weight.dtype))  # as PyG's messages are
@@ -153,7 +171,7 @@ class Converted(WithoutMessages):
         edge_weight: Tensor | None,
         num_nodes: int | tuple[int, int],
         gso: PGSO | None = None,
-        part: Tensor | None = None,
+        part: Tensor | None = None,  # (E of the layer,) of booleans: which of its edges these are
     ) -> ShiftOperator:
         """γ on the graph as the layer reads it; an explainer's mask is on the edges."""
         gso = self.gso if gso is None else gso
@@ -257,6 +275,7 @@ def converts(kind: type[MessagePassing]) -> Callable[[C], C]:
         if kind in ADAPTERS:
             raise InputError(f"{kind.__name__} has an adapter already: {ADAPTERS[kind].__name__}")
         ADAPTERS[kind] = adapter
+        adapter.pygs = adapter.pygs or kind
         return adapter
 
     return add

@@ -1,15 +1,20 @@
-"""Messages that depend on the edge, weighed by γ's entries: GINEConv, PNAConv."""
+"""Messages that depend on the edge, weighed by γ's entries.
+
+GINEConv, PNAConv, and layers with attention: GATConv, GATv2Conv, TransformerConv.
+"""
 
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.nn import aggr
 from torch_geometric.utils import degree
 
 from pgso.conversion.layer import (
     ADJACENCY,
+    ATTENDED,
     MEAN,
     WITH_SELF,
     Converted,
@@ -17,7 +22,7 @@ from pgso.conversion.layer import (
     one_set,
     two_sets,
 )
-from pgso.conversion.reading import Reading, as_edges
+from pgso.conversion.reading import Handed, Reading, as_edges
 from pgso.graph import Graph
 from pgso.gso.formula import factors
 from pgso.gso.parameters import PGSOParameters
@@ -95,7 +100,7 @@ class Weighed(Converted):
         messages: Tensor,  # (..., E, F), or (E, H, C) along ``nodes_along``
         own: Tensor | None,  # (..., targets, F): what γ's diagonal acts on
         ends: Ends,
-        alpha: Tensor | None = None,  # (E, H) attention, which γ's entries multiply
+        attends: bool = False,
         loops: float = 1.0,  # A's weight of a self-loop
     ) -> Tensor:  # (..., targets, F)
         r""":math:`m_2 D_a^{e_2} (\alpha \circ A_a) D_a^{e_3}` on messages, plus the diagonal.
@@ -104,8 +109,7 @@ class Weighed(Converted):
         within one set of nodes, and between two sets where PyG adds some itself (``loops`` is 0).
         """
         (source, target), one_set, graph = ends.pairs, ends.one_set, ends.graph
-        attended = alpha is not None and (one_set or loops == 0.0)
-        empty = 1.0 if alpha is None else loops  # the degree of nodes without edges
+        attended = attends and (one_set or loops == 0.0)
         S = self.gso.S.double()
         is_loop = source == target
         weights = torch.ones_like(source, dtype=S.dtype)
@@ -115,29 +119,27 @@ class Weighed(Converted):
         columns = None
         if not one_set:
             columns = weights.new_zeros(ends.num_nodes[1]).index_add(0, source, weights)
-            columns = torch.where(columns > 0, columns, empty)
+            columns = torch.where(columns > 0, columns, loops)  # of nodes without edges
         if is_sampled(graph):
             rows = whole_degree(graph, loops).to(S.dtype)
             weights = weights * importance(graph, ends.pairs).to(S.dtype)
-        scales = factors(S.unbind(), torch.where(rows > 0, rows, empty), columns)
+        scales = factors(S.unbind(), torch.where(rows > 0, rows, loops), columns)
         if attended:
             weights = torch.where(is_loop, weights + scales.a, weights)
         diagonal = scales.own if one_set and not attended else scales.alpha
-        entries = (scales.outer[target] * weights * scales.right[source]).unsqueeze(1)
+        entries = scales.outer[target] * weights * scales.right[source]
         if self.explain:
-            entries = self.explain_message(entries, ends.num_nodes[0])  # type: ignore[attr-defined]
-        if alpha is not None:
-            entries = alpha * entries
+            masked = self.explain_message(entries.unsqueeze(1), ends.num_nodes[0])  # type: ignore[attr-defined]
+            entries = masked.squeeze(1)
         along = self.nodes_along
-        if along == 0:  # one more dimension, of channels or of a tower's features
-            entries, diagonal = entries.unsqueeze(-1), diagonal.unsqueeze(-1)
-        messages = entries.to(messages.dtype) * messages
+        rest = (1,) if along else (1, 1)  # features; or heads, or towers, and their features
+        messages = entries.view(-1, *rest).to(messages.dtype) * messages
         if own is None:
             size = list(messages.shape)
             size[along] = ends.num_nodes[0]
             out = messages.new_zeros(size)
         else:
-            out = diagonal.unsqueeze(1).to(own.dtype) * own
+            out = diagonal.view(-1, *rest).to(own.dtype) * own
         return out.index_add(along, target, messages.to(out.dtype))
 
 
@@ -224,3 +226,89 @@ class PNAPGSO(Weighed, pyg.PNAConv):
         out = torch.cat([x, *scaled], dim=-1)
         towers = [network(out[:, tower]) for tower, network in enumerate(self.post_nns)]
         return self.lin(torch.cat(towers, dim=1))
+
+
+class _Attention(Weighed):
+    r"""PyG's own ``forward``; γ's entries multiply the messages :math:`\alpha_{ij} x_j` by head.
+
+    Attention weights that it returns are those that γ's entries then multiply.
+    """
+
+    nodes_along = 0
+    add_self_loops = False
+    dropout: float
+    message: Any
+    training: bool
+
+    @staticmethod
+    def start(layer: Any) -> PGSOParameters:
+        return ATTENDED if getattr(layer, "add_self_loops", False) else ADJACENCY
+
+    def forward(
+        self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, *further: Any, **named: Any
+    ) -> Any:
+        edge_attr = self.ends(x, None, edge_index, edge_attr)[1]  # with its checks
+        if isinstance(edge_index, Handed):
+            edge_index = edge_index.given
+        sampled, dropout = is_sampled(edge_index), self.dropout
+        # In a sample dropout comes after the estimate of α, see ``propagated``.
+        vars(self).update(_given=(x, edge_index, dropout), dropout=0.0 if sampled else dropout)
+        edges = edge_index if isinstance(edge_index, Tensor) else as_edges(edge_index, None)[0]
+        try:
+            return self.pygs.forward(self, x, edges, edge_attr, *further, **named)
+        finally:
+            vars(self).update(_given=None, dropout=dropout)
+
+    def propagated(  # type: ignore[override]
+        self, edge_index: Any, size: Any = None, **inputs: Any
+    ) -> Tensor:  # (n, H, C)
+        """γ_att of the heads."""
+        x, given, dropout = vars(self)["_given"]
+        pairs = as_edges(edge_index, None)[0]  # PyG may have added self-loops
+        pairs = pairs if self.flow == "source_to_target" else pairs.flip(0)
+        ends = self.ends(x, size, given, None)[0]._replace(pairs=pairs)
+        messages, own, alpha = self.messages(ends, **inputs)
+        if is_sampled(given):  # α among all neighbours is estimated from those of the sample
+            counted = alpha * importance(given, pairs).to(alpha.dtype).unsqueeze(1)
+            sums = alpha.new_zeros(ends.num_nodes[0], alpha.size(1)).index_add(0, pairs[1], counted)
+            share = functional.dropout((1 / sums)[pairs[1]], dropout, self.training)
+            messages = messages * share.unsqueeze(-1)
+        # Fresh self-loops are a's, not A's.
+        return self.weigh(messages, own, ends, True, 0.0 if self.add_self_loops else 1.0)
+
+    def messages(
+        self, ends: Ends, x: Any, alpha: Tensor
+    ) -> tuple[Tensor, Tensor | None, Tensor]:  # (E, H, C), (n, H, C), (E, H)
+        """The messages α_ij x_j, what γ's diagonal acts on, and α."""
+        own = x[0] if ends.one_set else x[1]
+        return self.message(x[0].index_select(0, ends.pairs[0]), alpha), own, alpha
+
+
+@converts(pyg.GATConv)
+class GATPGSO(_Attention, pyg.GATConv):
+    """GAT's attention on the edges of γ; logits are sums of what both ends say."""
+
+
+@converts(pyg.GATv2Conv)
+class GATv2PGSO(_Attention, pyg.GATv2Conv):
+    """GATv2's attention on the edges of γ; logits are of what both ends say together."""
+
+
+@converts(pyg.TransformerConv)
+class TransformerPGSO(_Attention, pyg.TransformerConv):
+    """Scaled dot-product attention on the edges of γ, whose diagonal acts on the values.
+
+    Targets of another width than the sources have no values: γ has no diagonal there.
+    """
+
+    def messages(  # type: ignore[override]
+        self, ends: Ends, query: Tensor, key: Tensor, value: Tensor, edge_attr: Tensor | None
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        (source, target), n = ends.pairs, ends.num_nodes[0]
+        parts = query[target], key[source], value[source]
+        messages = self.message(*parts, edge_attr, target, None, n)  # which leaves its α behind
+        own: Tensor | None = value
+        if not ends.one_set:
+            fits = ends.target is not None and ends.target.size(-1) == ends.source.size(-1)
+            own = self.lin_value(ends.target).view_as(query) if fits else None
+        return messages, own, self._alpha

@@ -214,7 +214,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             rows = self.pair(
                 weight[source] if embeds else source, None if embeds else target, nodes
             )
-            term = self.shift(rows, edges, None, gso, nodes, mask)  # type: ignore[arg-type]
+            term = gso(rows, self.on(edges, None, nodes, gso, mask))  # type: ignore[arg-type]
             if self.num_blocks is not None:
                 blocks = term.view(-1, weight.size(0), weight.size(1))
                 term = torch.einsum("abc,bcd->abd", blocks, weight).flatten(1)

@@ -4,7 +4,6 @@ GCNConv, LGConv, GCN2Conv and ClusterGCNConv apply it once; SGConv, TAGConv, Mix
 ARMAConv again and again; ChebConv takes polynomials of the rescaled Laplacian.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric import nn as pyg
 
-from pgso.conversion.layer import ADJACENCY, SUMS, Converted, converts, one_set
+from pgso.conversion.layer import ADJACENCY, SUMS, Converted, Given, converts, one_set
 from pgso.conversion.messages import is_sampled
 from pgso.conversion.reading import Reading, as_edges, is_sparse
 from pgso.graph import Graph, weighted_product
@@ -39,7 +38,6 @@ READINGS = {
 class Normalised(Converted):
     """D_a^-1/2 A_a D_a^-1/2, where a is the weight of the self-loops that the layer adds."""
 
-    lins: Any  # of layers that take powers of it
     normalize: bool = True  # whether degrees divide the edges
 
     @staticmethod
@@ -62,40 +60,27 @@ class Normalised(Converted):
         fill = Normalised.fill(self)  # a self-loop of the graph takes the place of the added one
         return Reading("fill", fill=fill) if fill else Reading()
 
-    def type_of(self, out: Tensor, x: Tensor, edge_weight: Tensor | None) -> torch.dtype:
-        """The type of PyG's messages, whose weights are not narrowed by autocast."""
+    def given(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None) -> Given:
+        """γ on the graph; autocast does not narrow the weights that PyG normalises in x's type."""
+        dtype = x.dtype if self.normalize else None
         if edge_weight is not None:
-            return torch.promote_types(out.dtype, edge_weight.dtype)
-        return torch.promote_types(out.dtype, x.dtype) if self.normalize else out.dtype
+            dtype = edge_weight.dtype
+        return Given(self.on(edge_index, edge_weight, x.size(-2)), dtype)
 
-    def powers_of(
-        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None
-    ) -> Iterator[Tensor]:  # (..., n, out_channels) each
-        """γ^k X W_k for each of the layer's linear maps, k from 0."""
-        yield self.lins[0](x)
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-        for linear in self.lins[1:]:
-            x = self.gso(x, operator)
-            yield linear(x)
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        x = one_set(x, edge_index)
+        out: Tensor = self.pygs.forward(self, x, self.given(x, edge_index, edge_weight))
+        return out
 
 
 @converts(pyg.GCNConv)
 class GCNPGSO(Normalised, pyg.GCNConv):
     r""":math:`\gamma(A, \mathcal{S}) X W + b`."""
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        x = one_set(x, edge_index)
-        out = self.shift(self.lin(x), edge_index, edge_weight)
-        out = out.to(self.type_of(out, x, edge_weight))
-        return out if self.bias is None else out + self.bias
-
 
 @converts(pyg.LGConv)
 class LGPGSO(Normalised, pyg.LGConv):
     r""":math:`\gamma(A, \mathcal{S}) X`."""
-
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        return self.shift(one_set(x, edge_index), edge_index, edge_weight)
 
 
 @converts(pyg.GCN2Conv)
@@ -105,18 +90,15 @@ class GCN2PGSO(Normalised, pyg.GCN2Conv):
     :math:`X_0` may have weights of its own.
     """
 
-    def forward(
+    def forward(  # type: ignore[override]
         self, x: Tensor, x_0: Tensor, edge_index: Any, edge_weight: Tensor | None = None
     ) -> Tensor:
-        x = (1 - self.alpha) * self.shift(one_set(x, edge_index), edge_index, edge_weight)
-        x_0 = self.alpha * x_0[: x.size(0)]
-        if self.weight2 is None:
-            return self.mapped(x + x_0, self.weight1)
-        return self.mapped(x, self.weight1) + self.mapped(x_0, self.weight2)
+        x = one_set(x, edge_index)
+        out: Tensor = self.pygs.forward(self, x, x_0, self.given(x, edge_index, edge_weight))
+        return out
 
-    def mapped(self, x: Tensor, weight: Tensor) -> Tensor:
-        """X ((1 - β) I + β W)."""
-        return torch.addmm(x, x, weight, beta=1 - self.beta, alpha=self.beta)
+    def propagated(self, given: Given, x: Tensor, **ignored: Any) -> Tensor:
+        return super().propagated(given, x).clone()  # PyG goes on with it in place
 
 
 @converts(pyg.ClusterGCNConv)
@@ -175,10 +157,6 @@ class SGPGSO(Normalised, pyg.SGConv):
 class TAGPGSO(Normalised, pyg.TAGConv):
     r""":math:`\sum_k \gamma(A, \mathcal{S})^k X W_k + b`."""
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        out: Tensor = sum(self.powers_of(one_set(x, edge_index), edge_index, edge_weight))  # type: ignore[assignment]
-        return out if self.bias is None else out + self.bias
-
 
 @converts(pyg.MixHopConv)
 class MixHopPGSO(Normalised, pyg.MixHopConv):
@@ -190,11 +168,6 @@ class MixHopPGSO(Normalised, pyg.MixHopConv):
             return "with powers=[0] it does not use the graph"
         return super().obstacle(layer)
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        mapped = list(self.powers_of(one_set(x, edge_index), edge_index, edge_weight))
-        out = torch.cat([mapped[power] for power in self.powers], dim=-1)
-        return out if self.bias is None else out + self.bias
-
 
 @converts(pyg.APPNP)
 class APPNPPGSO(Normalised, pyg.APPNP):
@@ -202,19 +175,14 @@ class APPNPPGSO(Normalised, pyg.APPNP):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """As PyG's ``APPNP``; its dropout acts on γ's entries, again at every hop."""
-        x = one_set(x, edge_index)
-        first = x = x.to(self.type_of(x, x, edge_weight))
         if not self.training or self.dropout == 0:
-            operator = self.on(edge_index, edge_weight, x.size(-2))
-            for _ in range(self.K):
-                x = self.gso(x, operator) * (1 - self.alpha) + self.alpha * first
-            return x
+            return super().forward(x, edge_index, edge_weight)
+        x = one_set(x, edge_index)
+        dtype = self.given(x, edge_index, edge_weight).dtype
+        first = x = x if dtype is None else x.to(torch.promote_types(x.dtype, dtype))
         edges = self.reading.edges(*self.directed(edge_index, edge_weight), x.size(-2))
         on_edges = self.gso.on(edges, masked=False)
         entries = on_edges.entries(torch.promote_types(x.dtype, torch.float32))
-        if self.explain:
-            mask = self.edge_mask().to(entries.dtype)
-            entries = entries * torch.cat([mask, mask.new_ones(edges.num_nodes)])
         present = self.present(edges)
         for _ in range(self.K):
             dropped = functional.dropout(entries[present], self.dropout)
@@ -235,20 +203,6 @@ class APPNPPGSO(Normalised, pyg.APPNP):
 @converts(pyg.ARMAConv)
 class ARMAPGSO(Normalised, pyg.ARMAConv):
     r""":math:`X_{t+1} = \sigma(\gamma(A, \mathcal{S}) X_t W_t + X_0 V_t + b_t)`, in stacks."""
-
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        x = one_set(x, edge_index)
-        first = out = x.unsqueeze(-3)
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-        for t in range(self.num_layers):
-            t_weight = 0 if self.shared_weights else t
-            weight = self.init_weight if t == 0 else self.weight[max(t_weight - 1, 0)]
-            root = functional.dropout(first, self.dropout, self.training)
-            out = self.gso(out @ weight, operator)
-            out = out.to(self.type_of(out, x, edge_weight)) + root @ self.root_weight[t_weight]
-            out = out if self.bias is None else out + self.bias[t_weight]
-            out = out if self.act is None else self.act(out)
-        return out.mean(dim=-3)
 
 
 @converts(pyg.ChebConv)
@@ -278,50 +232,40 @@ class ChebPGSO(Converted, pyg.ChebConv):
         reading = READINGS[self.normalization]
         return reading if self.flow == "source_to_target" else replace(reading, degree="sum")
 
-    def forward(
+    def forward(self, x: Tensor, edge_index: Any, *further: Any, **named: Any) -> Tensor:
+        out: Tensor = self.pygs.forward(self, one_set(x, edge_index), edge_index, *further, **named)
+        return out
+
+    def __norm__(
         self,
-        x: Tensor,
         edge_index: Any,
-        edge_weight: Tensor | None = None,
-        batch: Tensor | None = None,
-        lambda_max: Any = None,
-    ) -> Tensor:
-        x = one_set(x, edge_index)
-        scale = self.scale(x, edge_index, edge_weight, batch, lambda_max)
-        operator = self.on(edge_index, edge_weight, x.size(-2))
-
-        def hat(x: Tensor) -> Tensor:
-            return scale * self.gso(x, operator) - x
-
-        before, now = x, x
-        out: Tensor = self.lins[0](x)
-        for k, linear in enumerate(self.lins[1:]):
-            before, now = now, hat(now) if k == 0 else 2 * hat(now) - before
-            out = out + linear(now)
-        return out if self.bias is None else out + self.bias
-
-    def scale(
-        self,
-        x: Tensor,
-        edge_index: Any,
+        num_nodes: int,
         edge_weight: Tensor | None,
-        batch: Tensor | None,
+        normalization: str | None,
         lambda_max: Any,
-    ) -> Tensor:  # () or (n, 1)
-        """2 / λ_max, for all nodes or for each."""
+        dtype: torch.dtype,
+        batch: Tensor | None,
+    ) -> tuple[Given, Tensor]:
+        """γ, and 2 / λ_max, for all nodes or for each: what PyG's ``forward`` begins with."""
         if lambda_max is None and is_sampled(edge_index):  # the whole graph's, as its degrees are
             whole = edge_index.sample.graph
-            name = ("lambda_max", self.normalization, self.flow)
+            name = ("lambda_max", normalization, self.flow)
             lambda_max = whole.memo(name, lambda: self.estimate(whole, None, whole.num_nodes))
         elif lambda_max is None:
-            lambda_max = self.estimate(edge_index, edge_weight, x.size(-2))
-        lambda_max = torch.as_tensor(lambda_max, dtype=x.dtype, device=x.device)
+            lambda_max = self.estimate(edge_index, edge_weight, num_nodes)
+        operator = self.on(edge_index, edge_weight, num_nodes)
+        lambda_max = torch.as_tensor(lambda_max, dtype=dtype, device=operator.device)
         if batch is not None and lambda_max.numel() > 1:
             lambda_max = lambda_max[batch].unsqueeze(-1)
-        return torch.where(lambda_max == 0, 0.0, 2.0 / lambda_max)
+        return Given(operator), torch.where(lambda_max == 0, 0.0, 2.0 / lambda_max)
 
     def estimate(self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int) -> Tensor:  # ()
         """PyG's λ_max: twice the largest entry of the Laplacian γ starts from."""
         edges = self.reading.edges(*self.directed(edge_index, edge_weight), num_nodes)
         largest: Tensor = shift(edges, self.start(self)).entries().max()  # type: ignore[attr-defined]
         return 2 * largest
+
+    def propagated(  # type: ignore[override]
+        self, given: Given, x: Tensor, norm: Tensor
+    ) -> Tensor:
+        return norm * self.gso(x, given.operator) - x
