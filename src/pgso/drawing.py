@@ -11,6 +11,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,44 +41,25 @@ SCALE = ("#3b528b", "#21918c", "#5ec962", "#b5de2b", "#fde725")
 GREY, BLUE, ORANGE = "#8a8f98", "#0072b2", "#d55e00"
 
 
-# Sketches
-
-
 def sketch(
     edge_index: Array,  # (2, E)
     num_nodes: int,
     colours: Mapping[str, Sequence[Cell]] | None = None,
-    names: Sequence[str] | None = None,
-    most: int = MOST_NODES,
-    seed: int = 0,
-    node: int | None = None,
-    hops: int = 2,
+    **choice: Any,
 ) -> Sketch:
-    """Choose nodes and place them: all of a small graph, a part of a large one.
+    """Choose nodes, see :func:`chosen_nodes`, and place them by networkx's spring layout.
 
-    A part is grown edge by edge from a node of the largest neighbourhoods, so that it shows who is
-    next to whom; nodes at random would have no edges. Places come from networkx's spring layout.
-
-    Args:
-        edge_index: Sources and targets.
-        num_nodes: n.
-        colours: Values of all nodes by their name, such as ``{"label": ...}``.
-        names: What the user calls the nodes.
-        most: How many nodes may be chosen.
-        seed: Of the choice and of the layout.
-        node: Draw the neighbourhood of this node only.
-        hops: How far that reaches.
+    ``colours`` has values of all nodes by their name, such as ``{"label": ...}``.
     """
-    nodes = chosen_nodes(edge_index, num_nodes, most, seed, node, hops)
+    nodes = chosen_nodes(edge_index, num_nodes, **choice)
     position = np.full(num_nodes, -1)
     position[nodes] = np.arange(len(nodes))
     ends = position[edge_index]
     ends = ends[:, (ends >= 0).all(axis=0) & (ends[0] != ends[1])]
     pairs = np.unique(np.sort(ends, axis=0), axis=1).T.tolist()
-    places = _layout(len(nodes), pairs, seed)
+    places = _layout(len(nodes), pairs, choice.get("seed", 0))
     return Sketch(
         nodes=tuple(nodes.tolist()),
-        names=() if names is None else tuple(names[k] for k in nodes),
         x=tuple(places[:, 0].tolist()),
         y=tuple(places[:, 1].tolist()),
         edges=tuple((i, j) for i, j in pairs),
@@ -94,7 +76,12 @@ def chosen_nodes(
     node: int | None = None,
     hops: int = 2,
 ) -> Array:  # ascending
-    """The nodes of a picture: see :func:`sketch`."""
+    """The nodes of a picture: all of a small graph, a part of a large one.
+
+    A part is grown edge by edge from a node of the largest neighbourhoods, so that it shows who is
+    next to whom; nodes at random would have no edges. With ``node``, it is the neighbourhood of
+    this node within so many hops.
+    """
     if node is None and num_nodes <= most:
         return np.arange(num_nodes)
     if node is not None and not 0 <= node < num_nodes:
@@ -128,16 +115,14 @@ def _layout(count: int, pairs: Sequence[Sequence[int]], seed: int) -> Array:  # 
     """Places on a square of 1000 steps a side, as whole numbers: a record stays small."""
     import networkx
 
-    network = networkx.Graph()
+    network, places = networkx.Graph(), np.zeros((count, 2))
     network.add_nodes_from(range(count))
     network.add_edges_from(pairs)
-    places = np.zeros((count, 2))
     joined = [k for k, degree in network.degree if degree]
-    lonely = sorted(set(range(count)) - set(joined))
+    lonely = [k for k, degree in network.degree if not degree]
     if joined:
-        layout = networkx.spring_layout(
-            network.subgraph(joined), seed=seed, iterations=80, k=1.6 / len(joined) ** 0.5
-        )
+        part, distance = network.subgraph(joined), 1.6 / len(joined) ** 0.5
+        layout = networkx.spring_layout(part, seed=seed, iterations=80, k=distance)
         spread = np.array([layout[k] for k in joined])
         # Ranks mixed with distances: dense middles are pulled apart, outliers do not shrink them.
         ranks = spread.argsort(axis=0).argsort(axis=0) / max(len(joined) - 1, 1)
@@ -151,9 +136,6 @@ def _layout(count: int, pairs: Sequence[Sequence[int]], seed: int) -> Array:  # 
     return (1000 * places).round().astype(int)
 
 
-# Colours
-
-
 def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
     """A colour per value, and the legend as pairs of text and colour.
 
@@ -165,12 +147,16 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
     """
     known = [value for value in values if value is not None]
     if known and all(isinstance(value, (int, float)) for value in known):
-        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
-        low, high = np.nanmin(numbers), np.nanmax(numbers)
-        shares = (numbers - low) / ((high - low) or 1.0)
-        colours = [GREY if np.isnan(share) else _on_scale(share) for share in shares]
-        places = (0.0, 0.5, 1.0) if high > low else (0.0,)
-        legend = [(f"{low + share * (high - low):.4g}", _on_scale(share)) for share in places]
+        from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+        scale = LinearSegmentedColormap.from_list("pgso", SCALE)
+        low, high = float(min(known)), float(max(known))
+        colours = [
+            GREY if value is None else to_hex(scale((float(value) - low) / ((high - low) or 1.0)))
+            for value in values
+        ]
+        shares = (0.0, 0.5, 1.0) if high > low else (0.0,)
+        legend = [(f"{low + share * (high - low):.4g}", to_hex(scale(share))) for share in shares]
     else:
         counts = Counter(map(str, known))
         # In one order whatever the counts: two pictures can be compared.
@@ -183,25 +169,16 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
     return colours, legend
 
 
-def _on_scale(share: float) -> str:
-    from matplotlib.colors import LinearSegmentedColormap, to_hex
-
-    return to_hex(LinearSegmentedColormap.from_list("pgso", SCALE)(float(share)))
-
-
 def cells(values: Any, count: int) -> list[Cell]:
     """One value per node as words, numbers or None; a class below 0 and NaN are unknown."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-    array = np.asarray(values)
+    array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
     if array.shape != (count,):
         raise InputError(f"color needs one value per node, ({count},), got shape {array.shape}")
-    if array.dtype.kind == "f":
-        return [None if np.isnan(value) else float(value) for value in array]
-    if array.dtype.kind in "iu" and len(np.unique(array)) <= 20:
+    is_whole = array.dtype.kind in "iu"
+    if is_whole and len(np.unique(array)) <= 20:
         return [None if value < 0 else str(value) for value in array.tolist()]
-    if array.dtype.kind in "iu":
-        return [float(value) for value in array]
+    if is_whole or array.dtype.kind == "f":
+        return [None if value != value else float(value) for value in array.tolist()]
     return [None if value is None or value != value else str(value) for value in array.tolist()]
 
 
@@ -225,42 +202,33 @@ def errors(
     return tuple(found)
 
 
-# Axes
-
-
 def plot_graph(
     edge_index: Array,
     num_nodes: int,
     color: Any = None,
     ax: "Axes | None" = None,
     *,
-    node: int | None = None,
-    hops: int = 2,
     view: str = "auto",
-    most: int = MOST_NODES,
-    seed: int = 0,
+    **choice: Any,
 ) -> "Axes":
-    """Draw a graph: see :meth:`pgso.Graph.plot`."""
-    values = None if color is None else cells(color, num_nodes)
-    colours = {} if values is None else {"color": values}
-    part = sketch(edge_index, num_nodes, colours, most=most, seed=seed, node=node, hops=hops)
-    if _view(view, part) == "matrix":
+    """Draw a graph: see :meth:`pgso.Graph.plot`; the choice is that of :func:`chosen_nodes`."""
+    colours = {} if color is None else {"color": cells(color, num_nodes)}
+    part = sketch(edge_index, num_nodes, colours, **choice)
+    if _is_matrix(view, part):
         matrix = np.zeros((len(part.nodes),) * 2)
         for i, j in part.edges:
             matrix[i, j] = matrix[j, i] = 1
         return plot_matrix(matrix, part, ax)
-    ax = _axes(ax)
-    fill, legend = paint(part.colours["color"]) if values is not None else ([BLUE], [])
-    _draw_edges(ax, part, [0.6] * len(part.edges), [GREY] * len(part.edges))
-    sizes = [24.0 if len(part.nodes) > 100 else 60.0] * len(part.nodes)
-    if node is not None:
-        sizes[part.nodes.index(node)] *= 4
-    ax.scatter(part.x, part.y, s=sizes, c=fill, zorder=2, linewidths=0)
+    fill, legend = paint(part.colours["color"]) if colours else ([BLUE], [])
+    sizes = np.full(len(part.nodes), 24.0 if len(part.nodes) > 100 else 60.0)
+    sizes[np.array(part.nodes) == choice.get("node")] *= 4
+    count = len(part.edges)
+    ax = _draw(_axes(ax), part, [0.6] * count, [GREY] * count, sizes, fill)
     for text, colour in legend:
         ax.scatter([], [], c=colour, label=text, linewidths=0)
     if legend:
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)
-    return _titled(ax, part)
+    return ax
 
 
 def plot_operator(
@@ -275,60 +243,71 @@ def plot_operator(
     sizes = np.triu(np.abs(strength), 1)
     part = sketch(np.argwhere(sizes > 1e-3 * sizes.max(initial=0)).T, len(nodes))
     part = part.model_copy(update={"nodes": tuple(nodes.tolist()), "num_nodes": num_nodes})
-    if _view(view, part) == "matrix":
+    if _is_matrix(view, part):
         return plot_matrix(matrix, part, ax)
-    ax = _axes(ax)
-    lines = np.array([strength[i, j] for i, j in part.edges])
-    widths = 0.3 + 3.5 * np.abs(lines) / (np.abs(lines).max(initial=0) or 1.0)
-    _draw_edges(ax, part, widths.tolist(), [_sign(value) for value in lines])
-    own = np.diagonal(matrix)
-    size = 20 + 140 * np.abs(own) / (np.abs(own).max(initial=0) or 1.0)
-    ax.scatter(part.x, part.y, s=size, c=[_sign(value) for value in own], zorder=2, linewidths=0)
+    lines, own = np.array([strength[i, j] for i, j in part.edges]), np.diagonal(matrix)
+    width, size = (np.abs(of) / (np.abs(of).max(initial=0) or 1.0) for of in (lines, own))
+    signs, own_signs = ([BLUE if value >= 0 else ORANGE for value in of] for of in (lines, own))
+    ax = _draw(_axes(ax), part, 0.3 + 3.5 * width, signs, 20 + 140 * size, own_signs)
     ax.set_xlabel("lines: entries, dots: diagonal; blue above 0, orange below", fontsize=8)
-    return _titled(ax, part)
+    return ax
+
+
+def _draw(
+    ax: "Axes", part: Sketch, widths: Any, colours: list[str], sizes: Array, fill: list[str]
+) -> "Axes":
+    """Edges and nodes of a sketch, without a frame."""
+    from matplotlib.collections import LineCollection
+
+    places = np.stack([part.x, part.y], axis=1).astype(float)
+    lines = [places[list(pair)] for pair in part.edges]
+    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.6, zorder=1))
+    ax.scatter(part.x, part.y, s=sizes, c=fill, zorder=2, linewidths=0)
+    ax.set_title(caption(part), fontsize=10)
+    ax.margins(0.04)
+    ax.set(xticks=[], yticks=[], aspect="equal")
+    ax.spines[:].set_visible(False)
+    return ax
 
 
 def plot_row(
     row: Array,  # (n,) entries γ[node, j]
     node: int,
     ax: "Axes | None" = None,
-    names: Sequence[str] | None = None,
     most: int = 24,
 ) -> "Axes":
     """What a node takes from which other: the largest entries of its row as line widths."""
-    ax = _axes(ax)
-    call = (lambda k: str(k)) if names is None else (lambda k: names[k])
+    ax, middle = _axes(ax), {"ha": "center", "va": "center"}
+    signs = np.where(row >= 0, BLUE, ORANGE)
     others = np.array([j for j in np.flatnonzero(row) if j != node], dtype=int)
     shown = others[np.argsort(-np.abs(row[others]), kind="stable")[:most]]
-    top = np.abs(row[shown]).max(initial=0) or 1.0
+    widths = 0.4 + 6 * np.abs(row) / (np.abs(row[shown]).max(initial=0) or 1.0)
+    box = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
     for j, angle in zip(shown, np.linspace(0, 2 * np.pi, len(shown), endpoint=False), strict=True):
         x, y = np.cos(angle), np.sin(angle)
-        width = 0.4 + 6 * abs(row[j]) / top
-        ax.plot([0, x], [0, y], color=_sign(row[j]), linewidth=width, zorder=1)
-        ax.text(1.12 * x, 1.1 * y, call(int(j)), ha="center", va="center", fontsize=8)
-        ax.text(
-            0.6 * x, 0.6 * y, f"{row[j]:.3g}", ha="center", va="center", fontsize=7,
-            bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
-        )  # fmt: skip
-    ax.scatter([0], [0], s=500, c=_sign(row[node]), zorder=2)
-    ax.text(0, 0, call(node), ha="center", va="center", color="white", fontsize=9, zorder=3)
+        ax.plot([0, x], [0, y], color=signs[j], linewidth=widths[j], zorder=1)
+        ax.text(1.12 * x, 1.1 * y, str(j), fontsize=8, **middle)
+        ax.text(0.6 * x, 0.6 * y, f"{row[j]:.3g}", fontsize=7, bbox=box, **middle)
+    ax.scatter([0], [0], s=500, c=signs[node], zorder=2)
+    ax.text(0, 0, str(node), color="white", fontsize=9, zorder=3, **middle)
     rest = f"; {len(others) - len(shown)} smaller ones left out" if len(others) > len(shown) else ""
-    ax.set_title(f"row of node {call(node)}, its own entry {row[node]:.3g}{rest}", fontsize=10)
-    ax.set(xlim=(-1.3, 1.3), ylim=(-1.25, 1.25))
-    ax.set_aspect("equal")
+    ax.set_title(f"row of node {node}, its own entry {row[node]:.3g}{rest}", fontsize=10)
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.25, 1.25), aspect="equal")
     ax.set_axis_off()
     return ax
 
 
 def plot_matrix(matrix: Array, part: Sketch, ax: "Axes | None" = None) -> "Axes":
-    """The entries among the nodes of a sketch as a picture, similar nodes next to each other."""
+    """The entries among the nodes of a sketch: those of one colour, or neighbours, side by side."""
     ax = _axes(ax)
-    order = _order(matrix, part)
+    by_colour = [[str(value) for value in values] for values in part.colours.values()]
+    order = np.argsort(by_colour[0] if by_colour else part.x, kind="stable")
     top = float(np.abs(matrix).max(initial=0)) or 1.0
     image = ax.imshow(matrix[np.ix_(order, order)], cmap="RdBu", vmin=-top, vmax=top)
     ax.figure.colorbar(image, ax=ax, shrink=0.7)
     ax.set(xlabel="source", ylabel="target", xticks=[], yticks=[])
-    return _titled(ax, part, keep_frame=True)
+    ax.set_title(caption(part), fontsize=10)
+    return ax
 
 
 def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes":
@@ -336,29 +315,27 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
     wanted = {record.best, record.reference} | {rung.name for rung in rungs if rung.S is None}
     shown = [rung for k, rung in enumerate(rungs) if k < most - 3 or rung.name in wanted]
-    ax = _axes(ax, height=0.9 + 0.26 * len(shown))
-    objective = record.objective
+    ax, objective = _axes(ax, height=0.9 + 0.26 * len(shown)), record.objective
+    colours = {record.reference: BLUE} | {record.best: ORANGE}
     for place, rung in enumerate(shown):
-        kept, own = rung.name == record.best, rung.name == record.reference
-        colour = ORANGE if kept else BLUE if own else GREY
-        if rung.interval is not None:
-            reach = (rung.interval[1] - rung.interval[0]) / 2
-            ax.hlines(place, rung.loss - reach, rung.loss + reach, color=colour, linewidth=1.5)
-        ax.scatter([rung.loss], [place], c=colour, s=60 if kept else 30, zorder=2)
+        colour = colours.get(rung.name, GREY)
+        low, high = rung.interval or (0.0, 0.0)
+        reach = (rung.loss - (high - low) / 2, rung.loss + (high - low) / 2)
+        ax.hlines(place, *reach, color=colour, linewidth=1.5)
+        ax.scatter(
+            [rung.loss], [place], c=colour, s=60 if rung.name == record.best else 30, zorder=2
+        )
         score = rung.test if rung.test is not None else rung.loo
         if score is not None:
-            ax.annotate(
-                objective.written(score), (1.01, place), xycoords=("axes fraction", "data"),
-                va="center", fontsize=8, color=colour,
-            )  # fmt: skip
+            right: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 8}
+            ax.annotate(objective.written(score), (1.01, place), color=colour, **right)
     ax.set_yticks(range(len(shown)), [rung.name for rung in shown], fontsize=8)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     part = "test" if shown[0].test is not None else "leave-one-out"
     ax.set_xlabel(f"loss of {record.judges:,} labels; at the right: {part} {objective.label}")
     hidden = f"; {len(rungs) - len(shown)} worse ones left out" if len(rungs) > len(shown) else ""
     ax.set_title(f"{len(rungs)} rungs, the kept one in orange{hidden}", fontsize=10)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _open(ax)
 
 
 def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = None) -> "Axes":
@@ -368,8 +345,7 @@ def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = 
     ax.fill_between(grid, low, density + 2 * error, color=BLUE, alpha=0.3, linewidth=0)
     ax.plot(grid, density, color=BLUE, linewidth=1.3)
     ax.set(xlabel="eigenvalue", ylabel="density", ylim=(0, None))
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _open(ax)
 
 
 def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
@@ -377,8 +353,7 @@ def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, markersize=4)
     ax.set(xlabel="number, in ascending order", ylabel="eigenvalue")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _open(ax)
 
 
 def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
@@ -390,56 +365,22 @@ def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
     return made
 
 
-def _view(view: str, part: Sketch) -> str:
+def _open(ax: "Axes") -> "Axes":
+    """Without a frame above and on the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _is_matrix(view: str, part: Sketch) -> bool:
     if view not in VIEWS:
         raise UnknownNameError("view", view, VIEWS)
-    if view != "auto":
-        return view
-    return "matrix" if len(part.edges) > DENSE * len(part.nodes) else "graph"
-
-
-def _draw_edges(ax: "Axes", part: Sketch, widths: list[float], colours: list[str]) -> None:
-    from matplotlib.collections import LineCollection
-
-    places = np.stack([part.x, part.y], axis=1).astype(float)
-    lines = [places[list(pair)] for pair in part.edges]
-    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.6, zorder=1))
-
-
-def _titled(ax: "Axes", part: Sketch, keep_frame: bool = False) -> "Axes":
-    ax.set_title(caption(part), fontsize=10)
-    if not keep_frame:
-        ax.set_aspect("equal")
-        ax.margins(0.04)
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    return ax
+    return view == "matrix" or (view == "auto" and len(part.edges) > DENSE * len(part.nodes))
 
 
 def caption(part: Sketch) -> str:
     """How much of the graph is there."""
     shown, total = len(part.nodes), part.num_nodes
     return f"{total:,} nodes" if shown == total else f"a part: {shown:,} of {total:,} nodes"
-
-
-def _order(matrix: Array, part: Sketch) -> Array:
-    """By colour if there is one, else by Fiedler's vector, which puts communities together."""
-    for values in part.colours.values():
-        return np.argsort([str(value) for value in values], kind="stable")
-    sizes = np.abs(matrix) + np.abs(matrix.T)
-    np.fill_diagonal(sizes, 0)
-    scale = 1 / np.sqrt(np.maximum(sizes.sum(axis=1), 1e-12))
-    _, vectors = np.linalg.eigh(np.eye(len(sizes)) - scale[:, None] * sizes * scale)
-    fiedler = vectors[:, min(1, len(sizes) - 1)] * scale
-    order: Array = np.argsort(fiedler, kind="stable")
-    return order
-
-
-def _sign(value: float) -> str:
-    return BLUE if value >= 0 else ORANGE
-
-
-# SVG
 
 
 def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
@@ -452,41 +393,25 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     fill, legend = paint(values) if column else ([BLUE] * len(part.nodes), [])
     radius = 16 if len(part.nodes) <= 60 else 11
     lines = "".join(f"M{part.x[i]} {part.y[i]}L{part.x[j]} {part.y[j]}" for i, j in part.edges)
-    dots = []
-    for k, colour in enumerate(fill):
-        value = values[k]
+    drawn = []
+    for k, (colour, value) in enumerate(zip(fill, values, strict=True)):
         said = "no value" if value is None else value if isinstance(value, str) else f"{value:.4g}"
-        text = f"{part.called(k)}: {said}" if column else part.called(k)
-        dots.append(
-            f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
-            f"<title>{escape(text)}</title></circle>"
-        )
-    keys, row = [], 0
+        text = escape(f"{part.called(k)}: {said}" if column else part.called(k))
+        dot = f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
+        drawn.append(f"{dot}<title>{text}</title></circle>")
     for k, (name, colour) in enumerate(legend):
-        row, place = divmod(k, 3)
-        x, y = 340 * place, 1080 + 60 * row
-        keys.append(
-            f'<circle cx="{x + 14}" cy="{y}" r="14" fill="{colour}"/><text x="{x + 40}" '
-            f'y="{y + 14}">{escape(name if len(name) < 16 else name[:14] + "…")}</text>'
-        )
-    height = 1100 + (60 * (row + 1) if legend else 0)
-    label = escape(title or caption(part))
+        x, y = 340 * (k % 3), 1080 + 60 * (k // 3)
+        text = escape(name if len(name) < 16 else name[:14] + "…")
+        drawn.append(f'<circle cx="{x + 14}" cy="{y}" r="14" fill="{colour}"/>')
+        drawn.append(f'<text x="{x + 40}" y="{y + 14}">{text}</text>')
+    height = 1100 + 60 * -(-len(legend) // 3)
     return (
-        f'<svg class="graph" role="img" aria-label="{label}" viewBox="-20 -20 1040 {height}" '
+        f'<svg class="graph" role="img" aria-label="{escape(title or caption(part))}" '
+        f'viewBox="-20 -20 1040 {height}" '
         'font-family="system-ui, sans-serif" font-size="40" fill="currentColor">'
         f'<path stroke="currentColor" stroke-opacity="0.3" stroke-width="2" d="{lines}"/>'
-        f"{''.join(dots)}{''.join(keys)}</svg>"
+        f"{''.join(drawn)}</svg>"
     )
-
-
-def table(rows: Mapping[str, str], heading: str) -> str:
-    """Some facts as an HTML table, for notebooks: escaped."""
-    body = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">'
-        f"{escape(text)}</td></tr>"
-        for name, text in rows.items()
-    )
-    return f"<b>{escape(heading)}</b><table>{body}</table>"
 
 
 def write_page(
@@ -497,21 +422,17 @@ def write_page(
 
     figure = Figure(figsize=(7, 5), layout="constrained")
     draw(ax=figure.subplots())
-    write_atomically(Path(path), page(title, body, figure))
+    # Pages are above this, so they are found by name.
+    made = import_module("pgso.report.sections").picture_page(
+        title, "", [], body + figure_svg(figure)
+    )
+    write_atomically(Path(path), made)
     return Path(path)
 
 
-def page(title: str, body: str, figure: "Figure") -> str:
-    """A page around HTML that is already escaped and a picture: offline, light and dark."""
+def figure_svg(figure: "Figure") -> str:
+    """A figure of matplotlib, to be put into a page."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None})
     picture = drawn.getvalue()
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n:root {{ color-scheme: light dark }}\n"
-        "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; "
-        "padding: 0 1rem }\nth, td { padding: .2rem .8rem .2rem 0; vertical-align: top }\n"
-        "div { overflow-x: auto }\nsvg { max-width: 100%; height: auto; border-radius: 6px }\n"
-        f"</style></head>\n<body>\n{body}\n{picture[picture.index('<svg') :]}\n</body></html>\n"
-    )
+    return picture[picture.index("<svg") :]

@@ -170,9 +170,10 @@ class ShiftOperator(ABC):
         }
 
     def _repr_html_(self) -> str:
-        from pgso.drawing import table
+        import pandas
 
-        return table(self._facts(), repr(self))
+        table: str = pandas.DataFrame({repr(self): self._facts()}).to_html()
+        return table
 
     def report(self, path: "str | os.PathLike[str]") -> "Path":
         """Write a page with the operator's picture and facts; it works offline."""

@@ -58,7 +58,7 @@ class Density:
         return pandas.DataFrame({"eigenvalue": self.grid, **columns})
 
     def _repr_html_(self) -> str:
-        from pgso.drawing import table
+        import pandas
 
         edges = np.linspace(self.grid[0], self.grid[-1], 6)
         shares, errors = self.histogram(edges)
@@ -66,7 +66,7 @@ class Density:
             f"{low:.3g} to {high:.3g}": f"{100 * share:.1f} % ± {100 * error:.1f}"
             for low, high, share, error in zip(edges, edges[1:], shares, errors, strict=False)
         }
-        return table(rows, "share of eigenvalues")
+        return pandas.DataFrame({"share of eigenvalues": rows}).to_html()
 
     def report(self, path: "str | os.PathLike[str]") -> "Path":
         """Write a page with the picture and a histogram; it works offline."""
