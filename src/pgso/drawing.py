@@ -277,7 +277,8 @@ def plot_row(
     most: int = 24,
 ) -> "Axes":
     """What a node takes from which other: the largest entries of its row as line widths."""
-    ax, middle = _axes(ax), {"ha": "center", "va": "center"}
+    ax = _axes(ax)
+    middle: Any = {"ha": "center", "va": "center"}
     signs = np.where(row >= 0, BLUE, ORANGE)
     others = np.array([j for j in np.flatnonzero(row) if j != node], dtype=int)
     shown = others[np.argsort(-np.abs(row[others]), kind="stable")[:most]]

@@ -78,8 +78,10 @@ def spectrum(
     parts = ("spectrum", source, what, *(["undirected"] if undirected else []))
     out = out or choices.RUNS / files.folder_name(*parts)
     files.check_destination("--out", out, folder=True)
+    from pgso.drawing import figure_svg
+    from pgso.report.sections import picture_page
     from pgso.spectrum.certified import undirected as check_undirected
-    from pgso.spectrum.page import draw, render, span, summarise
+    from pgso.spectrum.page import draw, span, summarise, table
 
     graph = _graph_of(source, data, undirected, spec)
     check_undirected(graph, remedy="--undirected gives every edge its reverse")
@@ -90,7 +92,14 @@ def spectrum(
     figure.savefig(drawn, dpi=150)
     picture, page = out / "spectrum.png", out / "spectrum.html"
     write_atomically(picture, drawn.getvalue())
-    write_atomically(page, render(graph, title, summaries, figure))
+    about = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
+    lead = (
+        f"{about}. Every eigenvalue lies in both intervals; the density is estimated from random "
+        "probes."
+    )
+    numbers = Grid("Numbers", *table(summaries))
+    written = picture_page(f"Spectrum of {title}", lead, [numbers], figure_svg(figure))
+    write_atomically(page, written)
     if as_json:
         counts = {"name": title, "num_nodes": graph.num_nodes, "num_edges": graph.num_edges}
         operators_found = [summary.as_dict() for summary in summaries]
@@ -102,10 +111,9 @@ def spectrum(
         ends = (summary.extremes[:half], summary.extremes[half:])
         extremes = ("\n".join(f"{value:z.4f}" for value in end) or "-" for end in ends)
         rows.append((summary.name, span(summary.theorem2), span(summary.optimal), *extremes))
-    about = f"{title}: {graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
     columns = ("operator", "Theorem 2", "optimal", "smallest", "largest")
     console = Console()
-    console.print(Grid(about, columns, tuple(rows)))
+    console.print(Grid(f"{title}: {about}", columns, tuple(rows)))
     console.say(f"{picture}\n{page}")
 
 

@@ -18,12 +18,7 @@ LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 
 
 def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
-    """What to know before believing the scores of some runs; nothing if all is well.
-
-    Args:
-        records: Runs of one setting.
-        data: What is known about their data, one per seed.
-    """
+    """What to know before believing the scores of the runs of one setting; best if empty."""
     done = [record for record in records if record.status == "done" and record.test is not None]
     about = [*_of_classes(done), *_of_scores(done, data), *_of_closed_form(done)]
     return [*about, *_of_training(records, done, data), *_of_data(data)]

@@ -185,15 +185,7 @@ def comparison_page(
     data: Sequence[DataRecord] = (),
     links: Mapping[str, str] | None = None,
 ) -> Page:
-    """The page as a value.
-
-    Args:
-        comparison: What it shows.
-        summary: Its record: doubts, the command that made it, and all numbers to be saved.
-        heading: What the page is called.
-        data: What is known about the data, one per seed.
-        links: Addresses of what lies beside the page, by name; of records, by key.
-    """
+    """The page as a value; links are addresses of what lies beside it, of records by their keys."""
     records, objective, judgement = comparison.runs, comparison.objective, comparison.judgement
     found = () if comparison.found is None else (comparison.found.sentence,)
     notes = (*found, *comparison.notes)

@@ -2,8 +2,8 @@
 
 import base64
 import hashlib
-import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from pgso.report.grid import Grid, markdown_text
@@ -102,7 +103,7 @@ def as_html(page: Page) -> str:
         style=Markup(_asset("report.css")),  # noqa: S704  (our own file)
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data_json=Markup(embedded(data)),  # noqa: S704
+        data_json=embedded(data),
         date=date.today().isoformat(),
     )
 
@@ -110,8 +111,8 @@ def as_html(page: Page) -> str:
 def picture_page(heading: str, lead: str, panels: Sequence[Grid], html: str) -> str:
     """A page around tables and a picture in HTML that is already escaped."""
     picture = Section("Picture", widget="html", values=Markup(html))  # noqa: S704
-    tables = Section("Numbers", panels=tuple(panels))
-    return as_html(Page(heading, lead, filled([tables, picture])))
+    tables = (Section(grid.title, panels=(grid,)) for grid in panels)
+    return as_html(Page(heading, lead, (*tables, picture)))
 
 
 def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
@@ -138,15 +139,9 @@ def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def embedded(value: Any) -> str:
-    r"""JSON that cannot end the script element it stands in, with any strings in it.
-
-    Example:
-        >>> embedded({"name": "</script>&"})
-        '{"name":"\\u003c/script\\u003e\\u0026"}'
-    """
-    text = json.dumps(_drawable(value), separators=(",", ":"), allow_nan=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def embedded(value: Any) -> Markup:
+    """JSON that cannot end the script element it stands in, with any strings in it."""
+    return htmlsafe_json_dumps(_drawable(value), separators=(",", ":"), allow_nan=False)
 
 
 def _drawable(value: Any) -> Any:
@@ -172,14 +167,8 @@ def download(content: "Grid | str", kind: str = "text/csv") -> str:
 
 
 def file_name(title: str) -> str:
-    """A title as the name of a file.
-
-    Example:
-        >>> file_name("Test accuracy, in %")
-        'test-accuracy-in'
-    """
-    letters = "".join(c if c.isalnum() else " " for c in title.lower())
-    return "-".join(letters.split()) or "table"
+    """A title as the name of a file: ``Test accuracy, %`` is ``test-accuracy``."""
+    return "-".join(re.findall(r"[^\W_]+", title.lower())) or "table"
 
 
 def _asset(name: str) -> str:

@@ -1,8 +1,7 @@
-"""``pgso spectrum``: bounds, extreme eigenvalues and density of operators as a page."""
+"""``pgso spectrum``: bounds, extreme eigenvalues and density of operators, in numbers and drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pgso.drawing import GREY, ORANGE, PALETTE, page
+from pgso.drawing import GREY, ORANGE, PALETTE
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
@@ -37,18 +36,13 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: everything but the probes' own densities."""
-        return {
-            "name": self.name,
-            "S": dict(zip(NAMES, self.S, strict=True)),
-            "theorem2": list(self.theorem2),
-            "optimal": list(self.optimal),
-            "extremes": self.extremes.tolist(),
-            "density": {
-                "grid": self.density.grid.tolist(),
-                "density": self.density.density.tolist(),
-                "error": self.density.error.tolist(),
-            },
+        curve = {
+            name: getattr(self.density, name).tolist() for name in ("grid", "density", "error")
         }
+        bounds = {"theorem2": list(self.theorem2), "optimal": list(self.optimal)}
+        S = dict(zip(NAMES, self.S, strict=True))
+        extremes = self.extremes.tolist()
+        return {"name": self.name, "S": S, **bounds, "extremes": extremes, "density": curve}
 
 
 def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) -> Summary:
@@ -62,21 +56,18 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
     """
     graph = undirected(graph)
     params = resolve(S).as_floats()
-    low, high = interval(graph, params, "theorem2")
-    theorem2 = float(low), float(high)
-    if not max(*map(abs, theorem2), float(graph.degree.abs().max())) < LARGEST:
+    low, high = map(float, interval(graph, params, "theorem2"))
+    if not max(abs(low), abs(high), float(graph.degree.abs().max())) < LARGEST:
         raise InputError(
             f"S = {tuple(params)} on this graph has degrees or entries beyond {LARGEST:g}: too "
             "large to be squared in double precision; scale S or the weights"
         )
-    low, high = interval(graph, params)
+    least, most = map(float, interval(graph, params))
     try:
         extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing
         extremes = np.empty(0)
-    return Summary(
-        name, params, theorem2, (float(low), float(high)), extremes, density(graph, params)
-    )
+    return Summary(name, params, (low, high), (least, most), extremes, density(graph, params))
 
 
 def draw(graph: Graph, title: str, summaries: Sequence[Summary]) -> Figure:
@@ -119,34 +110,27 @@ def _draw_operator(ax: Axes, summary: Summary) -> None:
     band, line = summary.density.plot(ax).collections[0], ax.lines[0]
     band.set_label("± 2 standard errors")
     line.set_label("density")
-    top = _ceiling(summary)
-    ax.set_ylim(-0.22 * top, top)
+    top, (low, high) = _ceiling(summary), summary.optimal
     for ends, height, colour, label in (
         (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
         (summary.optimal, -0.13, GREEN, "optimal interval"),
     ):
         ax.hlines(height * top, *ends, color=colour, label=label, linewidth=5)
-    ax.plot(summary.extremes, [-0.185 * top] * len(summary.extremes), "k|", ms=9, mew=1.6)
-    ax.lines[-1].set_label("extreme eigenvalues")
-    _leave_out_what_is_empty(ax, summary, top)
+    marks: Any = {"ms": 9, "mew": 1.6, "label": "extreme eigenvalues"}
+    ax.plot(summary.extremes, [-0.185 * top] * len(summary.extremes), "k|", **marks)
+    # Theorem 2's bar is cut where it would squeeze the density; its end is written there.
+    room = 0.15 * (high - low) or 0.1
+    left, right = max(summary.theorem2[0], low - room), min(summary.theorem2[1], high + room)
+    margin = 0.03 * (right - left) + 1e-6
+    below: dict[str, Any] = {"color": ORANGE, "fontsize": 8, "va": "bottom"}
+    if summary.theorem2[0] != left:
+        ax.text(left, -0.02 * top, f"◂ {summary.theorem2[0]:.4g}", ha="left", **below)
+    if summary.theorem2[1] != right:
+        ax.text(right, -0.02 * top, f"{summary.theorem2[1]:.4g} ▸", ha="right", **below)
+    ax.set(xlim=(left - margin, right + margin), ylim=(-0.22 * top, top))
     S = ", ".join(f"{value:.3g}" for value in summary.S)
     ax.set_title(f"{summary.name}  ({S})", fontsize=10, parse_math=False)
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
-
-
-def _leave_out_what_is_empty(ax: Axes, summary: Summary, top: float) -> None:
-    """Cut Theorem 2's bar where it would squeeze the density, and write where it ends."""
-    low, high = summary.optimal
-    room = 0.15 * (high - low) or 0.1
-    left, right = max(summary.theorem2[0], low - room), min(summary.theorem2[1], high + room)
-    ax.set_xlim(left - 0.03 * (right - left) - 1e-6, right + 0.03 * (right - left) + 1e-6)
-    for end, cut, side in (
-        (summary.theorem2[0], left, "left"),
-        (summary.theorem2[1], right, "right"),
-    ):
-        if end != cut:
-            text = f"◂ {end:.4g}" if side == "left" else f"{end:.4g} ▸"
-            ax.text(cut, -0.02 * top, text, color=ORANGE, fontsize=8, ha=side, va="bottom")
 
 
 def _ceiling(summary: Summary) -> float:
@@ -171,26 +155,17 @@ def span(values: Sequence[float] | NDArray[np.float64]) -> str:
     return f"[{values[0]:z.4f}, {values[-1]:z.4f}]"
 
 
-def render(graph: Graph, title: str, summaries: Sequence[Summary], figure: Figure) -> str:
-    """The page as text; names that come from users are escaped."""
-    import pandas
-
-    rows = [
-        {
-            "operator": summary.name,
-            **{name: f"{value:.4g}" for name, value in zip(NAMES, summary.S, strict=True)},
-            "Theorem 2": span(summary.theorem2),
-            "optimal interval": span(summary.optimal),
-            "smallest and largest eigenvalue": span(summary.extremes),
-        }
-        for summary in summaries
-    ]
-    with pandas.option_context("display.max_colwidth", None):  # names are not cut
-        table = pandas.DataFrame(rows).to_html(index=False, border=0)
-    heading = f"Spectrum of {title}"
-    body = (
-        f"<h1>{escape(heading)}</h1>\n<p>{graph.num_nodes:,} nodes, {graph.num_edges:,} directed "
-        "edges. Every eigenvalue lies in both intervals; the density is estimated from random "
-        f"probes.</p>\n<div>{table}</div>"
+def table(summaries: Sequence[Summary]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows: S, both intervals, and the outermost eigenvalues of each operator."""
+    header = (
+        "operator",
+        *NAMES,
+        "Theorem 2",
+        "optimal interval",
+        "smallest and largest eigenvalue",
     )
-    return page(heading, body, figure)
+    rows = []
+    for one in summaries:
+        spans = (span(one.theorem2), span(one.optimal), span(one.extremes))
+        rows.append((one.name, *(f"{value:.4g}" for value in one.S), *spans))
+    return header, tuple(rows)
