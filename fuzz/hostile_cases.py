@@ -216,7 +216,7 @@ class _Calls:
 def _pickles() -> Iterator[Case]:
     from os import system
 
-    from pgso.data.sources.planetoid import PARTS
+    from pgso.data.sources.nodes import PARTS
 
     objects = np.array([None, None], dtype=object)
     crafted = {

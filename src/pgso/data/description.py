@@ -28,6 +28,8 @@ from pgso.records.data import (
 MOST_EDGES = 5_000_000  # of a graph that is drawn: choosing nodes looks at all edges
 MOST_COLUMNS = 200  # of a user's table that are described one by one
 PARTS = ("train", "val", "test")
+COUNTS = ("num_graphs", "num_nodes", "num_edges", "num_features")
+SAME = ("metric", "kind", "answer", *COUNTS)  # of a task and its record
 
 
 def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
@@ -46,16 +48,13 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
     }
     values = task.x if task.x.layout == torch.strided else task.x.values()
     table = (task.preparation and task.preparation.columns) or ()
+    same: dict[str, Any] = {name: getattr(task, name) for name in SAME}
+    same |= {f"num_{part}": len(getattr(task, part)) for part in PARTS}
     return DataRecord(
         spec=data_spec(spec),
         data=state,
-        metric=task.metric,
+        **same,
         positive=task.objective.positive_name,
-        kind=task.kind,
-        answer=task.answer,
-        num_graphs=task.num_graphs,
-        num_nodes=task.num_nodes,
-        num_edges=task.num_edges,
         is_directed=not graph.is_undirected,
         is_weighted=graph.edge_weight is not None,
         relations=dict(sorted(relations.items(), key=lambda item: -item[1])),
@@ -68,13 +67,9 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         largest_component=int(sizes.max(initial=0)),
         num_items=len(task.y) if links is None else links,
         num_labelled=int(task.has_answer.sum()) if links is None else links,
-        num_train=len(task.train),
-        num_val=len(task.val),
-        num_test=len(task.test),
         classes=_classes(task),
         targets=_targets(task),
         adjusted_homophily=adjusted_homophily(task),
-        num_features=task.num_features,
         features=_features(task),
         largest_feature=float(values.abs().max()) if values.numel() else 0.0,
         columns=tuple(

@@ -19,10 +19,7 @@ FEW_CLASSES = 3  # nor with more than half as many values as there are answers, 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
     """The graph of anything that :meth:`pgso.Graph.of` takes, with one node per row.
 
-    Args:
-        graph: A graph, an edge_index, a matrix, a networkx graph, or PyG data.
-        num_nodes: Rows of the features or labels, which the graph must have; if it is an
-            ``edge_index``, its last nodes may have no edge.
+    Of an ``edge_index``, the last of ``num_nodes`` may have no edge.
     """
     prepared = Graph.of(graph, num_nodes=num_nodes)
     if num_nodes is not None and prepared.num_nodes != num_nodes:

@@ -29,14 +29,10 @@ def link_task(
     undirected link is taken out in both directions, and no pair beside a held-out link is a link
     of the whole graph. Self-loops stay and are never asked for.
 
-    Args:
-        task: About nodes. Of what it says about them only the features are used.
-        seed: Of which links are taken out, and of the pairs beside them.
-        val: The share of links that validate.
-        test: The share of links that test.
-        negatives: ``"structured"``: the pairs beside a link (i, j) are (i, k), so that who has
-            many links is no answer; ``"uniform"``: any pairs, as in the published GAE.
-        candidates: How many pairs are beside each link; AUC and average precision take the first.
+    ``val`` and ``test`` are the shares of links that are held out, by the seed. Beside each of them
+    stand so many ``candidates``, of which AUC and average precision take the first. With
+    ``negatives="structured"`` the pairs beside a link (i, j) are (i, k), so that who has many links
+    is no answer; with "uniform" they are any pairs, as in the published GAE.
     """
     check_choice("negatives", negatives, ("structured", "uniform"))
     if task.kind == "graph":

@@ -48,10 +48,10 @@ def load_task(
     """Load a node, graph or link task with its splits and objective.
 
     Args:
-        name: A registered name, in any case (``pgso list datasets``); the name of any TU dataset
-            whose files are there, or ``"tu:NAME"`` to download it; ``"pyg:CLASS/NAME"`` for a
-            dataset of PyG, such as ``"pyg:GraphLand/tolokers-2"``; or the path of a folder
-            (``edges.csv``, ...), an ``.npz`` archive or a ``.csv`` table of SMILES of the user.
+        name: A registered name, in any case (``pgso list datasets``); ``"tu:NAME"`` for any TU
+            dataset; ``"pyg:CLASS/NAME"`` for a dataset of PyG, such as
+            ``"pyg:GraphLand/tolokers-2"``; or the path of a user's folder (``edges.csv``, ...),
+            ``.npz`` archive or ``.csv`` table of SMILES.
         root: Where raw files are, and go to when they are downloaded; by default ``$PGSO_DATA``,
             else ``~/.cache/pgso``.
         seed: Drives the split (of ten public splits it takes number ``seed % 10``) and, where a
@@ -59,8 +59,7 @@ def load_task(
         task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
             for.
         objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
-        positive: Of two classes, the one that scores are about; by default the one with fewer
-            training labels.
+        positive: Of two classes, the one that scores are about; by default the rarer one.
         preparation: How a saved model prepares the table of a user's folder; other data have none.
         known: Nodes of a saved model, which edges of a user's folder may lead to.
         options: The dataset's own, see its loader; for links also the options of
@@ -72,8 +71,8 @@ def load_task(
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
-    for what, path in (("a dataset's name or folder", name), ("root", root)):
-        if not isinstance(path, str | os.PathLike) and (path is not None or what != "root"):
+    for what, path in (("a dataset's name or folder", name), ("root", root or "")):
+        if not isinstance(path, str | os.PathLike):
             raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
     folder = data_root(root)
     dataset = _find(os.fspath(name), folder)

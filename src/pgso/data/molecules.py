@@ -99,13 +99,8 @@ def load_smiles(
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
     have the features of ogbg-molhiv. Without a split, the seed makes one, 80/10/10 (of each class).
 
-    Args:
-        path: The table.
-        root: Not used.
-        seed: Of the split.
-        metric: The objective; ``"auto"``: ROC-AUC of two classes, accuracy of more, RMSE of
-            targets, which are numbers.
-        unlabelled: To predict on: labels and targets are not read, and may be missing.
+    ``metric="auto"`` is ROC-AUC of two classes, accuracy of more, RMSE of targets, which are
+    numbers. With ``unlabelled``, to predict on, labels and targets are not read.
     """
     from pgso.data.tables.answers import LABEL, encode_labels, parts_of
     from pgso.data.tables.reader import read_table

@@ -69,13 +69,7 @@ def task_from_graph(
 ) -> Task:
     """The task of a graph, features and answers that come one by one.
 
-    Args:
-        graph: What :func:`read_graph` takes.
-        x: Numbers, or a frame of any cells; None for the identity.
-        y: What :func:`read_answers` takes.
-        parts: ``train``, ``val`` and ``test``: indices or masks; None for those by the seed.
-        seed: Of the split.
-        numbers: Whether whole numbers in ``y`` are no classes.
+    ``parts`` are ``train``, ``val`` and ``test``: indices or masks, or None for those by the seed.
     """
     if y is None:
         raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
@@ -121,7 +115,7 @@ def unanswered_task(data: Any) -> Task:
         )
     graph, nothing = _graph(data), np.zeros(0, dtype=np.int64)
     y = np.full(graph["x"].shape[0], -1)
-    return Task.from_arrays(IN_MEMORY, **graph, y=y, split=(nothing, nothing, nothing))
+    return Task.from_arrays(IN_MEMORY, **graph, y=y, split=(nothing,) * 3)
 
 
 def _graph(data: Any) -> dict[str, Any]:

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pgso.data.arrays import (
-    Array,
-    Split,
-    check_answers,
-    check_graphs,
-    check_objective,
-    check_split,
-    is_on_disk,
-    named_class,
-    rarer_class,
-)
+from pgso.data import arrays
+from pgso.data.arrays import Array, Split
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Answer, Objective
 from pgso.objectives.values import Scale
@@ -107,22 +98,16 @@ class Task:
     ) -> Task:
         """A task of anything that can be one.
 
-        Args:
-            data: A dataset's name or the path of own files (:func:`pgso.load_task`); PyG's
-                ``Data``, ``HeteroData`` or ``Dataset`` (:meth:`from_data`); two frames of nodes and
-                edges (:meth:`from_frames`); or a graph, as ``pgso.Graph`` or ``find`` take it, with
-                ``x`` and ``y``.
-            x: Features of a graph's nodes: numbers, or a frame with words, dates and gaps; None
-                for the identity.
-            y: A class per node (-1, None, NaN: unknown), or numbers, in one column or several.
-            train: Indices or a mask of labels, as ``val`` and ``test``; by default a split by the
-                ``seed``, 60/20/20.
-            val: Likewise.
-            test: Likewise.
-            seed: Of the split, where data bring none.
-            objective: What is scored; by default the data's own.
-            positive: Of two classes, the one that scores are about; by default the rarer one.
-            options: Of the dataset, the folder or the frames.
+        ``data`` is a dataset's name or the path of own files (:func:`pgso.load_task`); PyG's
+        ``Data``, ``HeteroData`` or ``Dataset`` (:meth:`from_data`); two frames of nodes and edges
+        (:meth:`from_frames`); or a graph, as ``pgso.Graph`` or ``find`` take it, with ``x`` and
+        ``y``. x holds numbers, or is a frame with words, dates and gaps, or None for the identity.
+        y is a class per node (-1, None, NaN: unknown), or numbers, in one column or several.
+
+        ``train``, ``val`` and ``test`` are indices or masks of a graph's nodes; where data bring no
+        split, the ``seed`` makes one, 60/20/20. ``objective`` is what is scored, by default the
+        data's own; ``positive`` is the one of two classes that scores are about, by default the
+        rarer one. ``options`` are those of the dataset, the folder or the frames.
 
         Example:
             >>> Task.of("karate")
@@ -182,16 +167,14 @@ class Task:
             edges: One row per edge: ``source``, ``target`` and maybe ``weight`` or ``relation``.
             target: The column to learn: classes, or numbers if it has fractions or many values.
                 Several columns hold numbers. None: there is nothing to learn.
-            key: The column that names the nodes; by default the one that :func:`pgso.load_task`
-                would find.
-            split: A column with train, val, test or nothing; by default a split by the seed.
+            key: The column that names the nodes; by default the one that a folder's reader finds.
+            split: A column with train, val, test or nothing; by default a split by the ``seed``.
             seed: Of the split.
             name: What the task is called.
             objective: What is scored; by default accuracy, or RMSE of numbers.
             positive: Of two classes, the one that scores are about; by default the rarer one.
             kinds: What ``columns.json`` would say, such as ``{"postcode": "category"}``.
-            options: Of a folder: ``undirected``, ``weight``, ``label_separator``, ``rows``,
-                ``unknown``.
+            options: Of a folder: undirected, weight, label_separator, rows, unknown.
 
         Example:
             >>> import pandas
@@ -238,16 +221,18 @@ class Task:
         n = int(x.shape[0])
         sizes = np.array([n]) if nodes_per_graph is None else nodes_per_graph
         answer: Answer = "value" if targets else "labels" if y.ndim == 2 else "class"
-        check_graphs(name, x, edge_index, edge_weight, sizes)
-        check_answers(name, y, n if nodes_per_graph is None else len(sizes), classes, targets)
-        check_split(name, y, split, classes, targets)
+        arrays.check_graphs(name, x, edge_index, edge_weight, sizes)
+        arrays.check_answers(
+            name, y, n if nodes_per_graph is None else len(sizes), classes, targets
+        )
+        arrays.check_split(name, y, split, classes, targets)
         if classes or targets:
-            check_objective(metric, answer, len(classes), name)
+            arrays.check_objective(metric, answer, len(classes), name)
         train, val, test = (_tensor(part) for part in split)
         kinds = {kind: _graph_of(*edges, n) for kind, edges in (relations or {}).items()}
         if described.get("categories") is not None:
             features = _tensor(x)
-        elif is_on_disk(x):
+        elif arrays.is_on_disk(x):
             features = torch.from_numpy(x)
         else:
             features = stored(x, may_be_sparse=nodes_per_graph is None)  # batches take rows
@@ -265,7 +250,7 @@ class Task:
             targets=targets,
             nodes_per_graph=_tensor(sizes),
             relations=None if relations is None else Relations(kinds, n),
-            positive=rarer_class(y[split[0]], classes),
+            positive=arrays.rarer_class(y[split[0]], classes),
             **described,
         )
 
@@ -330,14 +315,14 @@ class Task:
         """The same task with another objective; None: with its own."""
         if objective is None:
             return self
-        check_objective(objective, self.answer, self.num_classes, self.name)
+        arrays.check_objective(objective, self.answer, self.num_classes, self.name)
         return replace(self, metric=OBJECTIVES[objective].name)
 
     def with_positive(self, name: object) -> Task:
         """The same task, whose scores are about this one of its two classes; None: the rarer."""
         if name is None:
             return self
-        return replace(self, positive=named_class(name, self.classes, self.name))
+        return replace(self, positive=arrays.named_class(name, self.classes, self.name))
 
     @property
     def edges(self) -> Graph | Relations:
@@ -379,11 +364,7 @@ class Task:
         return replace(self, graph=_graph_of(edge_index, edge_weight, self.num_nodes))
 
     def batch(self, indices: Tensor) -> Batch:
-        """Some graphs as one: pure index arithmetic on the tensors that hold them all.
-
-        Args:
-            indices: Which graphs, int64; they come in this order, and may repeat.
-        """
+        """Some graphs as one, in the order of ``indices`` (int64), which may repeat."""
         if self.kind != "graph":
             raise InputError(f"{self.name} is one graph: train on task.graph instead of batches")
         return self._slices.batch(indices)

@@ -23,13 +23,11 @@ Edges = tuple[Tensor, Tensor | None, int]
 INDEX_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 FEATURE_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 MOST_NODES = 2**31 - 1  # what 32-bit ids can name; a node takes tens of bytes
+FORMS = "a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix, PyG data or networkx"
 
 
 def as_array(graph: Any) -> Any:
-    """Arrays and nested lists as tensors; other libraries' graphs as they are.
-
-    A matrix of numbers is an adjacency matrix if it is square, and an ``edge_index`` otherwise.
-    """
+    """Arrays and nested lists as tensors; other libraries' graphs as they are."""
     if not isinstance(graph, (np.ndarray, list, tuple)):
         return graph
     try:
@@ -37,10 +35,7 @@ def as_array(graph: Any) -> Any:
     except ValueError as error:
         raise InputError(f"a graph must be a matrix of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
-        raise InputError(
-            "graph must be a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix or a "
-            f"networkx graph, got an array of {array.dtype}"
-        )
+        raise InputError(f"graph must be {FORMS}, got an array of {array.dtype}")
     if array.dtype.kind in "iu":  # of which torch knows some only
         array = array.astype(np.int64)
     return torch.as_tensor(array)
@@ -51,10 +46,9 @@ def is_edge_index(tensor: Tensor) -> bool:
 
     A 2 x 2 matrix of integers is an edge_index. What is neither is refused later, as one.
     """
-    if tensor.layout != torch.strided:
-        return False
     square = tensor.dim() == 2 and tensor.size(0) == tensor.size(1)
-    return not square or (tensor.size(0) == 2 and not tensor.is_floating_point())
+    is_pair = square and tensor.size(0) == 2 and not tensor.is_floating_point()
+    return tensor.layout == torch.strided and (is_pair or not square)
 
 
 def edges_of_data(data: "Data") -> Edges:
@@ -65,10 +59,7 @@ def edges_of_data(data: "Data") -> Edges:
     if isinstance(adjacency, Tensor):
         return edges_of_torch_sparse(adjacency)
     if not hasattr(data, "edge_index") and not hasattr(data, "adj_t"):
-        raise InputError(
-            "graph must be a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix, PyG "
-            f"data or a networkx graph, got {type(data).__name__}"
-        )
+        raise InputError(f"graph must be {FORMS}, got {type(data).__name__}")
     raise InputError(
         f"{type(data).__name__} has neither edge_index nor a torch.sparse adj_t; set one of them"
     )
@@ -80,13 +71,13 @@ def edges_of_scipy(adjacency: "scipy.sparse.sparray | scipy.sparse.spmatrix") ->
         raise InputError(f"expected a scipy sparse matrix, got {type(adjacency).__name__}")
     n = _square(adjacency.shape)
     entries = adjacency.tocoo()
-    weight = np.asarray(entries.data)
+    weight = np.array(entries.data)
     if np.iscomplexobj(weight):
         raise InputError("the matrix must be real, got complex numbers")
     if weight.dtype not in (np.float32, np.float64):
         weight = weight.astype(np.float32)
     pairs = np.stack([entries.col, entries.row]).astype(np.int64)
-    return torch.from_numpy(pairs), torch.from_numpy(weight.copy()), n
+    return torch.from_numpy(pairs), torch.from_numpy(weight), n
 
 
 def edges_of_networkx(graph: "networkx.Graph", weight: str | None) -> Edges:
@@ -169,33 +160,36 @@ def check_edge_index(
         )
     if edge_index.dtype not in INDEX_TYPES and edge_index.numel():
         raise InputError(f"edge_index must hold integers (torch.long), got {edge_index.dtype}")
-    _check_num_nodes(num_nodes)
-    if edge_index.numel():
-        low = int(edge_index.min())
-        if low < 0:
-            raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
+    pair = isinstance(num_nodes, tuple)
+    shape: Any = num_nodes if pair else (num_nodes, num_nodes)
+    if len(shape) != 2:
+        raise InputError(f"num_nodes must be n or (targets, sources), got {num_nodes!r}")
+    low = int(edge_index.min()) if edge_index.numel() else 0
+    if low < 0:
+        raise InputError(f"edge_index holds the negative node id {low}; ids start at 0")
     highest = (edge_index.amax(1) + 1).tolist() if edge_index.numel() else [0, 0]
-    if num_nodes is None:
-        _check_num_nodes(max(highest))
-        return max(highest), max(highest)
-    shape = num_nodes if isinstance(num_nodes, tuple) else (num_nodes, num_nodes)
-    check_sparse_size(edge_index, shape[1], shape[0])
-    whats = ("source", "target") if isinstance(num_nodes, tuple) else ("node", "node")
-    for what, needed, there in zip(whats, highest, reversed(shape), strict=True):
+    shape = (max(highest), max(highest)) if num_nodes is None else shape
+    for count in shape:
+        if not isinstance(count, Integral) or count < 0:
+            raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
+        if int(count) > MOST_NODES:
+            raise InputError(f"a graph has at most {MOST_NODES} nodes, got {count}; check the ids")
+    if num_nodes is not None:
+        check_sparse_size(edge_index, shape[1], shape[0])
+    for what, needed, there in zip(("source", "target"), highest, reversed(shape), strict=True):
         if needed > there:
+            node = what if pair else "node"
             raise InputError(
-                f"edge_index names {what} {needed - 1}, but there are only {there} {what}s "
+                f"edge_index names {node} {needed - 1}, but there are only {there} {node}s "
                 f"(ids 0 to {there - 1}); check num_nodes, or the number of rows of x"
             )
-    return shape
+    return shape[0], shape[1]
 
 
 def sparse_size(edge_index: Any) -> tuple[int | None, int | None]:  # sources, targets
     """How many nodes PyG's ``EdgeIndex`` is made for; None where it does not say."""
     declared = getattr(edge_index, "sparse_size", None)
-    if declared is None:
-        return None, None
-    sources, targets = declared()
+    sources, targets = (None, None) if declared is None else declared()
     return sources, targets
 
 
@@ -217,20 +211,6 @@ def check_sparse_size(edge_index: Any, sources: int, targets: int) -> None:
                 "is (sources, targets); pass one row of x for each of its nodes, or make an "
                 "EdgeIndex of another sparse_size"
             )
-
-
-def _check_num_nodes(num_nodes: int | tuple[int, int] | None) -> None:
-    pair = isinstance(num_nodes, tuple)
-    counts = num_nodes if pair else (num_nodes,)
-    if pair and len(counts) != 2:  # type: ignore[arg-type]
-        raise InputError(f"num_nodes must be n or (targets, sources), got {num_nodes!r}")
-    for count in counts:  # type: ignore[union-attr]
-        if count is None and not pair:
-            continue
-        if not isinstance(count, Integral) or count < 0:
-            raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
-        if int(count) > MOST_NODES:
-            raise InputError(f"a graph has at most {MOST_NODES} nodes, got {count}; check the ids")
 
 
 def check_edge_weight(edge_weight: Tensor, position: Tensor) -> Tensor:
@@ -286,17 +266,12 @@ def check_features(x: Tensor) -> int:
         )
     if x.dim() == 0:
         raise InputError("x must have one row per node, shape (n, F), got a single number")
-    return num_rows(x)
-
-
-def num_rows(x: Tensor) -> int:
-    """How many nodes features of shape (n,), (n, F) or (..., n, F) have."""
-    return x.size(0) if len(x.shape) == 1 else x.size(-2)
+    return x.size(0) if x.dim() == 1 else x.size(-2)
 
 
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
     """Refuse x unless it has one row per node of the graph, and is where the graph is."""
-    if num_rows(x) != num_nodes:
+    if (x.size(0) if x.dim() == 1 else x.size(-2)) != num_nodes:
         raise InputError(
             f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
         )

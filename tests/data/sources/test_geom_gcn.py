@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from pgso.data.dataset import Sizes
-from pgso.data.sources import geom_gcn
-from pgso.data.sources.geom_gcn import Origin
+from pgso.data.sources import nodes
+from pgso.data.sources.nodes import Origin
 from pgso.errors import InputError
 
 NODES = "node_id\tfeature\tlabel\n1\t0,1\t1\n0\t1,0\t0\n2\t1,3\t1\n3\t0,0\t0\n"
@@ -15,7 +15,7 @@ def toy(request, tmp_path, monkeypatch):
     bags = request.param == "Actor"
     sizes = Sizes(1, 4, 3, 4 if bags else 2, 2)
     origin = Origin(request.param, "", "toy", "toy", sizes)
-    monkeypatch.setitem(geom_gcn.PUBLISHED, "Toy", origin)
+    monkeypatch.setitem(nodes.GEOM_GCN, "Toy", origin)
     folder = tmp_path / "toy"
     folder.mkdir()
     (folder / "out1_node_feature_label.txt").write_text(NODES)
@@ -29,7 +29,7 @@ def toy(request, tmp_path, monkeypatch):
 
 
 def load(folder, seed=0, **options):
-    return geom_gcn.load("Toy", folder.parent, seed, **options)
+    return nodes.load_geom_gcn("Toy", folder.parent, seed, **options)
 
 
 def test_nodes_come_in_the_order_of_their_ids_and_edges_once(toy):

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from pgso.data import load_task
 from pgso.data.dataset import Sizes
-from pgso.data.sources import archives
+from pgso.data.sources import nodes
 from pgso.errors import InputError
 
 N = 12
@@ -31,7 +31,7 @@ def save_tolokers(root, **changes):
 
 
 def test_heterophilous_graphs_are_undirected_with_ten_splits(tmp_path, monkeypatch):
-    monkeypatch.setitem(archives.HETEROPHILOUS, "Tolokers", Sizes(1, N, 6, 4, 2))
+    monkeypatch.setitem(nodes.HETEROPHILOUS, "Tolokers", Sizes(1, N, 6, 4, 2))
     save_tolokers(tmp_path)
     task = load_task("tolokers", root=tmp_path, seed=21)
     assert (task.metric, task.num_edges) == ("roc_auc", 6)
@@ -70,7 +70,7 @@ def save_photo(root, **changes):
 
 def test_amazon_graphs_are_undirected_and_binary(tmp_path, monkeypatch):
     sizes = Sizes(1, N, 6, 5, 3)
-    monkeypatch.setitem(archives.SHCHUR, "Photo", (*archives.SHCHUR["Photo"][:2], sizes))
+    monkeypatch.setitem(nodes.SHCHUR, "Photo", (*nodes.SHCHUR["Photo"][:2], sizes))
     save_photo(tmp_path)
     task = load_task("photo", root=tmp_path)
     assert task.graph.is_undirected

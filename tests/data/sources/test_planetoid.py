@@ -4,21 +4,21 @@ import shutil
 import numpy as np
 import pytest
 
-from pgso.data.sources import planetoid
+from pgso.data.sources import nodes
 from pgso.errors import InputError
 from tests.data.sources.raw_files import TOY_PLANETOID, write_planetoid
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setitem(planetoid.PUBLISHED, "Toy", TOY_PLANETOID)
+    monkeypatch.setitem(nodes.PLANETOID, "Toy", TOY_PLANETOID)
     folder = tmp_path / "Toy" / "raw"
     write_planetoid(folder)
     return folder
 
 
 def load(folder, **options):
-    return planetoid.load("Toy", folder.parent.parent, 0, **options)
+    return nodes.load_planetoid("Toy", folder.parent.parent, 0, **options)
 
 
 def test_test_nodes_find_their_place_and_missing_ones_stay_isolated(folder):
@@ -42,7 +42,7 @@ def test_the_public_split_ignores_the_seed_and_the_random_one_does_not(folder):
     assert [len(part) for part in (public.train, public.val, public.test)] == [2, 500, 2]
     assert public.test.tolist() == [502, 504]
     root = folder.parent.parent
-    random = [planetoid.load("Toy", root, seed, split="random") for seed in (0, 0, 1)]
+    random = [nodes.load_planetoid("Toy", root, seed, split="random") for seed in (0, 0, 1)]
     assert np.array_equal(random[0].train, random[1].train)
     assert not np.array_equal(random[0].train, random[2].train)
     parts = random[0].train, random[0].val, random[0].test
@@ -54,7 +54,7 @@ def test_an_unknown_split_is_refused(folder):
         load(folder, split="publik")
 
 
-@pytest.mark.parametrize("part", planetoid.PARTS)
+@pytest.mark.parametrize("part", nodes.PARTS)
 def test_any_file_truncated_emptied_or_swapped_is_one_clear_error(folder, part):
     path = folder / f"ind.toy.{part}"
     whole = path.read_bytes()
@@ -67,7 +67,7 @@ def test_any_file_truncated_emptied_or_swapped_is_one_clear_error(folder, part):
 
 
 def test_files_of_another_dataset_are_recognised(folder, monkeypatch):
-    monkeypatch.setitem(planetoid.PUBLISHED, "Toy", TOY_PLANETOID._replace(nodes=2708))
+    monkeypatch.setitem(nodes.PLANETOID, "Toy", TOY_PLANETOID._replace(nodes=2708))
     with pytest.raises(InputError, match="hold 505 nodes, but Toy has 2708"):
         load(folder)
 
