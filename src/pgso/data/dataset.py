@@ -4,6 +4,7 @@ import gzip
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -120,7 +121,6 @@ def _leaves_operator_open(spec: RunSpec) -> bool:
 
 
 def _holds_table(folder: Path) -> bool:
-    """Whether a folder has features of nodes in a few columns, in any format that is read."""
     files = {file_kind(file.name): file for file in folder.iterdir()} if folder.is_dir() else {}
     features, edges = files.get("features", files.get("array")), files.get("edges")
     if features is None or edges is None:
@@ -184,7 +184,7 @@ def check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:
 
 def check_whole(option: str, value: object, low: int, high: int | None = None) -> None:
     """Refuse anything but a whole number from low on, and up to high."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < low or (high is not None and value > high):  # type: ignore[operator]
         limit = f"from {low} on" if high is None else f"from {low} to {high:,}"
         raise InputError(f"{option} must be a whole number {limit}, got {value!r}")

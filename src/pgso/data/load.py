@@ -5,12 +5,11 @@ from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from pgso.data import sources as sources
-from pgso.data.dataset import DATASETS, Dataset, check_options, options_of
+from pgso.data.dataset import DATASETS, Dataset, check_options, check_whole, options_of
 from pgso.data.links import LINK_OPTIONS, link_task
 from pgso.data.molecules import load_smiles
 from pgso.data.places import data_root, ensure_files
@@ -69,8 +68,7 @@ def load_task(
         >>> load_task("minesweeper", rows=10, cols=10)
         Task(minesweeper: 1 graph, 100 nodes, 684 edges, 7 features, 2 classes, roc_auc)
     """
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    check_whole("seed", seed, 0)
     for what, path in (("a dataset's name or folder", name), ("root", root or "")):
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"{what} must be a text or a path, got {path!r:.80}")
@@ -85,8 +83,8 @@ def load_task(
     check_options(dataset.options, options, dataset.name)
     ensure_files(dataset, folder)
     of_a_model = {"preparation": preparation, "known": known}
-    parameters = signature(dataset.load).parameters
-    options |= {k: v for k, v in of_a_model.items() if v and k in parameters}
+    taken = signature(dataset.load).parameters
+    options |= {k: v for k, v in of_a_model.items() if v and k in taken}
     loaded = replace(dataset.load(folder, int(seed), **options), name=dataset.name)
     if task == "link":
         loaded = link_task(loaded, int(seed), **links)

@@ -56,9 +56,8 @@ def in_fast_order(task: Task) -> Task:
     """
     is_sparse = task.x.layout == torch.sparse_csr
     size = task.x.values().nbytes if is_sparse else task.x.nbytes
-    if task.kind != "node" or task.relations is not None or size > MOST_BYTES:
-        return task
-    if task.num_nodes < LARGE:
+    is_plain = task.kind == "node" and task.relations is None
+    if not is_plain or task.num_nodes < LARGE or size > MOST_BYTES:
         return task
     order, graph = fast_order(task.graph), task.graph
     position = inverse(order)

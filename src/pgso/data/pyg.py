@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
-from torch_geometric.data import Dataset, HeteroData
+from torch_geometric.data import Batch, Data, Dataset, HeteroData
 from torch_geometric.data.data import BaseData
 
 from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
@@ -147,7 +147,6 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
             f"every graph has as many answers as nodes, {sizes[0]} of the first; {OF_NODES}, "
             "or give answers about graphs the shape (1, T)"
         )
-    weights = [_weight(graph) for graph in graphs]
     first: dict[str, Any] = {}
     for number, (graph, shape) in enumerate(zip(graphs, shapes, strict=True)):
         if len(shape) > 1 and shape[0] > 1:
@@ -158,7 +157,7 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
         form = {
             "answers": math.prod(shape),
             "columns of x": 0 if graph.x is None else graph.x.size(-1),
-            "edge weights": "no" if weights[number] is None else "some",
+            "edge weights": "no" if _weight(graph) is None else "some",
         }
         first = first or form
         for what, count in form.items():
@@ -167,21 +166,18 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
                     f"graph {number} has {count} {what}, graph 0 has {first[what]}; give all "
                     f"graphs the same" + (f", or {OF_NODES}" if what == "answers" else "")
                 )
-    starts = np.cumsum(sizes) - sizes
-    edges = [as_array(g.edge_index) + s for g, s in zip(graphs, starts, strict=True)]
-    if graphs[0].x is None:
-        x = np.ones((int(sizes.sum()), 1), dtype=np.float32)
-    else:
-        x = read_features(torch.cat([graph.x for graph in graphs]))
+    parts = [
+        Data(
+            x=torch.ones(int(graph.num_nodes), 1) if graph.x is None else graph.x,
+            edge_index=torch.as_tensor(graph.edge_index),
+            edge_weight=getattr(graph, "edge_weight", None),
+        )
+        for graph in graphs
+    ]
     answers = _read(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]), numbers)
-    return {
-        "edge_index": np.concatenate(edges, axis=1),
-        "edge_weight": None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
-        "x": x,
-        "nodes_per_graph": sizes,
-        "split": split_by_seed(answers["y"], seed),
-        **answers,
-    }
+    split = split_by_seed(answers["y"], seed)
+    union = _graph(Batch.from_data_list(parts))
+    return {**union, "nodes_per_graph": sizes, "split": split, **answers}
 
 
 def _typed(data: Any, target: str, numbers: bool, seed: int) -> dict[str, Any]:

@@ -102,14 +102,8 @@ def edges_of_networkx(graph: "networkx.Graph", weight: str | None) -> Edges:
 
 def edges_of_dense(adjacency: Any) -> Edges:
     """The non-zero entries of a square tensor, array or nested list; gradients flow to them."""
-    try:
-        if not isinstance(adjacency, Tensor):
-            adjacency = np.asarray(adjacency)
-            if adjacency.dtype.kind in "iu":  # of which torch knows some only
-                adjacency = adjacency.astype(np.float32)
-        A = torch.as_tensor(adjacency)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the adjacency matrix must be numeric and square: {error}") from None
+    is_list = isinstance(adjacency, list | tuple | Tensor)
+    A = as_array(adjacency if is_list else np.asarray(adjacency))
     if A.layout != torch.strided:
         raise InputError(f"expected a dense tensor, got {A.layout}; see Graph.from_torch_sparse")
     n = _square(A.shape)
@@ -266,12 +260,12 @@ def check_features(x: Tensor) -> int:
         )
     if x.dim() == 0:
         raise InputError("x must have one row per node, shape (n, F), got a single number")
-    return x.size(0) if x.dim() == 1 else x.size(-2)
+    return x.size(max(-2, -x.dim()))
 
 
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
     """Refuse x unless it has one row per node of the graph, and is where the graph is."""
-    if (x.size(0) if x.dim() == 1 else x.size(-2)) != num_nodes:
+    if x.size(max(-2, -x.dim())) != num_nodes:
         raise InputError(
             f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
         )
