@@ -67,7 +67,7 @@ def merged(
     if undirected:
         twice, both = np.concatenate([key, key % n * n + key // n]), np.concatenate([total, total])
         key, first, where = np.unique(twice, return_index=True, return_inverse=True)
-        reverse = np.searchsorted(key, key % n * n + key // n)
+        reverse = np.argsort(key % n * n + key // n)  # the reverse of the reverse is the edge
         total = both[first]
         if weight is None:
             total = np.maximum(total, total[reverse])

@@ -91,7 +91,7 @@ def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Ta
     x = identity(n) if X is None else X if table is not None else read_features(X)
     if x.shape[0] != n:
         raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
-    features = {"x": x} if table is None else prepared(table, split[0])
+    features = {"x": x} if table is None else prepared(table, split[0], {})
     read = read_graph(graph, n)
     weight = read.edge_weight
     return Task.from_arrays(

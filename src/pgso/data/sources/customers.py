@@ -75,7 +75,7 @@ def load(
         split=split,
         classes=("stays", "leaves"),
         metric="roc_auc",
-        **prepared(frame_table(pd.DataFrame(columns), Path("customers")), split[0]),
+        **prepared(frame_table(pd.DataFrame(columns), Path("customers")), split[0], {}),
     )
 
 

@@ -12,19 +12,13 @@ from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, repair_of
 from pgso.errors import InputError
 
 LABEL, SPLIT = ("label", "labels", "class"), ("split", "part", "set")
-_PARTS = (("train", "training"), ("val", "valid", "validation", "dev"), ("test", "testing"))
-PARTS = {word: k for k, words in enumerate(_PARTS) for word in words} | {
-    "": -1,
-    "none": -1,
-    "nan": -1,
-}
+PARTS = {"train": 0, "training": 0, "val": 1, "valid": 1, "validation": 1, "dev": 1}
+PARTS |= {"test": 2, "testing": 2, "": -1, "none": -1, "nan": -1}
 UNKNOWN = ("", "nan", "NaN", "NAN")  # labels
 SEVERAL = "|"  # between the labels of one node
 FEWEST_LABELS = 20  # below which classes of one example each are taken as they are
 MOST_CLASSES = 50  # whole numbers with more values are numbers,
 FEW_CLASSES = 3  # as are those with more than this and more than half as many as there are cells
-
-
 Learned = tuple[Array, tuple[str, ...], tuple[str, ...]]  # y, classes, names of numbers
 
 
@@ -40,9 +34,8 @@ class Answers:
     @property
     def names(self) -> list[str]:
         """The nodes or graphs."""
-        if self.key is None:
-            return list(map(str, range(len(self.table))))
-        return list(self.table.cells(self.key))
+        cells = range(len(self.table)) if self.key is None else self.table.cells(self.key)
+        return list(map(str, cells))
 
     def on(self, count: int, separator: str, missing: str | None) -> Learned:
         """What is learned about ``count`` items, of which the named ones come first.
@@ -62,10 +55,9 @@ class Answers:
         if not len(known):
             raise InputError(f"{path} holds no number to learn from; write some")
         if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in y.T):
-            raise InputError(
-                f"{path}: column {', '.join(map(repr, names))} holds the same number "
-                "everywhere, so that there is nothing to learn; check the file"
-            )
+            listed = ", ".join(map(repr, names))
+            problem = f"column {listed} holds the same number everywhere"
+            raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
         are_labels = len(names) > 1 and bool(np.isin(known, (0, 1)).all())
         return (y, names, ()) if are_labels else (y, (), names)
 
@@ -82,30 +74,27 @@ class Answers:
         if separator and any(separator in label for label in distinct):
             return _several(labels, separator)
         y, classes = encode_labels(labels)
+        labelled = int((y >= 0).sum())
         if len(classes) < 2:
             raise InputError(
                 f"{path} needs two classes or more, got {len(classes)}; label more of them, "
                 "or give numbers in targets.csv"
             )
-        labelled = int((y >= 0).sum())
         if labelled >= FEWEST_LABELS and len(classes) > labelled / 2:
             what, advice = "labels", "a class needs several examples: is it the right column?"
             if all(map(is_number, classes)):
                 what, advice = "numbers", "call the file targets.csv to predict numbers"
-            raise InputError(
-                f"{path}: {len(classes):,} different {what} in {labelled:,} lines are no classes; "
-                f"{advice}"
-            )
+            problem = f"{len(classes):,} different {what} in {labelled:,} lines are no classes"
+            raise InputError(f"{path}: {problem}; {advice}")
         check_count(len(classes), "classes", path)
         for name in classes if separator else ():
             for parts in ([part.strip() for part in name.split(mark)] for mark in ",;/+ "):
                 if len(parts) > 1 and set(parts) <= set(classes):
-                    node = self.names[int((labels == name).argmax())]
-                    raise InputError(
-                        f"{path}: the label {name!r} of {node!r} is made of the labels "
-                        f"{' and '.join(map(repr, parts))}; write {SEVERAL.join(parts)} if it has "
-                        "them all, or say --option label_separator= (empty) if it is a class"
-                    )
+                    node, words = self.names[int((labels == name).argmax())], map(repr, parts)
+                    problem = f"the label {name!r} of {node!r} is made of {' and '.join(words)}"
+                    several = f"write {SEVERAL.join(parts)} if it has them all"
+                    one = "say --option label_separator= (empty) if it is a class of its own"
+                    raise InputError(f"{path}: {problem}; {several}, or {one}")
         return y, classes, ()
 
 
@@ -126,8 +115,8 @@ def read_answers(
     nodes: Collection[str],
     target: str | None,
     numbers: bool,
-    in_doubt: Collection[str] = (),
-    learn: bool = True,
+    in_doubt: Collection[str],
+    learn: bool,
 ) -> Answers:
     """The answers of a table: a column that names nodes or graphs, and columns of answers.
 
@@ -141,44 +130,37 @@ def read_answers(
     """
     form = "node,price" if numbers else "node,label"
     table = table.with_header((*ITEM, *LABEL, *SPLIT), nodes, form)
-    top, width = table.top, len(table.names)
-    if not table.has_header and top[0] in in_doubt and width > 1:
+    first, width = table.top[0], len(table.names)
+    if not table.has_header and first in in_doubt and width > 1:
         raise table.error(
-            f"is {top[0]!r} a node or the name of the column? write a header {form} (and "
+            f"is {first!r} a node or the name of the column? write a header {form} (and "
             "source,target in edges.csv)"
         )
     if not len(table):
         raise InputError(f"{table.path} has a header and nothing below it; write a line per node")
     if numbers and learn and target is None:
         check_count(width - 1, "targets", table.path)
-    key = _key(table, nodes, numbers)
+    if width == 1:
+        key = table.named(ITEM)
+    elif not table.has_header:
+        key = None if numbers and first not in nodes else table.names[0]
+    else:
+        key, cells = key_of(table, nodes), table.cells(first)
+        are_ids = ID.search(first) and len(set(cells)) == len(cells) and "." not in "".join(cells)
+        key = first if key is None and (are_ids or not numbers) else key
     if numbers and not table.has_header and width == 1 + (key is not None):
         key = key and "node"
         table = table.called(*filter(None, (key, "target")))
     columns = _answer_columns(table, key, target, numbers) if learn else table.names[:1]
-    cells = table.cells(columns[0])
     if key is not None:
         done, label = ("described", None) if numbers else ("labelled", columns[0])
         table.check_names(key, done, label)
-    elif not numbers and 1 < len(cells) == len(set(cells)) and set(cells) <= set(nodes):
-        raise table.error(
-            f"column 1: {cells[0]!r} and all others are names of nodes, and there is no column "
-            f"of labels; add one, such as {cells[0]},red",
-            0,
-        )
+    elif not numbers:
+        cells = table.cells(columns[0])
+        if 1 < len(cells) == len(set(cells)) and set(cells) <= set(nodes):
+            problem = f"column 1: {cells[0]!r} and all others are names of nodes, and there is no"
+            raise table.error(f"{problem} column of labels; add one, such as {cells[0]},red", 0)
     return Answers(table, key, columns, numbers)
-
-
-def _key(table: Table, nodes: Collection[str], numbers: bool) -> str | None:
-    """The column that names the nodes, or in a table of labels the first one."""
-    first = table.names[0]
-    if len(table.names) == 1:
-        return table.named(ITEM)
-    if not table.has_header:
-        return None if numbers and table.top[0] not in nodes else first
-    key, cells = key_of(table, nodes), table.cells(first)
-    are_ids = ID.search(first) and len(set(cells)) == len(cells) and "." not in "".join(cells)
-    return first if key is None and (are_ids or not numbers) else key
 
 
 def _answer_columns(
@@ -186,25 +168,17 @@ def _answer_columns(
 ) -> tuple[str, ...]:
     # A column without a name holds the numbers of rows, as pandas writes them.
     others = [name for name in table.names if name and name != key]
-    if not table.has_header:
-        if len(others) > 1:
-            raise table.error(
-                "several columns need a header: node, and the name of each target, "
-                "such as node,price,rent"
-                if numbers
-                else f"expected 2 cells, got {len(table.names)}; write a header such as node,label",
-                0,
-            )
-        return tuple(others)
     others = [name for name in others if name.lower() not in SPLIT] or others
-    listed = ", ".join(others)
-    if not others:
-        what, first = "numbers" if numbers else "labels", table.names[0]
-        raise table.error(f"there is no column of {what} beside {first!r}; add one")
-    if target is not None:
+    listed, what = ", ".join(others), "numbers" if numbers else "labels"
+    if target is not None and table.has_header:
         if target not in table.names:
             raise table.error(f"there is no column {target!r}; it has {listed}")
         return (target,)
+    if not others:
+        raise table.error(f"there is no column of {what} beside {table.names[0]!r}; add one")
+    if len(others) > 1 and not table.has_header:
+        form = "node,price,rent" if numbers else "node,label"
+        raise table.error(f"several columns need a header; write one such as {form}", 0)
     if len(others) > 1 and not numbers:
         called = [name for name in others if name.lower() in LABEL]
         if len(called) != 1:
@@ -237,7 +211,7 @@ def encode_labels(names: Sequence[str] | Array) -> tuple[Array, tuple[str, ...]]
     """
     labels = pd.Series(names, dtype=object)
     present = [name for name in labels.unique() if name]
-    if present and all(name.endswith(".0") and is_number(name) for name in present):
+    if all(name.endswith(".0") and is_number(name) for name in present):
         labels = labels.str.removesuffix(".0")
         present = [name.removesuffix(".0") for name in present]
     try:
@@ -258,13 +232,12 @@ def split_column(table: Table) -> str | None:
 def parts_of(table: Table, column: str) -> Array:  # (rows,)
     """Which part of the split each cell names: 0, 1, 2 for train, val, test; -1 for none."""
     words = table.frame[column].str.lower()
-    parts = words.map(PARTS)
-    if parts.isna().any():
-        row = int(parts.isna().to_numpy().argmax())
+    parts: Array = words.map(PARTS).to_numpy(dtype=float)
+    if np.isnan(parts).any():
+        row = int(np.isnan(parts).argmax())
         problem = f"a part of the split is called train, val or test; got {words.iloc[row]!r}"
         raise table.error(problem, row, column)
-    out: Array = parts.to_numpy(dtype=np.int64)
-    return out
+    return parts.astype(np.int64)
 
 
 def read_split(
@@ -287,22 +260,17 @@ def read_split(
         others = [name for name in table.names if name != key]
         column = table.named(SPLIT) or (others[0] if len(others) == 1 else None)
         if column is None:
-            raise table.error(
-                "a split has the columns node and split, with train, val or test in each line; "
-                f"it has {', '.join(table.names)}"
-            )
+            form = "a split has the columns node and split, with train, val or test in each line"
+            raise table.error(f"{form}; it has {', '.join(table.names)}")
     if key is not None:
         table.check_names(key, "given a part")
         names = table.cells(key)
         places = items.get_indexer(names)
         if (places < 0).any():
             row = int((places < 0).argmax())
-            raise table.error(
-                f"{names[row]!r} is in no other file; known are {len(items)} such as "
-                f"{items[0]!r}{repair_of(names, items)}; correct or remove the line",
-                row,
-                key,
-            )
+            like = f"known are {len(items)} such as {items[0]!r}{repair_of(names, items)}"
+            problem = f"{names[row]!r} is in no other file; {like}; correct or remove the line"
+            raise table.error(problem, row, key)
     elif len(table) != named:
         raise InputError(
             f"{table.path} has {len(table)} lines and {named} nodes have answers; name the "
@@ -313,13 +281,9 @@ def read_split(
     wrong = (parts >= 0) & is_unknown(y)[places]
     if wrong.any():
         row = int(wrong.argmax())
-        raise table.error(
-            f"{items[places[row]]!r} has no label and cannot be part of the split; leave its part "
-            "empty, or label it",
-            row,
-        )
+        problem = f"{items[places[row]]!r} has no label and cannot be part of the split"
+        raise table.error(f"{problem}; leave its part empty, or label it", row)
     if not (part == 0).any():
-        raise InputError(
-            f"{table.path} gives the part train to none; give it to some, and val and test"
-        )
+        problem = "gives the part train to none; give it to some, and val and test"
+        raise InputError(f"{table.path} {problem}")
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)

@@ -18,6 +18,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 
 PARTS = ("train", "val", "test")
+INDICES = {"coo": ("row", "col"), "dia": ("offsets",)}  # arrays of scipy's formats
 
 
 def load_npz(
@@ -41,36 +42,32 @@ def load_npz(
     for key in ("edge_index", "y"):
         if key not in raw:
             raise InputError(f"{path} has no array {key!r}; it has {', '.join(raw) or 'none'}")
-    labels, edge_index, weight = raw["y"], raw["edge_index"], raw.get("edge_weight")
-    regression = labels.dtype.kind == "f" and labels.ndim in (1, 2)
-    if not regression and (labels.ndim != 1 or labels.dtype.kind not in "biuU"):
-        raise InputError(f"{path}: 'y' must be one integer or word per node, got {labels.dtype}")
+    y, edge_index, weight = raw["y"], raw["edge_index"], raw.get("edge_weight")
+    n, are_numbers = len(y), y.dtype.kind == "f" and y.ndim in (1, 2)
+    if not are_numbers and (y.ndim != 1 or y.dtype.kind not in "biuU"):
+        raise InputError(f"{path}: 'y' must be one integer or word per node, got {y.dtype}")
     if edge_index.ndim != 2 or len(edge_index) != 2 or edge_index.dtype.kind not in "iu":
-        raise InputError(
-            f"{path}: 'edge_index' must be integers of shape (2, E), got {edge_index.dtype} of "
-            f"shape {edge_index.shape}"
-        )
-    if weight is not None and (
-        weight.shape != edge_index.shape[1:] or weight.dtype.kind not in "iuf"
-    ):
+        given = f"{edge_index.dtype} of shape {edge_index.shape}"
+        raise InputError(f"{path}: 'edge_index' must be integers of shape (2, E), got {given}")
+    is_weight = weight is None or weight.shape == edge_index.shape[1:]
+    if not is_weight or (weight is not None and weight.dtype.kind not in "iuf"):
         raise InputError(f"{path}: 'edge_weight' must be one number per edge")
-    n = len(labels)
     check_range(edge_index, 0, n, f"{path}: a node id of 'edge_index'")
     x = raw["x"] if "x" in raw else identity(n)
     if x.ndim != 2 or x.shape[0] != n or x.dtype.kind not in "biuf":
         raise InputError(f"{path}: 'x' must be numbers of shape ({n}, F), a row per node")
-    unknown = "" if labels.dtype.kind == "U" else "-1"
     classes: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-    y = labels.reshape(n, -1)
-    if regression:
+    if are_numbers:
+        y, metric = y.reshape(n, -1), "rmse" if metric == "auto" else metric
         targets = tuple(f"target {k}" for k in range(y.shape[1])) if y.shape[1] > 1 else ("y",)
+        split = split_at_random(~is_unknown(y), seed)
     else:
-        y, classes = encode_labels(["" if str(v) == unknown else tidy(str(v)) for v in labels])
-    if metric == "auto":
-        metric = "rmse" if regression else "accuracy"
-    if len(classes) < 2 and not regression:
-        raise InputError(f"{path}: 'y' needs two classes or more, got {len(classes)}")
+        unknown, metric = "" if y.dtype.kind == "U" else "-1", metric.replace("auto", "accuracy")
+        y, classes = encode_labels(["" if str(v) == unknown else tidy(str(v)) for v in y])
+        if len(classes) < 2:
+            raise InputError(f"{path}: 'y' needs two classes or more, got {len(classes)}")
+        split = split_each_class(y, seed)
     edge_index, weight = merged(edge_index.astype(np.int64), weight, n, undirected, path)
     return Task.from_arrays(
         path.stem,
@@ -78,8 +75,7 @@ def load_npz(
         edge_weight=weight,
         x=x.astype(np.float32),
         y=y,
-        split=_split(raw, n, path)
-        or (split_at_random(~is_unknown(y), seed) if regression else split_each_class(y, seed)),
+        split=_split(raw, n, path) or split,
         classes=classes,
         targets=targets,
         metric=metric,
@@ -100,9 +96,6 @@ def _split(raw: dict[str, Array], n: int, path: Path) -> Split | None:
     return train, val, test
 
 
-COMPRESSED = ("csr", "csc", "bsr")
-
-
 def read_edge_list(path: Path) -> Graph:
     """A graph from lines ``source,target[,weight]`` with node numbers from 0 on.
 
@@ -111,22 +104,18 @@ def read_edge_list(path: Path) -> Graph:
     """
     table = read_table(path).with_header(HEADER, (), "source,target")
     width = len(table.names)
-    if width not in (2, 3):
-        raise _no_edge_list(path, f"{width} columns")
-    values = np.stack([table.parsed(name).values for name in table.names], axis=1)
-    ends = values[:, :2]
-    if not ((ends % 1 == 0) & (ends >= 0) & (ends < 2**53)).all():
-        raise _no_edge_list(path, "node numbers that are not whole numbers from 0 on")
-    check_num_nodes(int(ends.max(initial=-1)) + 1, len(ends), path)
+    ends = np.stack([table.parsed(name).values for name in table.names[:2]])
+    are_numbers = ((ends % 1 == 0) & (ends >= 0) & (ends < 2**53)).all()
+    if width not in (2, 3) or not are_numbers:
+        problem = "node numbers that are not whole numbers from 0 on"
+        problem = problem if width in (2, 3) else f"{width} columns"
+        raise InputError(
+            f"{path} is not an edge list ({problem}); "
+            "each line must be source,target or source,target,weight with node numbers"
+        )
+    check_num_nodes(int(ends.max(initial=-1)) + 1, ends.shape[1], path)
     weight = torch.from_numpy(table.numbers(table.names[2]).copy()) if width == 3 else None
-    return Graph.from_edge_index(torch.from_numpy(ends.T.astype(np.int64)), weight)
-
-
-def _no_edge_list(path: Path, problem: str) -> InputError:
-    return InputError(
-        f"{path} is not an edge list ({problem}); "
-        "each line must be source,target or source,target,weight with node numbers"
-    )
+    return Graph.from_edge_index(torch.from_numpy(ends.astype(np.int64)), weight)
 
 
 def read_sparse_matrix(path: Path) -> Graph:
@@ -137,52 +126,38 @@ def read_sparse_matrix(path: Path) -> Graph:
     """
     raw = read_archive(path)
     try:
-        matrix = _matrix(raw, path)
+        return Graph.from_scipy(_matrix(raw, path))
+    except InputError:
+        raise
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error)[:200]
         raise InputError(
-            f"{path} holds no scipy sparse matrix ({reason}); write one with scipy.sparse.save_npz"
+            f"{path} holds no scipy sparse matrix ({str(error)[:200]}); write one with "
+            "scipy.sparse.save_npz"
         ) from None
-    return Graph.from_scipy(matrix)
 
 
 def _matrix(raw: dict[str, Any], path: Path) -> Any:
     import scipy.sparse
 
-    kind = raw["format"].item()
+    kind, data = raw["format"].item(), raw["data"]
     kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(size) for size in raw["shape"])
-    data = raw["data"]
-    if data.dtype.kind not in "biuf":
-        raise ValueError(f"entries of type {data.dtype}")
-    if len(shape) != 2 or min(shape) < 0:
-        raise ValueError(f"a matrix of shape {shape}")
-    check_num_nodes(max(shape), data.size, path)
-    if kind == "coo":
-        row, col = raw["row"], raw["col"]
-        _check_indices(row, col)
-        if not row.shape == col.shape == data.shape:
-            raise ValueError("its parts do not fit each other")
-        check_range(row, 0, shape[0], f"{path}: a row")
-        check_range(col, 0, shape[1], f"{path}: a column")
-        return scipy.sparse.coo_array((data, (row, col)), shape=shape)
-    if kind == "dia":
-        _check_indices(raw["offsets"])
-        check_dense(len(raw["offsets"]), shape[1], f"{path}: its diagonals")
-        return scipy.sparse.dia_array((data, raw["offsets"]), shape=shape)
-    if kind not in COMPRESSED:
+    if kind not in ("csr", "csc", "bsr", *INDICES):
         raise ValueError(f"the format {kind[:40]!r}")
-    _check_indices(raw["indices"], raw["indptr"])
-    array = getattr(scipy.sparse, f"{kind}_array")
-    matrix = array((data, raw["indices"], raw["indptr"]), shape=shape)
-    matrix.check_format(full_check=True)
-    if (np.diff(matrix.indptr) < 0).any():
-        raise ValueError("its row pointers go backwards")
-    return matrix
-
-
-def _check_indices(*parts: Any) -> None:
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in parts):
+    if data.dtype.kind not in "biuf" or len(shape) != 2 or min(shape) < 0:
+        raise ValueError(f"a matrix of {data.dtype} and shape {shape}")
+    check_num_nodes(max(shape), data.size, path)
+    indices = [raw[name] for name in INDICES.get(kind, ("indices", "indptr"))]
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in indices):
         raise ValueError("its indices are no lists of whole numbers")
+    array = getattr(scipy.sparse, f"{kind}_array")
+    if kind == "coo":
+        return array((data, tuple(indices)), shape=shape)  # which checks its indices itself
+    if kind == "dia":
+        check_dense(len(indices[0]), shape[1], f"{path}: its diagonals")
+    matrix = array((data, *indices), shape=shape)
+    if kind != "dia":
+        matrix.check_format(full_check=True)
+        if (np.diff(matrix.indptr) < 0).any():
+            raise ValueError("its row pointers go backwards")
+    return matrix

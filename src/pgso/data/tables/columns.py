@@ -4,11 +4,8 @@ The result is plain data (:class:`Preparation`), kept with a model as JSON and a
 tables. ``columns.json`` overrules what the cells say.
 """
 
-import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -24,12 +21,13 @@ Kind = Literal["number", "as is", "boolean", "category", "date", "leave out"]
 KINDS: tuple[str, ...] = get_args(Kind)
 PAIRS = (("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("1", "0"))
 TRUTH = {word: value for pair in PAIRS for word, value in zip(pair, (1.0, 0.0), strict=True)}
-ISO = "ISO"
+ISO, DIGITS = "ISO", "%Y%m%d"
 _DAYS = (  # tried in this order: day first where both would do
     *("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y"),
     *("%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y"),
 )
-DATES = (ISO, *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS), "%Y%m%d")
+DATES = (ISO, *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS), DIGITS)
+WRITTEN = {"d": "day", "m": "month", "b": "month", "B": "month", "Y": "year", "y": "year"}
 LOOKS_LIKE_A_DATE = re.compile(
     r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d[./]\d\d[./]\d\d)([T ].*)?"
     r"|(19|20)\d{6}|(19|20)\d\d-(0[1-9]|1[0-2])"
@@ -44,8 +42,6 @@ PERCENT = re.compile(r"[-+]?\d+([.,]\d+)?\s?%")
 AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
     r"[€$£¥]?\s?[-+]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(%|€|\$|£|¥|[A-Z]{3})?"
 )
-MOST_JSON = 2**24  # bytes of columns.json
-EMPTY: Mapping[str, str] = {}
 
 
 class Column(BaseModel):
@@ -86,16 +82,21 @@ class Column(BaseModel):
     @property
     def became(self) -> str:
         """What became of it, for people."""
-        if self.kind == "leave out":
-            return f"left out: {self.reason}"
-        unit, form = " in per cent" * bool(self.unit), _written(self.date_format)
-        text = {
-            "number": f"standardised (mean {self.mean:.4g}, sd {self.sd:.4g}{unit})",
-            "date": f"days{form}, standardised (mean {_day(self.mean)}, sd {self.sd:.4g} days)",
-            "boolean": "0 and 1",
-            "category": f"{len(self.categories) + self.has_others} columns of 0 and 1",
-            "as is": f"as it is{self.reason and ': ' + self.reason}",
-        }[self.kind]
+        form = ""
+        if self.date_format != ISO and not self.date_format.startswith("%Y/"):  # is in doubt
+            day = self.date_format.partition(" %H")[0]
+            form = f" (written as {re.sub('%(.)', lambda mark: WRITTEN[mark[1]], day)})"
+        unit = " in per cent" if self.unit else ""
+        if self.kind == "number":
+            text = f"standardised (mean {self.mean:.4g}, sd {self.sd:.4g}{unit})"
+        elif self.kind == "date":
+            mean = np.datetime64(int(self.mean // 1), "D")
+            text = f"days{form}, standardised (mean {mean}, sd {self.sd:.4g} days)"
+        elif self.kind == "category":
+            text = f"{len(self.categories) + self.has_others} columns of 0 and 1"
+        else:
+            words = {"boolean": "0 and 1", "as is": "as it is", "leave out": "left out"}
+            text = words[self.kind] + (self.reason and f": {self.reason}")
         return text + (", missing cells marked" if self.has_missing else "")
 
     def values(self, table: Table) -> Array:  # (rows, len(outputs))
@@ -119,36 +120,21 @@ class Column(BaseModel):
     def _numbers(self, table: Table) -> Array:  # (rows,)
         """The cells as numbers, anything where one is missing."""
         text, _, missing = table.parsed(self.name)
-        words = pd.Series(text, dtype=object)
+        words = pd.Series(text, dtype=object).str
         if self.kind == "date":
             values, wanted, advice = days_of(text, self.date_format), "a date", self.date_format
         elif self.kind == "boolean":
-            values = words.str.lower().map(TRUTH).to_numpy(dtype=float)
+            values = words.lower().map(TRUTH).to_numpy(dtype=float)
             wanted, advice = "yes or no, true or false, 1 or 0", ""
         elif self.unit:
-            plain = words.str.removesuffix("%").str.strip().str.replace(",", ".")
-            values, wanted, advice = (
-                parse_numbers(plain.to_numpy())[0],
-                "a number of per cent",
-                "such as 5%",
-            )
+            plain = words.removesuffix("%").str.strip().str.replace(",", ".").to_numpy()
+            values, wanted, advice = parse_numbers(plain)[0], "a number of per cent", "such as 5%"
         else:
             return table.numbers(self.name, optional=True)
         wrong = np.isnan(values) & ~missing
         if wrong.any():
             raise table.cell_error(wrong, self.name, wanted, advice)
         return values
-
-
-def _written(date_format: str) -> str:
-    """How days are written, for people; nothing where there is no doubt."""
-    if date_format == ISO or date_format.startswith("%Y/"):
-        return ""
-    words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
-    text = date_format.partition(" %H")[0]
-    for mark, word in words.items():
-        text = text.replace(mark, word)
-    return f" (written as {text})"
 
 
 class Preparation(BaseModel):
@@ -172,25 +158,20 @@ class Preparation(BaseModel):
                     f"{table.path} has no column {column.name!r}, which the model was trained "
                     "with; add it (cells may be empty)"
                 )
-        width = sum(len(column.outputs) for column in columns)
-        check_dense(len(table), width, f"{table.path}: features")
-        x = np.empty((len(table), width), np.float32)
-        end = 0
-        for column in columns:
-            start, end = end, end + len(column.outputs)
-            x[:, start:end] = column.values(table)
-        return x
+        check_dense(len(table), len(self.outputs), f"{table.path}: features")
+        none = np.empty((len(table), 0), np.float32)
+        return np.hstack([none, *(each.values(table).astype(np.float32) for each in columns)])
 
 
 def prepared(
-    table: Table, train: Array, kinds: Mapping[str, str] = EMPTY, fitted: Preparation | None = None
+    table: Table, train: Array, kinds: Mapping[str, str], fitted: Preparation | None = None
 ) -> dict[str, Any]:
     """The features of a table as :meth:`Task.from_arrays` takes them: x, columns and so on.
 
     Args:
         table: The features.
         train: The training rows; none: every row is one.
-        kinds: What ``columns.json`` says.
+        kinds: What ``columns.json`` says, such as ``{"postcode": "category"}``.
         fitted: The preparation of a model; by default one is fitted.
     """
     fitted = fitted or fit_preparation(table, train, kinds)
@@ -204,54 +185,35 @@ def fit_preparation(table: Table, train: Array, kinds: Mapping[str, str]) -> Pre
     kinds = {name: kind for name, kind in kinds.items() if name in table.names or name != "rows"}
     for name, kind in kinds.items():
         if name not in table.names:
-            raise InputError(
-                f"columns.json: {table.path} has no column {name!r} of features; it has "
-                f"{', '.join(table.names[:20])}"
-            )
+            listed = ", ".join(table.names[:20])
+            problem = f"{table.path} has no column {name!r} of features; it has {listed}"
+            raise InputError(f"columns.json: {problem}")
         if kind not in KINDS:
-            raise InputError(
-                f"columns.json for {table.path}: a column is one of {', '.join(KINDS)}; got "
-                f"{kind!r:.60} for {name!r}"
-            )
+            problem = f"a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
+            raise InputError(f"columns.json for {table.path}: {problem}")
     train = train if len(train) else np.arange(len(table))
     found = {name: kinds.get(name) or _kind_of(table, name) for name in table.names}
-    kinds_found, frame = set() if kinds else set(found.values()), table.frame
-    reason = ""
-    if len(found) > WIDE and kinds_found and kinds_found <= {"number", "boolean"}:
-        zeros = [(table.parsed(name).values == 0).mean() for name in found]
-        reason = "mostly zeros" if np.mean(zeros) > 1 - SPARSE else ""
-    if kinds_found == {"number"} and all((frame[n] == frame[n].iloc[0]).all() for n in found):
+    are_numbers = not kinds and {*found.values()} <= {"number", "boolean"} and len(found) > 0
+    reason, columns = "", [table.parsed(name) for name in found]
+    if are_numbers and len(found) > WIDE:
+        zeros = np.mean([(column.values == 0).mean() for column in columns])
+        reason = "mostly zeros" if zeros > 1 - SPARSE else ""
+    if are_numbers and all((column.text == column.text[0]).all() for column in columns):
         reason = "it is the same in every training row"  # as where degrees are all there is
-    if reason:
-        gaps = {name: bool(table.parsed(name).gaps[train].any()) for name in found}
-        columns = [
+    if reason:  # 0, the median of most, is in missing cells
+        gaps = [bool(column.gaps[train].any()) for column in columns]
+        as_is = [
             Column(name=name, kind="as is", reason=reason, has_missing=has_missing)
-            for name, has_missing in gaps.items()  # 0, the median of most, is in missing cells
+            for name, has_missing in zip(found, gaps, strict=True)
         ]
-    else:
-        everyone = np.arange(len(table))  # types without a label are types, too
-        columns = [
+        return Preparation(columns=tuple(as_is))
+    everyone = np.arange(len(table))  # types without a label are types, too
+    return Preparation(
+        columns=tuple(
             _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
             for name, kind in found.items()
-        ]
-    return Preparation(columns=tuple(columns))
-
-
-def read_kinds(path: Path) -> dict[str, str]:
-    """What ``columns.json`` says: a kind for each column that it names.
-
-    Example: ``{"postcode": "category", "comment": "leave out"}``.
-    """
-    form = 'write it as {"column": "kind"}'
-    if path.stat().st_size > MOST_JSON:
-        raise InputError(f"{path} is larger than {MOST_JSON:,} bytes; {form}")
-    try:
-        kinds = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not readable as JSON ({str(error)[:100]}); {form}") from None
-    if not isinstance(kinds, dict):
-        raise InputError(f"{path} holds no object; {form}")
-    return kinds
+        )
+    )
 
 
 def _kind_of(table: Table, name: str) -> str:
@@ -259,13 +221,11 @@ def _kind_of(table: Table, name: str) -> str:
     cells = text[~gaps]
     if not len(cells):
         return "leave out"
-    if len(set(cells[:100])) <= 4:
-        words = {cell.lower() for cell in set(cells)}
-        if any(words == set(pair) for pair in PAIRS):
-            return "boolean"
+    if len(set(cells[:100])) <= 4 and {cell.lower() for cell in set(cells)} in map(set, PAIRS):
+        return "boolean"
     is_num, date_format = np.isfinite(values), _date_format(cells)
     if is_num[~gaps].all():
-        is_date = date_format == "%Y%m%d" and (cells != cells[0]).any()
+        is_date = date_format == DIGITS and (cells != cells[0]).any()
         return "date" if is_date else "number"
     if date_format is not None:
         return "date"
@@ -295,65 +255,60 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
     """One column, fitted on the training rows; ``chosen``: columns.json says what it is."""
     cells, _, gaps = table.parsed(name)
     learned = train[~gaps[train]]
-    has_missing = len(learned) < len(train)
-
-    def column(kind: str, **fitted: Any) -> Column:
-        return Column.model_validate({"name": name, "kind": kind, **fitted})
-
+    fitted: dict[str, Any] = {"name": name, "kind": kind, "has_missing": len(learned) < len(train)}
+    reason, is_same = "", False
     if kind == "leave out":
         reason = "columns.json says so" if chosen else "all of its cells are empty"
-        return column("leave out", reason=reason)
-    if not len(learned):
-        return column("leave out", reason="its cells are empty in every training row")
-    looks = None if chosen else _id_like(table, name, kind)
-    if looks is not None:
-        return column("leave out", reason=f"{looks} looks like an id; overrule it in columns.json")
-    same = column("leave out", reason="it is the same in every training row")
+    elif not len(learned):
+        reason = "its cells are empty in every training row"
+    elif not chosen:
+        reason = _id_like(table, name, kind)
+    if reason:
+        return Column(name=name, kind="leave out", reason=reason)
+    if kind == "as is":
+        return Column(name=name, kind="as is", fill=None)
     if kind == "category":
         # Of equally frequent ones those that come first, whatever pandas sorts by.
         counts = pd.Series(cells[learned], dtype=object).value_counts(sort=False)
         frequent = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
-        if len(frequent) == 1 and not has_missing:
-            return same
-        categories, has_others = tuple(sorted(frequent)), len(counts) > len(frequent)
-        fitted = {"categories": categories, "has_others": has_others, "has_missing": has_missing}
-        return column("category", **fitted)
-    if kind == "as is":
-        return column("as is", fill=None)
-    written: dict[str, str] = {}
-    if kind == "date":
-        date_format = _date_format(cells[~gaps])
-        if date_format is None:
-            fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
-            wrong, advice = ~fits & ~gaps, "such as 2024-12-31, all cells alike"
-            raise table.cell_error(wrong, name, "a date", advice)
-        written = {"date_format": date_format}
-    elif kind == "number" and PERCENT.fullmatch(cells[learned[0]]):
-        written = {"unit": "%"}
-    raw = column(kind, **written).values(table)[learned, 0]
-    if kind == "boolean":
-        return column(kind, fill=float(raw.mean() > 0.5), has_missing=has_missing)
-    fill = float(np.median(raw))
-    whole = np.concatenate([raw, np.full(len(train) - len(raw), fill)])
-    mean, sd = float(whole.mean()), float(whole.std())
-    if not sd > 1e-9 * max(float(np.abs(whole).max()), 1e-30):
-        if not has_missing:
-            return same
-        sd = 1.0
-    return column(kind, fill=fill, mean=mean, sd=sd, has_missing=has_missing, **written)
+        fitted |= {"categories": sorted(frequent), "has_others": len(counts) > len(frequent)}
+        is_same = len(frequent) == 1
+    else:
+        if kind == "date":
+            fitted["date_format"] = _date_format(cells[~gaps])
+            if fitted["date_format"] is None:
+                fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
+                advice = "such as 2024-12-31, all cells alike"
+                raise table.cell_error(~fits & ~gaps, name, "a date", advice)
+        if kind == "number" and PERCENT.fullmatch(cells[learned[0]]):
+            fitted["unit"] = "%"
+        raw = Column.model_validate(fitted).values(table)[learned, 0]
+        fitted["fill"] = float(raw.mean() > 0.5) if kind == "boolean" else float(np.median(raw))
+        if kind != "boolean":
+            whole = np.concatenate([raw, np.full(len(train) - len(raw), fitted["fill"])])
+            sd = float(whole.std())
+            is_same = not sd > 1e-9 * max(float(np.abs(whole).max()), 1e-30)
+            fitted |= {"mean": float(whole.mean()), "sd": 1.0 if is_same else sd}
+    if is_same and not fitted["has_missing"]:
+        reason = "it is the same in every training row"
+        return Column(name=name, kind="leave out", reason=reason)
+    return Column.model_validate(fitted)
 
 
-def _id_like(table: Table, name: str, kind: str) -> str | None:
-    """Why a column looks like an id; None: it does not."""
+def _id_like(table: Table, name: str, kind: str) -> str:
+    """Why a column looks like an id; nothing if it does not."""
     text, values, gaps = table.parsed(name)
-    count, distinct = int((~gaps).sum()), len(set(text[~gaps]))
-    many = distinct > MOSTLY * count
-    if count < FEWEST_ROWS:
-        return None
-    if kind == "category" and (many or distinct > max(MOST_CATEGORIES, count / 2)):
-        return f"{distinct:,} distinct values in {count:,} rows"
-    is_counted = kind == "number" and many and ID.search(name) and (values[~gaps] % 1 == 0).all()
-    return f"{distinct:,} distinct whole numbers" if is_counted else None
+    cells = text[~gaps]
+    is_counted = kind == "number" and ID.search(name) and (values[~gaps] % 1 == 0).all()
+    if len(cells) < FEWEST_ROWS or not (kind == "category" or is_counted):
+        return ""
+    distinct = len(set(cells))
+    most = MOSTLY * len(cells)
+    if kind == "category":
+        most = min(most, max(MOST_CATEGORIES, len(cells) / 2))
+    what = "whole numbers" if is_counted else f"values in {len(cells):,} rows"
+    looks = f"{distinct:,} distinct {what} looks like an id; overrule it in columns.json"
+    return looks if distinct > most else ""
 
 
 def _date_format(cells: Array) -> str | None:
@@ -373,21 +328,14 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
         array([ 1., nan])
     """
     codes, distinct = pd.factorize(cells)
-    digits, form = date_format == "%Y%m%d", "ISO8601" if date_format == ISO else date_format
     looks = [
-        LOOKS_LIKE_A_DATE.fullmatch(cell) is not None and cell.isdigit() == digits
+        LOOKS_LIKE_A_DATE.fullmatch(cell) is not None and cell.isdigit() == (date_format == DIGITS)
         for cell in distinct
     ]
     some = pd.Series(np.where(looks, distinct, None), dtype=object)
+    form = "ISO8601" if date_format == ISO else date_format
     moments = pd.to_datetime(some, format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
     days = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
     out: Array = days[codes]
     return out
-
-
-def _day(days: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(86400 * days, UTC):%Y-%m-%d}"
-    except (OverflowError, OSError, ValueError):
-        return f"{days:.4g}"

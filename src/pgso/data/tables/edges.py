@@ -51,12 +51,9 @@ class Edges:
     notes: tuple[str, ...] = ()
 
     def on(self, nodes: "pd.Index[str]", unknown: str, where: str) -> "Edges":
-        """The same edges between all nodes.
+        """The same edges between all nodes, which the table ``where`` names.
 
-        Args:
-            nodes: The names of all nodes.
-            unknown: What to do with an edge to another node: ``"refuse"`` or ``"drop"`` it.
-            where: The table that names the nodes.
+        An edge to another node is refused, or left out if ``unknown`` is ``"drop"``.
         """
         places = nodes.get_indexer(self.names)
         ends, others = places[self.ends], int((places < 0).sum())
@@ -65,30 +62,20 @@ class Edges:
             return replace(self, names=nodes, ends=ends)
         path = self.table.path
         if unknown == "drop":
-            note = (
-                f"{path.name}: {(~kept).sum():,} edges to {others:,} nodes that {where} "
-                "does not name are left out"
-            )
-            return replace(
-                self,
-                table=self.table.take(kept),
-                names=nodes,
-                ends=ends[:, kept],
-                weight=None if self.weight is None else self.weight[kept],
-                kinds=None if self.kinds is None else self.kinds[kept],
-                notes=(*self.notes, note),
-            )
+            count = f"{(~kept).sum():,} edges to {others:,} nodes"
+            note = f"{path.name}: {count} that {where} does not name are left out"
+            weight, kinds = (None if a is None else a[kept] for a in (self.weight, self.kinds))
+            left = replace(self, ends=ends[:, kept], weight=weight, kinds=kinds)
+            notes = (*self.notes, note)
+            return replace(left, table=self.table.take(kept), names=nodes, notes=notes)
         edge = int(kept.argmin())
         side = int((ends[:, edge] >= 0).argmin())
         more = f", as are {others - 1:,} others" if others > 1 else ""
         repair = "" if WITHIN in nodes[0] else repair_of(self.names, nodes)
-        raise self.table.error(
-            f"node {shown(self.names[self.ends[side, edge]])} is in no other file{more}; known "
-            f"are {len(nodes)} nodes such as {shown(nodes[0])}{repair}; add it to {where}, or "
-            "leave out such edges with --option unknown=drop",
-            edge,
-            self.columns[side],
-        )
+        problem = f"node {shown(self.names[self.ends[side, edge]])} is in no other file{more}"
+        like = f"known are {len(nodes)} nodes such as {shown(nodes[0])}{repair}"
+        advice = f"add it to {where}, or leave out such edges with --option unknown=drop"
+        raise self.table.error(f"{problem}; {like}; {advice}", edge, self.columns[side])
 
     def merged(self, undirected: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Edges without repetitions as :meth:`Task.from_arrays` takes them, and notes about them.
@@ -103,10 +90,9 @@ class Edges:
             parts = [self.kinds == kind for kind in range(len(self.relations))]
 
         def merge(both: bool) -> list[tuple[Array, Array | None]]:
-            weights = [None if weight is None else weight[part] for part in parts]
             return [
-                merged(ends[:, part], some, n, both, path)
-                for part, some in zip(parts, weights, strict=True)
+                merged(ends[:, part], None if weight is None else weight[part], n, both, path)
+                for part in parts
             ]
 
         try:
@@ -120,29 +106,24 @@ class Edges:
             graphs = merge(False)
         keys = (np.sort(ends[0, part] * n + ends[1, part]) for part in parts)
         signs = np.ones(1) if weight is None else np.sign(weight)
+        repeated = sum(int((np.diff(key) == 0).sum()) for key in keys)
         for count, what in (
-            (
-                sum(int((np.diff(key) == 0).sum()) for key in keys),
-                "lines repeat an edge, and their weights are added up",
-            ),
+            (repeated, "lines repeat an edge, and their weights are added up"),
             ((ends[0] == ends[1]).sum(), "edges join a node with itself"),
             ((signs < 0).sum(), "weights are negative"),
             ((signs == 0).sum(), "weights are 0"),
         ):
             if count:
                 notes.append(f"{path.name}: {count:,} {what}")
-        if self.kinds is None:
-            return {"edge_index": graphs[0][0], "edge_weight": graphs[0][1]}, tuple(notes)
-        # Together they are the sum of their parts, in which an edge may be of several kinds.
-        weights = [np.ones(pair.shape[1]) if w is None else w for pair, w in graphs]
-        pairs = np.concatenate([pair for pair, _ in graphs], axis=1)
-        edge_index, total = merged(pairs, np.concatenate(weights), n, False, path)
-        relations = dict(zip(self.relations, graphs, strict=True))
-        return {
-            "edge_index": edge_index,
-            "edge_weight": total,
-            "relations": relations,
-        }, tuple(notes)
+        (edge_index, total), relations = graphs[0], None
+        if self.kinds is not None:
+            relations = dict(zip(self.relations, graphs, strict=True))
+            # Together they are the sum of their parts, in which an edge may be of several kinds.
+            weights = [np.ones(pair.shape[1]) if w is None else w for pair, w in graphs]
+            pairs = np.concatenate([pair for pair, _ in graphs], axis=1)
+            edge_index, total = merged(pairs, np.concatenate(weights), n, False, path)
+        edges = {"edge_index": edge_index, "edge_weight": total, "relations": relations}
+        return edges, tuple(notes)
 
 
 def no_edges(where: str) -> Edges:
@@ -177,13 +158,8 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     """Edges of a table: source, target and maybe weight, relation and graph.
 
     Under a header columns are found by their names, and the ends may also be the two that hold
-    nodes. The weight is a column called by one of :data:`WEIGHT`, or the third one without
-    a header. Others are left out, and a note names them.
-
-    Args:
-        table: The cells.
-        nodes: The nodes that other tables name.
-        weight: The column to take the weights from.
+    the nodes of other tables. The weight is the given column, one called by one of
+    :data:`WEIGHT`, or the third one without a header. Others are left out, and a note names them.
     """
     table = _with_header(table, nodes, weight)
     path, is_plain = table.path, not table.has_header
@@ -193,10 +169,9 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     ends = _ends(table, nodes, {graph, relation, weight, ""})
     called = [name for name in table.names if name.lower() in WEIGHT and name not in ends]
     if weight is None and len(called) > 1:
-        raise table.error(
-            f"both {' and '.join(map(repr, called))} may be the weight; choose one with --option "
-            f"weight={called[0]}"
-        )
+        both = " and ".join(map(repr, called))
+        advice = f"choose one with --option weight={called[0]}"
+        raise table.error(f"both {both} may be the weight; {advice}")
     weight = weight or (called[0] if called else None)
     notes = []
     left = [name for name in table.names if name and name not in {*ends, graph, relation, weight}]
@@ -208,11 +183,8 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
         )
     if is_plain and weight is not None:
         if len(table) > 2 and (np.diff(table.numbers(weight)) == 1).all():
-            raise table.error(
-                "the third column counts the lines; if it is a weight, write a header "
-                "source,target,weight, otherwise remove it",
-                0,
-            )
+            form = "if it is a weight, write a header source,target,weight, otherwise remove it"
+            raise table.error(f"the third column counts the lines; {form}", 0)
         notes.append(f"{path.name}: the third column is taken as the weight")
     for name in ends:
         table.check_filled(name, "the name of a node")
@@ -256,9 +228,8 @@ def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> T
         form = "write a header that names the columns, such as source,target,weight"
         raise table.error(problem + form, 0)
     if weight is not None and weight not in table.names:
-        raise table.error(
-            f"there is no column {weight!r} to take weights from; it has {', '.join(table.top)}"
-        )
+        listed = ", ".join(table.top)
+        raise table.error(f"there is no column {weight!r} to take weights from; it has {listed}")
     if not len(table):
         raise InputError(f"{table.path} has a header and no edges; write at least one line")
     return table
@@ -274,16 +245,12 @@ def _ends(table: Table, nodes: AbstractSet[str], taken: set[str | None]) -> tupl
     others = [name for name in left if name.lower() not in WEIGHT]
     if nodes and len(others) > 2:
         known = {alike(name) for name in nodes}
-        full = [
-            name
-            for name in others
-            if np.mean([alike(cell) in known for cell in table.cells(name)[:1000]]) > 0.5
-        ]
+        some = {name: table.cells(name)[:1000] for name in others}
+        full = [n for n in others if np.mean([alike(cell) in known for cell in some[n]]) > 0.5]
         if len(full) == 2:
             return full[0], full[1]
     if len(others) < 2 or (len(others) > 2 and ID.fullmatch(others[0])):
-        raise table.error(
-            f"which columns hold the two ends of an edge? it has {', '.join(table.names)}; call "
-            "them source and target"
-        )
+        listed = ", ".join(table.names)
+        problem = f"which columns hold the two ends of an edge? it has {listed}"
+        raise table.error(f"{problem}; call them source and target")
     return others[0], others[1]

@@ -1,5 +1,6 @@
 """A user's folder or frames as a task: edges, labels or targets, and maybe features and splits."""
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import Array, identity, is_unknown
+from pgso.data.raw import read_text
 from pgso.data.splits import split_at_random, split_each_class
 from pgso.data.tables.answers import (
     LABEL,
@@ -20,7 +22,7 @@ from pgso.data.tables.answers import (
     read_split,
     split_column,
 )
-from pgso.data.tables.columns import TYPE, Preparation, prepared, read_kinds
+from pgso.data.tables.columns import TYPE, Preparation, prepared
 from pgso.data.tables.edges import no_edges, nodes_of, read_edges
 from pgso.data.tables.nodes import (
     between_types,
@@ -142,16 +144,25 @@ def load_folder(
     if "edges" not in files and not (options.get("unlabelled") and known and "features" in files):
         raise InputError(f"{path} has no edges.csv{_advice(path)}")
     if "array" in files and "features" in files:
-        raise InputError(
-            f"{path} has {files['features'].name} and features.npy; remove one of them"
-        )
+        raise InputError(f"{path} has {files['features'].name} and features.npy; remove one")
     given: dict[str, Any] = {"array": files.pop("array", None)}
     if "columns" in files:
-        given["kinds"] = read_kinds(files.pop("columns"))
+        given["kinds"] = _read_kinds(files.pop("columns"))
     for kind, file in files.items():
         given[kind] = read_table(file, least=2 if kind == "edges" else 1)
     given |= {"preparation": preparation, "known": known, **options}
     return _task(Tables(where=str(path), seed=seed, **given))
+
+
+def _read_kinds(path: Path) -> dict[str, str]:
+    """What ``columns.json`` says: a kind for each column that it names."""
+    try:
+        kinds = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        kinds = f"not readable as JSON, {str(error)[:200]}"
+    if not isinstance(kinds, dict):
+        raise InputError(f'{path} must be {{"column": "kind", ...}}, got {str(kinds)[:200]!r}')
+    return kinds
 
 
 def _advice(folder: Path) -> str:
@@ -161,24 +172,14 @@ def _advice(folder: Path) -> str:
         return f"; {NEEDED}"
     edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
     meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
-    return (
-        f"; it has {', '.join(others)}{meant}; {NEEDED}: one folder for each dataset, with the "
-        "edges in edges.csv, the table of nodes in features.csv, and --option target=COLUMN for "
-        "its column of answers"
-    )
+    nodes = "the table of nodes in features.csv, and --option target=COLUMN for its answers"
+    return f"; it has {', '.join(others)}{meant}; {NEEDED}, or {nodes}"
 
 
 def frame_task(
     nodes: pd.DataFrame | None, edges: pd.DataFrame | None, seed: int, **options: Any
 ) -> Task:
-    """The task of two frames, by the same rules as files.
-
-    Args:
-        nodes: A row per node: names, features of any kind, and the column to learn.
-        edges: A row per edge.
-        seed: Of the split.
-        options: Of :class:`Tables`.
-    """
+    """The task of two frames by the same rules as files; options are those of :class:`Tables`."""
     features = None if nodes is None else frame_table(nodes, Path("nodes"))
     listed = None if edges is None else frame_table(edges, Path("edges"))
     given = Tables(where="the frames", seed=seed, features=features, edges=listed, **options)
@@ -186,27 +187,23 @@ def frame_task(
 
 
 def _task(given: Tables) -> Task:
-    """The task of tables, without rows that cannot be read if they are to be skipped."""
+    """The task of tables; rows that cannot be read may be skipped, with edges to their nodes."""
     while True:
         try:
             return _read(given)
         except RowError as error:
-            if given.bad_rows != "skip":
+            names = ("edges", "features", "labels", "targets")
+            tables = {name: getattr(given, name) for name in names}
+            found = [n for n, table in tables.items() if table and str(table.path) == error.table]
+            if given.bad_rows != "skip" or not found:
                 raise
-            given = _without_row(given, error)
-
-
-def _without_row(given: Tables, error: RowError) -> Tables:
-    """The same without the row that an error is about, and without edges to its node."""
-    for name in ("edges", "features", "labels", "targets"):
-        table = getattr(given, name)
-        if table is not None and str(table.path) == error.table:
-            left = np.flatnonzero(table.lines != error.row)
-            shorter: dict[str, Any] = {name: table.take(left)}
-            if 0 < len(left) < len(table):
-                notes = (*given.notes, f"left out: {error}")
-                return replace(given, **shorter, unknown="drop", notes=notes)
-    raise error
+            table = tables[found[0]]
+            left = table.take(table.lines != error.row)
+            if not 0 < len(left) < len(table):
+                raise
+            notes = (*given.notes, f"left out: {error}")
+            changes: dict[str, Any] = {found[0]: left, "unknown": "drop", "notes": notes}
+        given = replace(given, **changes)
 
 
 def _read(given: Tables) -> Task:
@@ -247,10 +244,8 @@ def _read(given: Tables) -> Task:
     items, owner, sizes, where = nodes, np.arange(len(nodes)), None, given.source
     if graph is not None:
         if edges.kinds is not None:
-            raise InputError(
-                f"{edges.table.path} has the columns graph and relation, but edges of several "
-                "graphs are of one kind; remove the column relation"
-            )
+            problem = "has the columns graph and relation, but edges of several graphs are alike"
+            raise InputError(f"{edges.table.path} {problem}; remove the column relation")
         where = where if table is None else table.path.name
         names = [] if answers is None else answers.names
         owners = [name.partition(WITHIN)[0] for name in nodes]
@@ -259,10 +254,8 @@ def _read(given: Tables) -> Task:
         owner = items.get_indexer(owners)[order]
         sizes = np.bincount(owner, minlength=len(items))
         if not sizes.all():
-            raise InputError(
-                f"{given.source} has a graph {items[int(sizes.argmin())]!r}, of which {where} has "
-                "no node; check its name, or leave it out"
-            )
+            problem = f"{given.source} has a graph {items[int(sizes.argmin())]!r}"
+            raise InputError(f"{problem}, of which {where} has no node; check its name")
         nodes, table = nodes[order], table and table.take(order)
     edges = edges.on(nodes, given.unknown, where)
     learned = _learned(given, answers, items)
@@ -299,18 +292,14 @@ def _read(given: Tables) -> Task:
 def _answers(
     given: Tables, nodes: Collection[str], in_doubt: Collection[str] = ()
 ) -> tuple[Answers | None, Table | None]:
-    """The answers, and the table of features without them.
+    """The answers on nodes or graphs, which edges name, and the table of features without them.
 
-    Args:
-        given: All tables.
-        nodes: The nodes that edges name, or the graphs.
-        in_doubt: Words of edges' first line that may be nodes or column names.
+    In doubt are words of edges' first line that may be nodes or column names.
     """
     features, labels, targets = given.features, given.labels, given.targets
     if labels is not None and targets is not None and not given.unlabelled:
-        raise InputError(
-            f"{given.where} has {labels.path.name} and {targets.path.name}; remove one of them"
-        )
+        both = f"{labels.path.name} and {targets.path.name}"
+        raise InputError(f"{given.where} has {both}; remove one of them")
     table = labels if targets is None else targets
     if table is not None:
         assert not isinstance(given.target, tuple)
@@ -326,10 +315,8 @@ def _answers(
             columns = (called,)
         if columns:
             return _answers_within(given, features, columns, nodes)
-        choose = (
-            f"choose the column of {features.path.name} to learn with --option target=COLUMN (it "
-            f"has {', '.join(features.names[:8])}), or write one: "
-        )
+        listed = f"{features.path.name} ({', '.join(features.names[:8])})"
+        choose = f"choose a column of {listed} with --option target=COLUMN, or write one: "
     if not given.unlabelled:
         raise InputError(f"{given.where} has no labels.csv; {choose}{NEEDED}")
     return None, features
@@ -379,15 +366,13 @@ def _features(given: Tables, table: Table, train: Array) -> dict[str, Any]:
     Where the table is there for the answers, and its other columns are names, x is the identity.
     """
     if not table.names:
-        raise InputError(
-            f"{table.path} names the nodes and has no other column; add one, or remove the file"
-        )
+        problem = "names the nodes and has no other column"
+        raise InputError(f"{table.path} {problem}; add one, or remove the file")
     features = prepared(table, train, given.kinds, given.preparation)
     if not features["columns"]:
         if given.labels is not None or given.targets is not None:
-            raise InputError(
-                f"{table.path}: every column is left out; say in columns.json what they are, such "
-                f'as {{"{table.names[0]}": "category"}}'
-            )
+            form = f'{{"{table.names[0]}": "category"}}'
+            problem = f"{table.path}: every column is left out"
+            raise InputError(f"{problem}; say in columns.json what they are, such as {form}")
         features |= {"x": identity(len(table)), "columns": table.names}
     return features if table.has_header else {**features, "columns": None}

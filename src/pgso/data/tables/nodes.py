@@ -53,12 +53,8 @@ def described_nodes(
 ) -> tuple[list[str], Table]:
     """All names of nodes, and the features in their order, without the column of names.
 
-    Args:
-        given: All tables, of which there are features.
-        answers: What is to be learned about nodes.
-        ends: The nodes that edges name.
-        graph: The column of edges that tells several graphs apart.
-        notes: Gets a sentence if rows are taken in order.
+    Nodes are named by answers about them and by the ends of edges, which may have a column of
+    graphs. Notes get a sentence if rows are taken in order.
     """
     table = given.features
     assert table is not None
@@ -68,10 +64,8 @@ def described_nodes(
     if graph is not None:
         graph, key = table.named(GRAPH), table.named(NODE)
         if graph is None or key is None:
-            raise table.error(
-                "the features of several graphs need the columns graph and node, as edges.csv has "
-                f"graph; got {','.join(table.top)[:60]!r}"
-            )
+            problem = "the features of several graphs need the columns graph and node"
+            raise table.error(f"{problem}; got {','.join(table.top)[:60]!r}")
         table = table.within(graph, key).without(graph)
     else:
         key = feature_key(given, table, known)
@@ -81,10 +75,9 @@ def described_nodes(
             _check_in_order(given, table, known, by_row)
         names = names or [str(i) for i in range(len(table))]
         if len(table) != len(names):
-            raise InputError(
-                f"{table.path} has {len(table)} rows, but {given.source} names {len(names)} nodes; "
-                "give one row per node, or a first column under the header 'node' that names them"
-            )
+            counts = f"has {len(table)} rows, but {given.source} names {len(names)} nodes"
+            advice = "give one row per node, or a first column called node that names them"
+            raise InputError(f"{table.path} {counts}; {advice}")
         notes.append(f"{table.path.name}: rows taken in the order of {given.source}")
         return names, table
     table.check_names(key, "described")
@@ -94,10 +87,9 @@ def described_nodes(
         name = names[int((rows < 0).argmax())]
         other = next((cell for cell in cells if cell not in set(names)), None)
         like = "" if other is None else f", and names {other!r}"
-        raise InputError(
-            f"{table.path} has no row for node {name!r} of {given.source}{like}"
-            f"{repair_of(cells, names)}; add one, or write names alike in all files"
-        )
+        problem = f"{table.path} has no row for node {name!r} of {given.source}{like}"
+        advice = f"{repair_of(cells, names)}; add one, or write names alike in all files"
+        raise InputError(problem + advice)
     extra = ~np.isin(np.arange(len(cells)), rows)
     order = np.concatenate([rows, np.flatnonzero(extra)]).astype(np.int64)
     return [*names, *cells[extra]], table.without(key, "").take(order)
@@ -143,15 +135,14 @@ def with_ends(
         return [*names, *(fresh if names or fresh else extra)]
     path = answers.table.path
     if len(extra) == len(edges.names):
-        raise InputError(
-            f"{path} and {where} have no node in common: one names {names[0]!r}, the "
-            f"other {edges.names[0]!r}{repair_of(edges.names, names)}; write names alike in both"
-        )
+        both = f"one names {names[0]!r}, the other {edges.names[0]!r}"
+        repair = f"{repair_of(edges.names, names)}; write names alike in both"
+        raise InputError(f"{path} and {where} have no node in common: {both}{repair}")
     if answers.key is None and counts_from_1(edges.names, names):
+        n = len(names)
         raise InputError(
-            f"{where} names the nodes 1 to {len(names)} and {path.name} has {len(names)} lines, "
-            f"which are the nodes 0 to {len(names) - 1}; count from 0, or name the nodes in "
-            f"{path.name}"
+            f"{where} names the nodes 1 to {n} and {path.name} has {n} lines, which are the nodes "
+            f"0 to {n - 1}; count from 0, or name the nodes in {path.name}"
         )
     if given.unknown == "drop":
         return names
@@ -160,14 +151,10 @@ def with_ends(
         other = written.setdefault(alike(name), name)
         if other != name:
             first = path if other in listed else edges.table.path
-            raise InputError(
-                f"{first} names {other!r} and {where} {name!r}, which look like the same node; "
-                "write names alike everywhere"
-            )
-    notes.append(
-        f"{len(extra):,} of {len(names) + len(extra):,} nodes are named by {where} only, such as "
-        f"{extra[0]!r}; they have no label"
-    )
+            problem = f"{first} names {other!r} and {where} {name!r}, which look like the same node"
+            raise InputError(f"{problem}; write names alike everywhere")
+    count = f"{len(extra):,} of {len(names) + len(extra):,} nodes are named by {where} only"
+    notes.append(f"{count}, such as {extra[0]!r}; they have no label")
     return [*names, *fresh]
 
 
@@ -175,16 +162,14 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
     """``features.npy``: numbers, prepared already; rows stay on disk until they are used."""
     try:
         # Copy-on-write, for torch wants writable memory.
-        x = np.load(path, mmap_mode="c", allow_pickle=False)
+        x: Array = np.load(path, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         reason = "it holds Python objects" if "pickle" in str(error) else str(error)[:100]
-        raise InputError(
-            f"{path} is no readable array of numbers ({reason}); write it with numpy.save"
-        ) from None
-    if not isinstance(x, np.ndarray) or x.ndim != 2 or x.dtype.kind not in "biuf":
+        problem = f"{path} is no readable array of numbers ({reason})"
+        raise InputError(f"{problem}; write it with numpy.save") from None
+    is_array = isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] > 0
+    if not is_array or x.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
-    if x.shape[1] == 0:
-        raise InputError(f"{path} has no columns; remove it if the nodes have no features")
     if count and len(x) != count:
         raise InputError(f"{path} has {len(x)} rows, but labels.csv names {count} nodes")
     if not is_on_disk(x):

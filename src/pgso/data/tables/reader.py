@@ -124,7 +124,12 @@ def _cells(
     write tables whose first column has no name.
     """
     bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
-    widths = _widths(bare, separator)
+    rows = bare.split("\n")
+    if separator is None:
+        widths = np.array([len(row.split()) for row in rows])
+    else:
+        widths = np.array([row.count(separator) + 1 for row in rows])
+        widths[[not row.strip() for row in rows] if (widths == 1).any() else []] = 0
     filled = np.flatnonzero(widths)
     first, usual = widths[0], widths[filled[min(1, len(filled) - 1)]]
     check_count(int(usual), "columns", path)
@@ -132,11 +137,10 @@ def _cells(
     is_short = first + 1 == usual and not has_number
     wrong = filled[1:][widths[filled[1:]] != (usual if is_short else first)]
     if len(wrong):
-        shown = text.split("\n")[lines[wrong[0]] - lines[0]][:60]
-        raise InputError(
-            f"{path}, line {lines[wrong[0]]}: expected {first} cells, got {widths[wrong[0]]} "
-            f"({shown!r}); {SEPARATED}"
-        )
+        line, got = lines[wrong[0]], widths[wrong[0]]
+        shown = text.split("\n")[line - lines[0]][:60]
+        problem = f"expected {first} cells, got {got} ({shown!r})"
+        raise InputError(f"{path}, line {line}: {problem}; {SEPARATED}")
     frame = pd.read_csv(
         io.StringIO(f"{separator or ' '}{text}" if is_short else text),
         sep=separator or r"\s+",
@@ -147,22 +151,11 @@ def _cells(
         skipinitialspace=True,
     )
     frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
-    if any(blank in text for blank in (' "' if separator == "\t" else ' \t"')):
+    blanks, ends = " " if separator == "\t" else " \t", (separator or " ", "\n")
+    pairs = [pair for a in blanks for b in ends for pair in (a + b, b + a)]
+    if '"' in text or any(pair in f"\n{text}" for pair in pairs):
         frame = frame.apply(lambda cells: cells.str.strip())
     return frame, lines
-
-
-def _widths(text: str, separator: str | None) -> Array:  # (lines,)
-    """The number of cells of each line; 0 where it is blank."""
-    if separator is None:
-        return np.array([len(line.split()) for line in text.split("\n")])
-    letters = np.frombuffer(f"{text}\n".encode(), np.uint8)
-    ends = np.flatnonzero(letters == ord("\n"))
-    marks = np.searchsorted(np.flatnonzero(letters == ord(separator)), ends)
-    widths = 1 + np.diff(marks, prepend=0)
-    if (widths == 1).any():
-        widths[[not line.strip() for line in text.split("\n")]] = 0
-    return widths
 
 
 def _without_quoted_cells(text: str, separator: str, path: Path, first: int) -> tuple[str, Array]:
@@ -179,10 +172,8 @@ def _without_quoted_cells(text: str, separator: str, path: Path, first: int) -> 
     wrong = re.search(rf'(?:^|{end}) *"', bare, re.M)
     if wrong is not None:
         line = lines[bare.count("\n", 0, wrong.start())]
-        raise InputError(
-            f"{path}, line {line}: its quotation marks do not fit; put whole cells between two "
-            'of them, and write "" for one within a cell'
-        )
+        advice = 'put whole cells between two of them, and write "" for one within a cell'
+        raise InputError(f"{path}, line {line}: its quotation marks do not fit; {advice}")
     return bare, lines
 
 

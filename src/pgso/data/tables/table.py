@@ -184,21 +184,17 @@ class Table:
     ) -> "Table":
         """The same table with its first line as a header, if it is one.
 
-        Args:
-            words: Column names that are known for this table.
-            nodes: The names of nodes that are known from other tables, or from lines below.
-            form: What to write as a header where it is in doubt.
-            wide: Whether columns may be called 0, 1, ..., as pandas calls those of a matrix.
+        Known are ``words`` for columns, ``nodes`` of other tables, and the usual ``form`` of a
+        header. In a ``wide`` table columns may be called 0, 1, ..., as pandas calls those of a
+        matrix.
         """
         if self.has_header:
             return self
         top = self.top
         is_header = (wide and _counts(self, nodes)) or _is_header(self, words, nodes)
         if is_header is None:
-            raise self.error(
-                f"is {','.join(top)[:60]!r} a header, or a line like the others? write a "
-                f"header such as {form} above the first line"
-            )
+            problem = f"is {','.join(top)[:60]!r} a header, or a line like the others?"
+            raise self.error(f"{problem} write a header such as {form} above the first line")
         if not is_header:
             return self
         twice = next((name for name, k in Counter(top).items() if name and k > 1), None)
@@ -230,22 +226,21 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
         return True  # a column without a name holds the numbers of rows, as pandas writes them
     if any(cell in nodes for cell in first):
         return False
-    # The first line stands out where a column holds nodes below it.
-    stands_out = any(
-        2 * sum(cell in nodes for cell in cells[:1000]) > len(cells[:1000]) for cells in below[:3]
-    )
+    # The first line stands out where a column holds nodes below it,
+    some = [cells[:1000] for cells in below[:3]]
+    stands_out = any(2 * sum(cell in nodes for cell in cells) > len(cells) for cells in some)
     if has_number:
-        in_doubt = stands_out and not repeated and not table.is_number(first[0])
-        return None if in_doubt else False
-    for cell, cells in zip(first, below, strict=True):
+        return None if stands_out and not repeated and not table.is_number(first[0]) else False
+    for cell, cells in zip(first, below, strict=True):  # or numbers,
         filled = [other for other in cells[:100] if other not in MISSING]
         if cell and filled and all(map(table.is_number, filled)):
             return True
     if 2 * repeated > max(width - 1, 1):
         return False
-    if stands_out or (width > 1 and any(map(_is_odd, below, first))):
-        return True
-    return False if repeated else None
+    for cell, cells in zip(first, below, strict=True):  # or cells that all occur several times.
+        counts = Counter(cells) if width > 1 and cell and not stands_out else {}
+        stands_out |= cell not in counts and min(counts.values(), default=0) > 1
+    return True if stands_out else False if repeated else None
 
 
 def _counts(table: Table, nodes: Collection[str]) -> bool:
@@ -258,12 +253,6 @@ def _counts(table: Table, nodes: Collection[str]) -> bool:
     return is_matrix and first == list(map(str, range(len(first))))
 
 
-def _is_odd(below: Array, first: str) -> bool:
-    """Whether every cell of a column occurs several times, but for the first one."""
-    counts = Counter(below)
-    return bool(first) and first not in counts and min(counts.values(), default=0) > 1
-
-
 def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame without the numbers of rows that pandas wrote; in the first column they are ""."""
     if len(frame.columns) and UNNAMED.fullmatch(frame.columns[0]):
@@ -272,15 +261,10 @@ def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
-    """The column that names the nodes; None if no column does.
+    """The column that names the nodes that other tables name; None if no column does.
 
     Names that are numbers count in the first column only, or under a name like ``customer_id``:
     elsewhere they may be anything.
-
-    Args:
-        table: The cells.
-        nodes: The names that other tables use.
-        words: What the column may be called.
     """
     called, known = table.named(words), set(nodes)
     if called is not None and known <= set(table.cells(called)):
@@ -292,10 +276,9 @@ def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) ->
         if len(distinct) < len(table) or not (may_be_numbers or not all(map(is_number, distinct))):
             continue
         common = _common(known, distinct)
-        if common and called is not None and _common(known, set(table.cells(called))) >= common:
-            return called
         if common:
-            return name
+            other = 0 if called is None else _common(known, set(table.cells(called)))
+            return called if other >= common else name
     return called
 
 
@@ -348,17 +331,12 @@ def repair_of(cells: Collection[str], nodes: Collection[str]) -> str:
         return f"; write {known[alike(other)]!r} instead of {other!r}, and so on"
     example = next(iter(nodes))
     for cell in filter(None, given[:100]):
-        if example.endswith(cell):
-            before = example.removesuffix(cell)
-            moved, what = {before + c for c in given}, f"; put {before!r} before each name"
-        elif cell.endswith(example):
-            before = cell.removesuffix(example)
-            moved = {c.removeprefix(before) for c in given}
-            what = f"; remove {before!r} before each name"
-        else:
-            continue
-        if before and 2 * len(moved & wanted) > min(len(moved), len(wanted)):
-            return what
+        before = example.removesuffix(cell) if example.endswith(cell) else ""
+        after = cell.removesuffix(example) if cell.endswith(example) else ""
+        if before or after:
+            moved = {before + other.removeprefix(after) for other in given}
+            if 2 * len(moved & wanted) > min(len(moved), len(wanted)):
+                return f"; {'put' if before else 'remove'} {before or after!r} before each name"
     return ""
 
 
@@ -387,13 +365,13 @@ def parse_numbers(cells: Array) -> tuple[Array, Array]:  # (rows,) and (rows,) o
         >>> parse_numbers(np.array(["1", "", "2.5", "1_000"], dtype=object))
         (array([1. , nan, 2.5, nan]), array([False,  True, False, False]))
     """
-    gaps: Array = pd.Series(cells, dtype=object).isin(MISSING).to_numpy()
-    plain = np.where(gaps, "nan", cells)
     try:
-        if "_" in "".join(cells):
-            raise ValueError("not read as Python would")
-        values: Array = plain.astype(float)
+        values: Array = cells.astype(float)
+        if np.isfinite(values).all() and "_" not in "".join(cells):
+            return values, np.zeros(len(cells), dtype=bool)
     except ValueError:
-        codes, distinct = pd.factorize(plain)
-        values = np.array([float(cell) if is_number(cell) else np.nan for cell in distinct])[codes]
-    return np.where(np.isfinite(values), values, np.nan), gaps
+        pass
+    codes, distinct = pd.factorize(cells)
+    numbers = np.array([float(cell) if is_number(cell) else np.nan for cell in distinct])
+    gaps = np.array([cell in MISSING for cell in distinct], dtype=bool)
+    return numbers[codes], gaps[codes]
