@@ -120,13 +120,8 @@ def read_answers(
 ) -> Answers:
     """The answers of a table: a column that names nodes or graphs, and columns of answers.
 
-    Args:
-        table: The cells.
-        nodes: The nodes that edges name, or the graphs.
-        target: The one column to learn.
-        numbers: Whether answers are numbers.
-        in_doubt: Words of edges' first line that may be nodes or column names.
-        learn: Whether answers are read, or only which nodes there are.
+    Edges name some of the nodes, and words of their first line may be nodes or column names. With
+    ``learn=False`` the table only says which nodes there are.
     """
     form = "node,price" if numbers else "node,label"
     table = table.with_header((*ITEM, *LABEL, *SPLIT), nodes, form)
@@ -243,14 +238,10 @@ def parts_of(table: Table, column: str) -> Array:  # (rows,)
 def read_split(
     table: Table, items: "pd.Index[str]", y: Array, named: int, column: str | None = None
 ) -> Split:
-    """The user's split of the items, by a column of a table.
+    """The user's split of nodes or graphs, by a column of a table.
 
-    Args:
-        table: Names and parts, or a part in each line, in the order of the items.
-        items: The names of nodes or graphs.
-        y: The answers; what has none cannot be part of the split.
-        named: How many items the table of answers names, which come first.
-        column: Where the parts stand, if the table is that of the answers.
+    The table has names and parts; or a part in each line, in the order of the ``named`` items,
+    which come first. With a ``column`` it is the table of the answers itself.
     """
     places, key = np.arange(named), None
     if column is None:

@@ -168,11 +168,8 @@ def prepared(
 ) -> dict[str, Any]:
     """The features of a table as :meth:`Task.from_arrays` takes them: x, columns and so on.
 
-    Args:
-        table: The features.
-        train: The training rows; none: every row is one.
-        kinds: What ``columns.json`` says, such as ``{"postcode": "category"}``.
-        fitted: The preparation of a model; by default one is fitted.
+    They are prepared as a model does it, or as is learned from the training rows (without any,
+    from all rows) and from what ``columns.json`` says, such as ``{"postcode": "category"}``.
     """
     fitted = fitted or fit_preparation(table, train, kinds)
     gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}

@@ -33,6 +33,7 @@ TARGET = re.compile(
 WEIGHT = ("weight", "w", "value", "count", "strength", "amount")
 HEADER = ("source", "src", "from", "target", "dst", "to", *GRAPH, "relation", "weight")
 FORM = "source,target"
+MOST_TYPES = 10  # of nodes, above which the column is a feature like any other
 RESERVED = ("", "in", "out", "self")  # words of terms
 FEWEST_EDGES = 10  # from which on a first line stands out if its ends have no other edge
 
@@ -76,6 +77,26 @@ class Edges:
         like = f"known are {len(nodes)} nodes such as {shown(nodes[0])}{repair}"
         advice = f"add it to {where}, or leave out such edges with --option unknown=drop"
         raise self.table.error(f"{problem}; {like}; {advice}", edge, self.columns[side])
+
+    def between(self, cells: Array, undirected: bool) -> "Edges":
+        """Edges whose relation is the pair of their ends' types, such as ``user-film``.
+
+        Only where edges have no relation of their own. An undirected edge between the same two
+        types has one name, whichever end comes first.
+        """
+        codes, types = pd.factorize(cells)
+        count = len(types)
+        if self.kinds is not None or not 1 < count <= MOST_TYPES or "" in types:
+            return self
+        source, target = codes[self.ends]
+        key, reverse = source * count + target, target * count + source
+        if undirected:
+            first = np.full(count * count, len(key))  # where each pair of types is listed first
+            np.minimum.at(first, key, np.arange(len(key)))
+            key = np.where(first[reverse] < first[key], reverse, key)
+        distinct, kinds = np.unique(key, return_inverse=True)
+        relations = tuple(f"{types[k // count]}-{types[k % count]}" for k in distinct)
+        return replace(self, kinds=kinds, relations=relations)
 
     def merged(self, undirected: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Edges without repetitions as :meth:`Task.from_arrays` takes them, and notes about them.

@@ -24,13 +24,7 @@ from pgso.data.tables.answers import (
 )
 from pgso.data.tables.columns import TYPE, Preparation, prepared
 from pgso.data.tables.edges import no_edges, nodes_of, read_edges
-from pgso.data.tables.nodes import (
-    between_types,
-    described_nodes,
-    feature_key,
-    read_array,
-    with_ends,
-)
+from pgso.data.tables.nodes import described_nodes, feature_key, read_array, with_ends
 from pgso.data.tables.reader import frame_table, read_table
 from pgso.data.tables.table import GRAPH, NODE, WITHIN, Table
 from pgso.data.task import Task
@@ -259,8 +253,8 @@ def _read(given: Tables) -> Task:
         nodes, table = nodes[order], table and table.take(order)
     edges = edges.on(nodes, given.unknown, where)
     learned = _learned(given, answers, items)
-    if graph is None and table is not None and described == len(nodes):
-        edges = between_types(edges, table, given.undirected)
+    if graph is None and table and TYPE in table.names and described == len(nodes):
+        edges = edges.between(table.cells(TYPE), given.undirected)
     graphs, notes_of_edges = edges.merged(given.undirected)
     features: dict[str, Any]
     if table is not None:

@@ -1,7 +1,6 @@
 """Which nodes there are, and their features in the same order."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +26,6 @@ from pgso.errors import InputError
 if TYPE_CHECKING:
     from pgso.data.tables.answers import Answers
     from pgso.data.tables.folder import Tables
-
-MOST_TYPES = 10  # above which the column is a feature like any other
 
 
 def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | None:
@@ -175,26 +172,3 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
     if not is_on_disk(x):
         check_finite(x, f"{path}: features")
     return x if x.dtype == np.float32 else x.astype(np.float32)
-
-
-def between_types(edges: Edges, table: Table, undirected: bool) -> Edges:
-    """Edges whose relation is the pair of their ends' types, such as ``user-film``.
-
-    Only where nodes have types and edges no relation of their own. An undirected edge between the
-    same two types has one name, whichever end comes first.
-    """
-    if edges.kinds is not None or TYPE not in table.names:
-        return edges
-    codes, types = pd.factorize(table.cells(TYPE))
-    count = len(types)
-    if not 1 < count <= MOST_TYPES or "" in types:
-        return edges
-    source, target = codes[edges.ends]
-    key, reverse = source * count + target, target * count + source
-    if undirected:
-        first = np.full(count * count, len(key))  # where each pair of types is listed first
-        np.minimum.at(first, key, np.arange(len(key)))
-        key = np.where(first[reverse] < first[key], reverse, key)
-    distinct, kinds = np.unique(key, return_inverse=True)
-    relations = tuple(f"{types[k // count]}-{types[k % count]}" for k in distinct)
-    return replace(edges, kinds=kinds, relations=relations)

@@ -26,11 +26,8 @@ def read_table(path: Path, least: int = 1) -> Table:
     """A file as a table: a line is a row, unless a quoted cell goes over several.
 
     Parquet has a header; of text :meth:`Table.with_header` decides. In a text of one column, a
-    blank line between others is an empty cell.
-
-    Args:
-        path: The file.
-        least: How many columns the table has at least: with 2, blanks may separate words.
+    blank line between others is an empty cell. If there are at ``least`` 2, blanks may separate
+    words.
     """
     if path.suffix.lower() == ".parquet":
         return frame_table(_read_parquet(path), path)

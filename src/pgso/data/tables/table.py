@@ -133,8 +133,9 @@ class Table:
             if self.decimal_comma:
                 words = self.frame[name]
                 commas = words.str.fullmatch(DECIMAL_COMMA.pattern)
-                points = words.str.contains(".", regex=False) & words.map(is_number)
-                if commas.any() and points.any():
+                points = words.str.contains(".", regex=False) & commas.any()
+                points &= points.any() and words.map(is_number)
+                if points.any():
                     wanted = "a number with a decimal comma, as in other lines"
                     raise self.cell_error(points.to_numpy(), name, wanted, "such as 1200,5")
                 cells = words.mask(commas, words.str.replace(",", ".")).to_numpy()
