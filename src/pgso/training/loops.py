@@ -1,7 +1,7 @@
 """How an epoch goes through the data: the whole graph, batches of graphs, links, or samples."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -71,11 +71,9 @@ def loop_of(
             f"{place.num_ranks} processes share sampled batches, not one whole graph: add "
             "--sample 15,10 (in Python sample=(15, 10)), or start one process without torchrun"
         )
-    by_kind: dict[str, type[Any]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
-    loop: Loop = (Sampled if spec.sample else by_kind[task.kind])(
-        spec, task, criterion, scored, place
-    )
-    return loop
+    by_kind: dict[str, Callable[..., Loop]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
+    make = Sampled if spec.sample else by_kind[task.kind]
+    return make(spec, task, criterion, scored, place)
 
 
 class Loop:
