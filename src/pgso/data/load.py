@@ -46,23 +46,17 @@ def load_task(
 ) -> Task:
     """Load a node, graph or link task with its splits and objective.
 
-    Args:
-        name: A registered name, in any case (``pgso list datasets``); ``"tu:NAME"`` for any TU
-            dataset; ``"pyg:CLASS/NAME"`` for a dataset of PyG, such as
-            ``"pyg:GraphLand/tolokers-2"``; or the path of a user's folder (``edges.csv``, ...),
-            ``.npz`` archive or ``.csv`` table of SMILES.
-        root: Where raw files are, and go to when they are downloaded; by default ``$PGSO_DATA``,
-            else ``~/.cache/pgso``.
-        seed: Drives the split (of ten public splits it takes number ``seed % 10``) and, where a
-            dataset is generated, its graph.
-        task: ``"link"`` to predict links of a node task's graph; by default what the dataset is
-            for.
-        objective: What is scored, a name of ``pgso list objectives``; by default the dataset's.
-        positive: Of two classes, the one that scores are about; by default the rarer one.
-        preparation: How a saved model prepares the table of a user's folder; other data have none.
-        known: Nodes of a saved model, which edges of a user's folder may lead to.
-        options: The dataset's own, see its loader; for links also the options of
-            :func:`pgso.data.links.link_task`.
+    ``name`` is a registered name, in any case (``pgso list datasets``); ``"tu:NAME"`` for any TU
+    dataset; ``"pyg:CLASS/NAME"`` for a dataset of PyG, such as ``"pyg:GraphLand/tolokers-2"``; or
+    the path of a user's folder (``edges.csv``, ...), ``.npz`` archive or ``.csv`` table of SMILES.
+    Raw files are below ``root``, by default ``$PGSO_DATA``, else ``~/.cache/pgso``. The seed drives
+    the split (of ten public splits it takes number ``seed % 10``) and a generated graph.
+
+    With ``task="link"``, links of a node task's graph are predicted, and the options of
+    :func:`pgso.data.links.link_task` may be given beside those of the dataset. ``objective`` is
+    what is scored (``pgso list objectives``), ``positive`` the one of two classes that scores are
+    about, by default the rarer one. ``preparation`` (of a user's table) and ``known`` (nodes that
+    edges may lead to) come from a saved model.
 
     Example:
         >>> load_task("minesweeper", rows=10, cols=10)

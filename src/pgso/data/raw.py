@@ -168,11 +168,8 @@ def read_archive(
 ) -> dict[str, Array]:
     """The arrays of an ``.npz`` file.
 
-    Args:
-        path: The file.
-        keys: Which arrays are needed, and their number of dimensions; by default, all there are.
-            Others may be there and are not looked at.
-        words: Which of the needed arrays hold words; the others hold numbers.
+    ``keys`` are the arrays that are needed and their numbers of dimensions, by default all there
+    are; ``words`` are those of them that hold words, the others hold numbers.
     """
     try:
         with path.open("rb") as file:

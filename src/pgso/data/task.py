@@ -161,20 +161,16 @@ class Task:
     ) -> Task:
         """A task of pandas' frames, read and prepared as the files of a folder are.
 
-        Args:
-            nodes: One row per node: its name, features of any kind (numbers, words, dates, yes or
-                no, gaps) and what is to be learned. An index that is not 0, 1, ... is a column.
-            edges: One row per edge: ``source``, ``target`` and maybe ``weight`` or ``relation``.
-            target: The column to learn: classes, or numbers if it has fractions or many values.
-                Several columns hold numbers. None: there is nothing to learn.
-            key: The column that names the nodes; by default the one that a folder's reader finds.
-            split: A column with train, val, test or nothing; by default a split by the ``seed``.
-            seed: Of the split.
-            name: What the task is called.
-            objective: What is scored; by default accuracy, or RMSE of numbers.
-            positive: Of two classes, the one that scores are about; by default the rarer one.
-            kinds: What ``columns.json`` would say, such as ``{"postcode": "category"}``.
-            options: Of a folder: undirected, weight, label_separator, rows, unknown.
+        ``nodes`` has one row per node: its name, features of any kind (numbers, words, dates, yes
+        or no, gaps) and what is to be learned; an index that is not 0, 1, ... is a column.
+        ``edges`` has one row per edge: ``source``, ``target`` and maybe ``weight`` or ``relation``.
+        ``target`` is the column to learn: classes, or numbers if it has fractions or many values;
+        several columns hold numbers; None: there is nothing to learn. ``key`` is the column that
+        names the nodes, by default the one that a folder's reader finds. ``split`` is a column with
+        train, val, test or nothing; by default the ``seed`` splits. ``kinds`` are what
+        ``columns.json`` would say, such as ``{"postcode": "category"}``. ``objective`` and
+        ``positive`` as in :meth:`of`; ``options`` are those of a folder: undirected, weight,
+        label_separator, rows, unknown.
 
         Example:
             >>> import pandas
@@ -266,18 +262,14 @@ class Task:
     ) -> Task:
         """A task of PyG's data.
 
-        Args:
-            data: ``Data`` with an answer per node in ``y`` and maybe masks; ``HeteroData`` with
-                answers on one type of nodes; a ``Dataset`` or list of graphs with an answer each.
-                The nodes of ``HeteroData`` become one graph, the target type first. Each type has
-                columns of its own in ``x`` (a column of ones if it has no features), and the types
-                of edges are ``relations``, for terms such as ``"gcn@cites"``.
-            seed: Of the split, where there are no masks.
-            name: What the task is called.
-            target: Of ``HeteroData``: the type of nodes to learn about, if several have a ``y``.
-            objective: What is scored, as in ``pgso.OBJECTIVES``; by default accuracy, RMSE, or
-                ROC-AUC of several labels.
-            positive: Of two classes, the one that scores are about; by default the rarer one.
+        ``data`` is ``Data`` with an answer per node in ``y`` and maybe masks; ``HeteroData`` with
+        answers on one type of nodes, or several and ``target`` naming one; or a ``Dataset`` or list
+        of graphs with an answer each. The nodes of ``HeteroData`` become one graph, the target type
+        first. Each type has columns of its own in ``x`` (a column of ones if it has no features),
+        and the types of edges are ``relations``, for terms such as ``"gcn@cites"``.
+
+        Without masks the ``seed`` splits. ``objective`` is what is scored, by default accuracy,
+        RMSE, or ROC-AUC of several labels; ``positive`` as in :meth:`of`.
 
         Example:
             >>> import torch

@@ -154,16 +154,11 @@ def sbm(
 ) -> Task:
     """A stochastic block model, the graphs of Section 5.1, as large as memory allows.
 
-    Args:
-        root: Not used: the graph is generated.
-        seed: Of the graph, the attributes and the split (80/10/10 of each community).
-        communities: k.
-        size: Nodes of a community, or one number for each.
-        p: Probability of an edge within a community.
-        q: Probability of an edge between two.
-        attributes: One-hot in k + 1 columns, column 0 for "uninformative". ``"one"``: all nodes
-            are uninformative but one per community, which carries it (Section 5.1). ``"labels"``:
-            every node carries its community, as in the paper's public code.
+    Nodes of a community are joined with probability p, of two communities with probability q.
+    ``size`` is the number of nodes of a community, or one number for each. ``attributes`` are
+    one-hot in k + 1 columns, column 0 for "uninformative". "one": all nodes are uninformative but
+    one per community, which carries it (Section 5.1). "labels": every node carries its community,
+    as in the paper's public code. The seed cuts each community 80/10/10.
     """
     check_choice("attributes", attributes, ("one", "labels"))
     check_whole("communities", communities, 2, MOST_COMMUNITIES)
