@@ -135,7 +135,7 @@ def adjusted_homophily(task: Any) -> float | None:
 
     Example:
         >>> round(adjusted_homophily(Task.of("karate")), 2)
-        0.73
+        0.67
     """
     if task.kind != "node" or task.answer != "class":
         return None
