@@ -35,18 +35,14 @@ def undirected(graph: Graph) -> Graph:
     """
     if graph.is_undirected:
         return graph
-    n, (source, target) = graph.num_nodes, graph.edge_index
-    low, high = torch.minimum(source, target), torch.maximum(source, target)
-    pairs, pair_of, count = torch.unique(low * n + high, return_inverse=True, return_counts=True)
-    edges = torch.stack([pairs // n, pairs % n])
-    weight = graph.edge_weight
-    if weight is not None:
-        weight = weight.new_zeros(len(pairs)).index_add(0, pair_of, weight) / count
-    apart = edges[0] != edges[1]  # a loop is its own reverse
-    both = torch.cat([edges, edges[:, apart].flip(0)], dim=1)
-    return Graph.from_edge_index(
-        both, None if weight is None else torch.cat([weight, weight[apart]]), n
+    n, weight = graph.num_nodes, graph.edge_weight
+    source, target = torch.cat([graph.edge_index, graph.edge_index.flip(0)], dim=1)
+    pairs, pair_of, count = torch.unique(
+        source * n + target, return_inverse=True, return_counts=True
     )
+    if weight is not None:
+        weight = weight.new_zeros(len(pairs)).index_add(0, pair_of, weight.repeat(2)) / count
+    return Graph.from_edge_index(torch.stack([pairs // n, pairs % n]), weight, n)
 
 
 BASES: Registry[Callable[[Graph], Graph]] = Registry(

@@ -63,11 +63,10 @@ def diffusion(
     pattern = graph.pattern
     A = graph.entries.detach().double().index_add(0, pattern.diagonal, torch.ones(n).double())
     d = graph.degree.detach().double().numpy(force=True) + 1
-    indices, rowptr = (part.numpy(force=True) for part in (pattern.col, pattern.rowptr))  # type: ignore[union-attr]
-    T = sp.csr_array((A.numpy(force=True), indices, rowptr), shape=(n, n))
-    T64 = sp.csr_array(sp.diags_array(d**-0.5) @ T @ sp.diags_array(d**-0.5))
-    T = T64.astype(np.float32)
-    root_d = np.sqrt(d).astype(np.float32)
+    arrays = (part.numpy(force=True) for part in (A, pattern.col, pattern.rowptr))  # type: ignore[union-attr]
+    half = sp.diags_array(d**-0.5)
+    T64 = sp.csr_array(half @ sp.csr_array(tuple(arrays), shape=(n, n)) @ half)
+    T, root_d = T64.astype(np.float32), np.sqrt(d).astype(np.float32)
     if kind == "heat":
         T = T if eps >= ROUNDING else T64
         series = _chebyshev(t, eps / 2)
@@ -188,11 +187,10 @@ def _check(graph: Graph, kind: str, alpha: float, t: float, eps: float, top_k: i
         )
     if graph.weight is not None and bool((graph.weight < 0).any()):
         raise InputError("diffusion needs weights of 0 or more: mass cannot spread along others")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must be between 0 and 1, got {alpha}")
+    for name, value in (("alpha", alpha), ("eps", eps)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} must be between 0 and 1, got {value}")
     if not (t > 0 and math.isfinite(t)):
         raise InputError(f"t must be positive, got {t}")
-    if not 0 < eps < 1:
-        raise InputError(f"eps must be between 0 and 1, got {eps}")
     if top_k is not None and top_k < 1:
         raise InputError(f"top_k must be 1 or more, got {top_k}")

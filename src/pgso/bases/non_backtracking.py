@@ -52,17 +52,16 @@ def non_backtracking(graph: Graph) -> NonBacktracking:
         tensor([2., 5., 2.])
     """
     source, target = _simple(graph).edge_index
-    edges = np.arange(source.numel())
-    ends = [part.numpy(force=True) for part in (source, target)]
-    shape = (edges.size, graph.num_nodes)
+    i, j = (part.numpy(force=True) for part in (source, target))
+    m, n = i.size, graph.num_nodes
     starts_at, ends_at = (
-        sp.csr_array((np.ones(edges.size), (edges, part)), shape=shape) for part in ends
+        sp.csr_array((np.ones(m), (np.arange(m), part)), shape=(m, n)) for part in (i, j)
     )
     follows = (starts_at @ ends_at.T).tocoo()
-    turns = ends[1][follows.row] == ends[0][follows.col]
+    turns = j[follows.row] == i[follows.col]
     pairs = np.stack([follows.col, follows.row])[:, ~turns].astype(np.int64)
-    over = Graph.from_edge_index(torch.from_numpy(pairs).to(graph.device), num_nodes=edges.size)
-    return NonBacktracking(over, source, target, graph.num_nodes)
+    over = Graph.from_edge_index(torch.from_numpy(pairs).to(graph.device), num_nodes=m)
+    return NonBacktracking(over, source, target, n)
 
 
 def two_steps(graph: Graph | Tensor) -> Graph:
@@ -80,13 +79,10 @@ def two_steps(graph: Graph | Tensor) -> Graph:
                 [1., 0., 0.]])
     """
     graph = Graph.of(graph)
-    source, target = graph.edge_index
-    graph = Graph.from_edge_index(
-        graph.edge_index[:, source != target],
-        None if graph.edge_weight is None else graph.edge_weight[source != target],
-        num_nodes=graph.num_nodes,
-    )
-    A = _adjacency(_simple(graph))
+    edges, weight = graph.edge_index, graph.edge_weight
+    apart = edges[0] != edges[1]
+    weight = None if weight is None else weight[apart]
+    A = _adjacency(_simple(Graph.from_edge_index(edges[:, apart], weight, graph.num_nodes)))
     walks = sp.csr_array(A @ A - sp.diags_array(A.sum(axis=1)))
     walks.eliminate_zeros()
     return Graph.from_scipy(walks.astype(np.float32)).to(graph.device)
@@ -106,10 +102,8 @@ def ihara_bass(graph: Graph) -> sp.csr_array:  # (2n, 2n)
         >>> np.abs(np.linalg.eigvals(ihara_bass(triangle).toarray())).round(4)
         array([1., 1., 1., 1., 1., 1.])
     """
-    graph = _simple(graph)
-    n = graph.num_nodes
-    A, identity = _adjacency(graph), sp.eye_array(n)
-    D = sp.diags_array(graph.degree.double().numpy(force=True))
+    A, identity = _adjacency(_simple(graph)), sp.eye_array(graph.num_nodes)
+    D = sp.diags_array(A.sum(axis=1))
     return sp.csr_array(sp.block_array([[A, identity - D], [identity, None]]))
 
 

@@ -1,6 +1,6 @@
 """Links from embeddings: a GNN that says where nodes are, and a decoder that joins two of them."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from torch import Tensor, nn
 
@@ -39,13 +39,12 @@ class LinkModel(nn.Module):
         if decoder not in get_args(Decoder):
             raise UnknownNameError("decoder", decoder, get_args(Decoder))
         self.encoder, self.kind = encoder, decoder
-        self.decoder: nn.Module | None = None
+        self.decoder: Any = None
         if decoder == "bilinear":
             self.decoder = nn.Linear(channels, channels, bias=False)
         elif decoder == "mlp":
-            self.decoder = nn.Sequential(
-                nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, 1)
-            )
+            hidden = nn.Linear(channels, channels), nn.ReLU()
+            self.decoder = nn.Sequential(*hidden, nn.Linear(channels, 1))
 
     @property
     def operators(self) -> tuple[PGSO, ...]:
@@ -71,13 +70,10 @@ class LinkModel(nn.Module):
         """How much speaks for a link (logits)."""
         source, target = (z.index_select(0, ends.flatten()) for ends in pairs.unbind(-1))
         if self.kind == "bilinear":
-            assert self.decoder is not None
             source = self.decoder(source)
         product = source * target
-        if self.kind == "mlp":
-            assert self.decoder is not None
-            return self.decoder(product).view(pairs.shape[:-1])
-        return product.sum(dim=-1).view(pairs.shape[:-1])
+        scores: Tensor = self.decoder(product) if self.kind == "mlp" else product.sum(dim=-1)
+        return scores.view(pairs.shape[:-1])
 
     def forward(self, x: Features, graph: Graph | Tensor, pairs: Tensor) -> Tensor:
         """Scores of pairs, (..., 2) to (...)."""

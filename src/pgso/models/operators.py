@@ -8,11 +8,11 @@ import torch
 from torch import nn
 from torch_geometric.nn import MessagePassing
 
-from pgso.convs.filter import FilterConv, NormalisedPGSO
+from pgso.convs.filter import FilterConv
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.module import PGSO
-from pgso.gso.parameters import EXPONENTS, NAMES
+from pgso.gso.parameters import EXPONENTS
 from pgso.gso.shift import nearest_preset
 from pgso.spectrum import interval
 
@@ -101,35 +101,22 @@ def fold(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise InputError(f"fold takes a torch module, got {type(model).__name__}")
-    folded = nn.ModuleList([copy.deepcopy(model)])  # in a list: it may be an operator itself
-    constants: dict[PGSO, PGSO] = {}
-    for module in list(folded.modules()):
-        for name, child in list(module._modules.items()):
-            if isinstance(child, PGSO):
-                if child.kind != "scalar":
-                    raise InputError(f"fold takes scalar operators, not a {child.kind} one")
-                if child not in constants:
-                    constants[child] = _fixed(child)
-                setattr(module, name, constants[child])
-    if not constants:
+    folded = copy.deepcopy(model).eval()
+    found = [module for module in folded.modules() if isinstance(module, PGSO)]
+    if not found:
         raise InputError(
             f"there is no operator to fold in this {type(model).__name__}; "
             "fold takes a GNN or a model that pgso.convert returned"
         )
-    return folded[0].eval()
-
-
-def _fixed(gso: PGSO) -> PGSO:
-    """The operator with its S as buffers."""
-    if isinstance(gso, NormalisedPGSO):  # a filter knows by its type that it needs no scaling
-        fixed: PGSO = NormalisedPGSO(learn=False)
-    else:
-        fixed = PGSO(gso.S.detach(), learn=False, degrees=gso.degrees, edges=gso.edges)
-    fixed.to(gso.m1.device, gso.m1.dtype)
-    with torch.no_grad():  # exact copies, in their own type
-        for name in NAMES:
-            getattr(fixed, name).copy_(getattr(gso, name))
-    return fixed
+    for gso in found:
+        if gso.kind != "scalar":
+            raise InputError(f"fold takes scalar operators, not a {gso.kind} one")
+        gso.start, gso.learned = gso.parameters_tuple(), ()
+        for name in list(gso._parameters):
+            value = getattr(gso, name).detach()
+            delattr(gso, name)
+            gso.register_buffer(name, value)
+    return folded
 
 
 def param_groups(
@@ -169,13 +156,11 @@ def param_groups(
     weights = [p for p in model.parameters() if p not in apart]
     slow = exponent_lr if coefficient_lr is None else coefficient_lr
     decay = weight_decay if coefficient_decay is None else coefficient_decay
-    groups: list[dict[str, Any]] = [
-        {"name": "weights", "params": weights, "lr": lr, "weight_decay": weight_decay},
-        {"name": "scalars", "params": scalars, "lr": lr, "weight_decay": weight_decay},
-        {"name": "exponents", "params": exponents, "lr": exponent_lr, "weight_decay": weight_decay},
+    groups: list[tuple[str, list[nn.Parameter], float, float]] = [
+        ("weights", weights, lr, weight_decay),
+        ("scalars", scalars, lr, weight_decay),
+        ("exponents", exponents, exponent_lr, weight_decay),
+        ("coefficients", coefficients, slow, decay),
     ]
-    if coefficients:
-        groups.append(
-            {"name": "coefficients", "params": coefficients, "lr": slow, "weight_decay": decay}
-        )
-    return [group for group in groups if group["params"]]
+    names = ("name", "params", "lr", "weight_decay")
+    return [dict(zip(names, group, strict=True)) for group in groups if group[1]]
