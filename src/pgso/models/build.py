@@ -19,7 +19,8 @@ def build_model(spec: RunSpec, task: Any) -> Model:
         task: Anything with a task's ``kind``, ``num_features``, ``num_nodes`` (an S per node has as
             many values), ``num_outputs`` and ``categories``: the header of a file has them, too.
     """
-    assert spec.operator not in ("auto", "found")
+    assert spec.operator != "auto"
+    assert spec.operator != "found"
     named = {"terms": spec.terms, "basis": spec.basis, "K": spec.degree}
     options: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     if CONVS[spec.conv].attends:
