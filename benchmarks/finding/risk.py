@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from pgso.data import Task
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
@@ -117,17 +118,20 @@ def generate(
         y = errors if truth == "nothing" else values[:, :1] + 2 * errors
     order = torch.randperm(nodes, generator=generator)
     return Problem.prepared(
-        name=truth,
-        kind="node",
-        metric=metric,
-        graph=graph,
-        x=x,
-        y=y,
-        train=order[:labels],
-        val=order[labels : labels + val],
-        test=order[labels + val :],
-        classes=() if numbers else tuple(map(str, range(classes))),
-        nodes_per_graph=torch.tensor([nodes]),
+        Task(
+            name=truth,
+            kind="node",
+            metric=metric,
+            graph=graph,
+            x=x,
+            y=y,
+            train=order[:labels],
+            val=order[labels : labels + val],
+            test=order[labels + val :],
+            classes=() if numbers else tuple(map(str, range(classes))),
+            targets=("number",) if numbers else (),
+            nodes_per_graph=torch.tensor([nodes]),
+        )
     )
 
 

@@ -1,8 +1,9 @@
 """Saved models on disk: safetensors and JSON, nothing that could run code.
 
-A saved model is a *header* (plain data) and *tensors*. A path that ends in ``.safetensors`` is one
-file, with the header in its metadata. Any other path is a folder of ``model.json`` and
-``weights.safetensors``. What is claimed in a header is checked before memory is taken for it.
+A saved model is a *header*: nested plain data with tensors in it. A path that ends in
+``.safetensors`` is one file, with the plain data in its metadata. Any other path is a folder of
+``model.json`` and ``weights.safetensors``. What a header claims is checked before memory is taken
+for it.
 """
 
 import json
@@ -11,39 +12,92 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from pgso.data.task import Task
+from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
+from pgso.graph import Graph, Relations
 from pgso.records.files import free_name, write_beside
 
 HEADER, WEIGHTS = "model.json", "weights.safetensors"
 LARGEST_HEADER = 2**26  # bytes
+TENSOR = "tensor"  # the key of what stands for a tensor in plain data: its name
 State = tuple[dict[str, Tensor], dict[str, Any]]  # tensors by name, and plain data
 
 
-def write_model(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], header: Any) -> None:
+def header_of(
+    task: Task,
+    spec: Mapping[str, Any],
+    strangeness: Any,  # (n,) or (n, T) of numpy; None or empty: no prediction sets
+    coverage: Mapping[str, float] | None,
+    remembered: Task | None,
+) -> dict[str, Any]:
+    """What every saved model says about the data that it was fitted to.
+
+    Args:
+        task: The data.
+        spec: The run, as plain data.
+        strangeness: What prediction sets are made from (:mod:`pgso.evaluation.conformal`).
+        coverage: How often they hold the truth on test.
+        remembered: The data as the user has them, whose graph is kept; None: it is not kept.
+    """
+    no_sets = strangeness is None or not len(strangeness)
+    preparation = task.preparation
+    return {
+        "spec": spec,
+        "kind": task.kind,
+        "num_features": task.num_features,
+        "num_nodes": task.num_nodes,
+        "classes": task.classes,
+        "targets": task.targets,
+        "categories": task.categories,
+        "columns": task.columns,
+        "preparation": None if preparation is None else preparation.model_dump(mode="json"),
+        "objective": task.metric,
+        "positive": task.positive,
+        "strangeness": None if no_sets else torch.from_numpy(strangeness),
+        "coverage": coverage,
+        "memory": None if remembered is None else _memory(remembered),
+    }
+
+
+def write_model(path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
     """Write a model whole or not at all; another model of that name is kept under another one."""
-    path = Path(path)
+    path, tensors = Path(path), {}
+
+    def plain(value: Any, name: str) -> Any:
+        if isinstance(value, Tensor):
+            tensors[name] = value
+            return {TENSOR: name}
+        if isinstance(value, Mapping):
+            return {key: plain(part, f"{name}/{key}".strip("/")) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(part, f"{name}/{k}") for k, part in enumerate(value)]
+        return value
+
+    written = plain(header, "")
     if path.suffix == ".safetensors":
-        write_beside(path, packed(tensors, header))
+        write_beside(path, packed(tensors, written))
         return
     check_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.pgso-"))
     try:
         (made / WEIGHTS).write_bytes(packed(tensors, {}))
-        text = json.dumps(header, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(written, indent=1, ensure_ascii=False) + "\n"
         (made / HEADER).write_text(text, encoding="utf-8")
         made.chmod(0o755)
-        if path.exists() and not _holds(path, made):
+        files = [(path / name, made / name) for name in (HEADER, WEIGHTS)]
+        is_same = all(old.is_file() and old.read_bytes() == new.read_bytes() for old, new in files)
+        if path.exists() and not is_same:
             path.rename(free_name(path))
         if not path.exists():
             made.rename(path)
@@ -59,29 +113,34 @@ def check_folder(path: Path) -> None:
         raise InputError(f"{path} is there already and is not a saved model; choose another name")
 
 
-def _holds(path: Path, made: Path) -> bool:
-    """Whether a folder holds the files of another one."""
-    return all(
-        (path / name).is_file() and (path / name).read_bytes() == (made / name).read_bytes()
-        for name in (HEADER, WEIGHTS)
-    )
-
-
-def read_model(path: str | os.PathLike[str]) -> State:
-    """The tensors and the header of a saved model."""
+def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header of a saved model, with its tensors."""
     path = Path(path).expanduser()
-    if not path.is_dir():
-        return unpacked(path)
-    if not (path / HEADER).is_file():
-        raise InputError(f"there is no saved model in {path}; write one with --save")
+    if path.is_dir():
+        if not (path / HEADER).is_file():
+            raise InputError(f"there is no saved model in {path}; write one with --save")
+        with naming(path):
+            if (path / HEADER).stat().st_size > LARGEST_HEADER:
+                raise ValueError("its header is too large")
+            written = json.loads((path / HEADER).read_text(encoding="utf-8"))
+            if not isinstance(written, dict):
+                raise ValueError("its header is no dictionary")
+        tensors, _ = unpacked(path / WEIGHTS)
+    else:
+        tensors, written = unpacked(path)
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {TENSOR}:
+            return tensors[value[TENSOR]]
+        return {key: whole(part) for key, part in value.items()}
+
     with naming(path):
-        if (path / HEADER).stat().st_size > LARGEST_HEADER:
-            raise ValueError("its header is too large")
-        header = json.loads((path / HEADER).read_text(encoding="utf-8"))
-        if not isinstance(header, dict):
-            raise ValueError("its header is no dictionary")
-    tensors, _ = unpacked(path / WEIGHTS)
-    return tensors, header
+        header: dict[str, Any] = whole(written)
+    return header
 
 
 def size_of(path: Path) -> int:
@@ -93,10 +152,10 @@ def size_of(path: Path) -> int:
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Say which file is broken, in one sentence."""
-    problems = (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OSError)
+    problems = (LookupError, TypeError, ValueError, AttributeError, RuntimeError, OSError)
     try:
         yield
-    except problems as error:
+    except (*problems, SafetensorError) as error:
         reason = f"{type(error).__name__}: {error}"[:200]
         raise InputError(
             f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
@@ -105,32 +164,21 @@ def naming(path: Path) -> Iterator[None]:
 
 def packed(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
     """One safetensors file as bytes."""
-    whole = {name: value.detach().contiguous() for name, value in tensors.items()}
+    whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     return save(whole, metadata={"pgso": json.dumps(header)})
 
 
 def unpacked(path: Path) -> State:
-    """The tensors and the header of one safetensors file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {})["pgso"])
-            if not isinstance(header, dict):
-                raise ValueError("its header is no dictionary")
-            # Copies are aligned in memory: sums over other numbers differ in their last digits.
-            names = list(file.keys())
-            return {name: file.get_tensor(name).clone() for name in names}, header
-    except FileNotFoundError:
-        raise InputError(f"there is no saved model at {path}; write one with --save") from None
-    except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
-        reason = f"{error}"[:200]
-        raise InputError(
-            f"{path} is not a file that pgso has saved ({reason}); remove it, or write it again"
-        ) from None
-
-
-def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a word, without it."""
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    """The tensors and the plain data of one safetensors file."""
+    if not path.exists():
+        raise InputError(f"there is no saved model at {path}; write one with --save")
+    with naming(path), safe_open(path, framework="pt") as file:
+        header = json.loads((file.metadata() or {})["pgso"])
+        if not isinstance(header, dict):
+            raise ValueError("its header is no dictionary")
+        # Copies are aligned in memory: sums over other numbers differ in their last digits.
+        names = list(file.keys())
+        return {name: file.get_tensor(name).clone() for name in names}, header
 
 
 def count_of(value: Any) -> int:
@@ -140,80 +188,54 @@ def count_of(value: Any) -> int:
     return value
 
 
-@dataclass(frozen=True, eq=False)
-class Memory:
+def _memory(task: Task) -> dict[str, Any] | None:
     """The graph that a model was fitted on, for new nodes with edges to old ones."""
-
-    ids: tuple[str, ...]
-    x: Tensor  # (n, F) as in the task
-    edge_index: Tensor
-    edge_weight: Tensor | None
-    relations: dict[str, tuple[Tensor, Tensor | None]] | None = None
-
-    @classmethod
-    def of(cls, task: Task) -> "Memory | None":
-        """What there is to remember of a task; None where nodes have no names."""
-        if task.kind != "node" or task.ids is None:
-            return None
-        relations = None
-        if task.relations is not None:
-            parts = task.relations.graphs.items()
-            relations = {name: (g.edge_index, g.edge_weight) for name, g in parts}
-        graph = task.graph
-        return cls(task.ids, task.x, graph.edge_index, graph.edge_weight, relations)
-
-    def state(self) -> State:
-        """As tensors and plain data."""
-        ids = json.dumps(self.ids, ensure_ascii=False).encode()
-        tensors = {"ids": torch.frombuffer(bytearray(ids), dtype=torch.uint8)}
-        tensors |= _edges_state("edges", self.edge_index, self.edge_weight)
-        for k, part in enumerate((self.relations or {}).values()):
-            tensors |= _edges_state(f"relation/{k}", *part)
-        x = self.x.detach().cpu()
-        if x.layout == torch.strided:
-            tensors["x"] = x
-        else:
-            index = {"x/rows": x.crow_indices(), "x/columns": x.col_indices()}
-            tensors |= {**index, "x/values": x.values()}
-        relations = None if self.relations is None else list(self.relations)
-        return tensors, {"relations": relations, "columns": x.size(1)}
-
-    @classmethod
-    def from_state(cls, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> "Memory":
-        """The same again; what does not fit together is refused with a ValueError."""
-        ids = json.loads(bytes(tensors["ids"].numpy()).decode())
-        if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids)):
-            raise ValueError("names of nodes that are no words")
-        n, columns = len(ids), count_of(plain["columns"])
-        if "x" in tensors:
-            x = tensors["x"]
-        else:
-            rows, places_of, values = (tensors[f"x/{k}"] for k in ("rows", "columns", "values"))
-            x = torch.sparse_csr_tensor(
-                rows, places_of, values, size=(n, columns), check_invariants=True
-            )
-        if x.shape != (n, columns):
-            raise ValueError(f"{n} nodes have features of shape {tuple(x.shape)}")
-        relations = None
-        if plain["relations"] is not None:
-            named = enumerate(map(str, plain["relations"]))
-            relations = {name: _edges_from(tensors, f"relation/{k}", n) for k, name in named}
-        return cls(tuple(ids), x, *_edges_from(tensors, "edges", n), relations)
+    if task.kind != "node" or task.ids is None:
+        return None
+    kinds = {"": task.graph} if task.relations is None else task.relations.graphs
+    x = task.x.detach()
+    is_dense = x.layout == torch.strided
+    ids = json.dumps(task.ids, ensure_ascii=False).encode()
+    return {
+        "ids": torch.frombuffer(bytearray(ids), dtype=torch.uint8),
+        "x": x if is_dense else [x.crow_indices(), x.col_indices(), x.values()],
+        "columns": x.size(1),
+        "relations": None if task.relations is None else list(kinds),
+        "edges": [[graph.edge_index, graph.edge_weight] for graph in kinds.values()],
+    }
 
 
-def _edges_state(name: str, edge_index: Tensor, weight: Tensor | None) -> dict[str, Tensor]:
-    tensors = {name: edge_index.cpu()}
-    return tensors if weight is None else {**tensors, f"{name}/weight": weight.cpu()}
+def memory_of(state: Mapping[str, Any]) -> Task:
+    """That graph as a task without answers; what does not fit together is refused."""
+    ids, x = json.loads(bytes(state["ids"].numpy()).decode()), state["x"]
+    if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids)):
+        raise ValueError("names of nodes that are no words")
+    n, columns = len(ids), count_of(state["columns"])
+    if isinstance(x, list):
+        rows, places_of, values = x
+        size = (n, columns)
+        x = torch.sparse_csr_tensor(rows, places_of, values, size, check_invariants=True)
+    if x.shape != (n, columns):
+        raise ValueError(f"{n} nodes have features of shape {tuple(x.shape)}")
+    graphs = []
+    for edge_index, weight in state["edges"]:
+        if edge_index.dim() != 2 or edge_index.size(0) != 2:
+            raise ValueError(f"edges of shape {tuple(edge_index.shape)}")
+        if weight is not None and weight.shape != edge_index.shape[1:]:
+            raise ValueError("weights that do not fit their edges")
+        graphs.append(Graph.from_edge_index(places(edge_index, n), weight, n))
+    kinds = state["relations"]
+    relations = kinds and Relations(dict(zip(map(str, kinds), graphs, strict=True)), n)
+    graph = relations.union if relations else graphs[0]
+    task = unanswered(np.zeros((2, 0), dtype=np.int64), np.zeros((n, 1)), n)
+    return replace(task, x=x, graph=graph, relations=relations, ids=tuple(ids))
 
 
-def _edges_from(tensors: Mapping[str, Tensor], name: str, n: int) -> tuple[Tensor, Tensor | None]:
-    edge_index, weight = tensors[name], tensors.get(f"{name}/weight")
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(f"edges of shape {tuple(edge_index.shape)}")
-    places(edge_index, n)
-    if weight is not None and weight.shape != edge_index.shape[1:]:
-        raise ValueError("weights that do not fit their edges")
-    return edge_index, weight
+def unanswered(edge_index: Any, x: Any, items: int, **described: Any) -> Task:
+    """Nodes or graphs to predict, of numpy's arrays: nothing is known about them."""
+    none = np.zeros(0, dtype=np.int64)
+    given = {"edge_index": edge_index, "x": x, "y": np.full(items, -1), **described}
+    return Task.from_arrays(IN_MEMORY, split=(none, none, none), **given)
 
 
 def places(values: Tensor, n: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 import torch
 
+from pgso.data import Task
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
@@ -26,17 +27,19 @@ def generated(truth, seed=0, nodes=400, labels=150, val=100, directed=False, met
         y = (signal @ torch.randn(8, 3, generator=generator)).argmax(dim=1)
     order = torch.randperm(nodes, generator=generator)
     return Problem.prepared(
-        name="generated",
-        kind="node",
-        metric=metric,
-        graph=graph,
-        x=x,
-        y=y,
-        train=order[:labels],
-        val=order[labels : labels + val],
-        test=order[labels + val :],
-        classes=("a", "b", "c"),
-        nodes_per_graph=torch.tensor([nodes]),
+        Task(
+            name="generated",
+            kind="node",
+            metric=metric,
+            graph=graph,
+            x=x,
+            y=y,
+            train=order[:labels],
+            val=order[labels : labels + val],
+            test=order[labels + val :],
+            classes=("a", "b", "c"),
+            nodes_per_graph=torch.tensor([nodes]),
+        )
     )
 
 

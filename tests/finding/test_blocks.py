@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from pgso import load_task
-from pgso.finding.blocks import Blocks, NodeBlocks, Word
+from pgso.data import Task
+from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import fit
@@ -21,7 +22,7 @@ WORDS = [Word(), Word((IN,)), Word((IN, OUT)), Word((OUT, OUT, IN))]
 def test_few_labels_and_many_give_the_same_features(word):
     problem = generated("nothing", directed=True)
     few = replace(problem, train=problem.train[:5])  # fewer than the eight columns
-    blocks, by_rows = NodeBlocks(problem), NodeBlocks(few)
+    blocks, by_rows = Blocks(problem), Blocks(few)
     assert by_rows.by_rows
     assert not blocks.by_rows
     actual, wanted = by_rows.block(word), blocks.block(word)
@@ -35,9 +36,9 @@ def test_predictions_of_labels_are_fitted_values(sparse):
     problem = generated("nothing", directed=True)
     if sparse:
         problem = replace(problem, x=problem.x.to_sparse_csr(), train=problem.train[:6])
-    blocks = Blocks.of(problem)
+    blocks = Blocks(problem)
     parts = [blocks.block(word) for word in WORDS]
-    ridge = fit(parts, problem.targets)
+    ridge = fit(parts, problem.Y)
     values = ridge.intercept + sum(
         ((part.features * part.size + part.mean) @ weights).double()
         for part, weights in zip(parts, ridge.weights, strict=True)
@@ -52,23 +53,25 @@ def graph_problem():
     problem = generated("nothing", nodes=60)
     sizes = torch.tensor([10, 20, 0, 30])
     return Problem.prepared(
-        name="graphs",
-        kind="graph",
-        metric="accuracy",
-        graph=problem.graph,
-        x=torch.rand(60, 2, generator=generator),
-        y=torch.tensor([0, 1, 0, 1]),
-        train=torch.arange(4),
-        val=torch.arange(0),
-        test=torch.arange(0),
-        classes=("a", "b"),
-        nodes_per_graph=sizes,
+        Task(
+            name="graphs",
+            kind="graph",
+            metric="accuracy",
+            graph=problem.graph,
+            x=torch.rand(60, 2, generator=generator),
+            y=torch.tensor([0, 1, 0, 1]),
+            train=torch.arange(4),
+            val=torch.arange(0),
+            test=torch.arange(0),
+            classes=("a", "b"),
+            nodes_per_graph=sizes,
+        )
     )
 
 
 def test_graphs_are_pooled_by_sums_and_means():
     problem = graph_problem()
-    block = Blocks.of(problem).block(Word())  # all graphs are labelled
+    block = Blocks(problem).block(Word())  # all graphs are labelled
     features = block.features * block.size + block.mean
     sums = torch.stack([part.sum(dim=0) for part in problem.x.split([10, 20, 0, 30])])
     means = sums / torch.tensor([10, 20, 1, 30]).unsqueeze(1)
@@ -78,7 +81,7 @@ def test_graphs_are_pooled_by_sums_and_means():
 def test_second_moments_are_products_with_x():
     problem = graph_problem()
     gcn = Letter.of("gcn")
-    blocks = Blocks.of(problem)
+    blocks = Blocks(problem)
     values = problem.x * blocks.propagation.times(problem.x, gcn)
     sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
     block = blocks.block(Word((gcn,), squared="x"))
@@ -92,9 +95,9 @@ def test_second_moments_are_products_with_x():
 
 def test_graphs_of_a_task_are_predicted_one_by_one():
     problem = graph_problem()
-    blocks = Blocks.of(problem)
+    blocks = Blocks(problem)
     words = [Word(), Word((Letter.of("gcn"),))]
-    ridge = fit([blocks.block(word) for word in words], problem.targets)
+    ridge = fit([blocks.block(word) for word in words], problem.Y)
     assert blocks.predict(words, ridge).shape == (4, 2)
 
 
@@ -127,4 +130,4 @@ def test_principal_components_keep_what_varies(sparse):
 
 def test_embedded_categories_become_columns():
     task = replace(load_task("karate"), x=torch.zeros(34, 2).long(), categories=(2, 3))
-    assert Problem.of(task).x.shape == (34, 6)  # and a column of ones
+    assert Problem.prepared(task).x.shape == (34, 6)  # and a column of ones

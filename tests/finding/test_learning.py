@@ -12,8 +12,8 @@ TRUE = Letter("true", (0.0, 1.0, 0.0, 0.0, 0.3, -0.9, 0.2))
 
 
 def loss_of(problem, words):
-    blocks = Blocks.of(problem)
-    return fit([blocks.block(word) for word in words], problem.targets)
+    blocks = Blocks(problem)
+    return fit([blocks.block(word) for word in words], problem.Y)
 
 
 def test_it_lowers_the_error_of_labels_it_has_not_seen():
@@ -23,14 +23,14 @@ def test_it_lowers_the_error_of_labels_it_has_not_seen():
     rows = torch.arange(125)
     S = learning.learn(problem, words, start, rows)
     learned = loss_of(problem, learning.with_S(words, S))
-    errors = [(actual.loo - problem.targets)[125:].square().mean() for actual in (start, learned)]
+    errors = [(actual.loo - problem.Y)[125:].square().mean() for actual in (start, learned)]
     assert errors[1] < 0.95 * errors[0]
     assert S[0][4] > -0.5  # on its way to 0.3
 
 
 def test_the_kernel_of_rows_is_the_kernel_of_features():
     problem = generated((TRUE,))
-    propagation = Blocks.of(problem).propagation
+    propagation = Blocks(problem).propagation
     S, word = torch.tensor([TRUE.S]), Word((TRUE, TRUE))
     few, many = torch.arange(6), torch.arange(40)  # fewer than the eight columns, and more
     for rows in (few, many):
@@ -52,7 +52,7 @@ def test_every_hop_may_have_an_S_of_its_own():
     assert len(S) == 2
     assert S[0] != S[1]
     learned = loss_of(problem, learning.with_S(words, S))
-    errors = [(actual.loo - problem.targets)[150:].square().mean() for actual in (start, learned)]
+    errors = [(actual.loo - problem.Y)[150:].square().mean() for actual in (start, learned)]
     assert errors[1] < 0.95 * errors[0]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from pgso.data import Task
 from pgso.finding.problem import Problem
 from pgso.finding.scores import Readout, losses, score
 from pgso.objectives import OBJECTIVES
@@ -27,7 +28,7 @@ def test_balanced_losses_are_those_of_a_world_of_equal_classes():
     values = torch.tensor([[0.9, 0.1]]).expand(100, 2)  # the priors, for everybody
     out = Readout.of(problem, 1.0)(values)
     torch.testing.assert_close(out.softmax(1), torch.full((100, 2), 0.5, dtype=torch.float64))
-    actual = losses(problem, [(out, y)])
+    actual = losses(problem, out, y)
     assert float(actual[:90].sum()) == pytest.approx(float(actual[90:].sum()))
 
 
@@ -36,17 +37,17 @@ def test_numbers_come_back_in_their_units():
     y = torch.randn(400, 2) * torch.tensor([1.0, 50.0]) + 7
     y[problem.val[0]] = float("nan")
     fields = {name: getattr(problem, name) for name in ("train", "val", "test", "graph", "x")}
-    numbers = Problem.prepared(
-        **fields, y=y, name="n", kind="node", metric="mae", classes=(),
+    numbers = Problem.prepared(Task(
+        **fields, y=y, name="n", kind="node", metric="mae", classes=(), targets=("a", "b"),
         nodes_per_graph=torch.tensor([400]),
-    )  # fmt: skip
+    ))  # fmt: skip
     assert len(numbers.val) == len(problem.val) - 1
     torch.testing.assert_close(
-        numbers.targets.square().mean(0), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=0
+        numbers.Y.square().mean(0), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=0
     )
-    decoded = Readout.of(numbers, 1.0)(numbers.targets)
+    decoded = Readout.of(numbers, 1.0)(numbers.Y)
     torch.testing.assert_close(decoded.float(), y[numbers.train])
     off = decoded + torch.tensor([0.1, 5.0])
-    assert losses(numbers, [(off, y[numbers.train])]).numpy() == pytest.approx(
+    assert losses(numbers, off, y[numbers.train]).numpy() == pytest.approx(
         OBJECTIVES["mae"].errors(off.numpy(), y[numbers.train].numpy())
     )

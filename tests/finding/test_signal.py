@@ -30,11 +30,11 @@ def test_a_guess_of_classes_is_their_shares():
     counts = torch.bincount(task.y[task.train]).double() + 0.5  # half a label more for each class
     share = (counts / counts.sum())[1].item()
     expected = -np.where(y == 1, np.log(share), np.log(1 - share))
-    np.testing.assert_allclose(guessing(Problem.of(task)).losses, expected, rtol=1e-6)
+    np.testing.assert_allclose(guessing(Problem.prepared(task)).losses, expected, rtol=1e-6)
 
 
 def test_a_guess_of_numbers_is_the_mean_of_the_others():
-    problem = Problem.of(pgso.load_task("diabetes"))
+    problem = Problem.prepared(pgso.load_task("diabetes"))
     y = problem.y[problem.train].double()
     others = (y.sum() - y) / (len(y) - 1)
     rest = problem.y[problem.val].double()

@@ -10,7 +10,6 @@ from pgso import Graph
 from pgso.finding.summary import (
     MOST_EDGES,
     ROWS,
-    adjusted_homophily,
     graph_statistics,
     some_predictions,
     spectrum_of,
@@ -32,18 +31,18 @@ def square(classes, edges):
 
 
 def test_homophily_is_1_within_classes_and_negative_between_them():
-    assert adjusted_homophily(square([0, 0, 1, 1, 0], [[0, 1], [2, 3]])) == 1
-    assert adjusted_homophily(square([0, 1, 0, 1, 0], [[0, 1], [2, 3]])) == -1
+    assert graph_statistics(square([0, 0, 1, 1, 0], [[0, 1], [2, 3]])).adjusted_homophily == 1
+    assert graph_statistics(square([0, 1, 0, 1, 0], [[0, 1], [2, 3]])).adjusted_homophily == -1
 
 
 def test_labels_of_the_test_set_do_not_count():
     with_test = square([0, 0, 1, 1, 0], [[0, 1], [2, 3], [3, 4]])
-    assert adjusted_homophily(with_test) == 1
-    assert adjusted_homophily(square([0, 0, 1, 1, 0], [[3, 4]])) is None
+    assert graph_statistics(with_test).adjusted_homophily == 1
+    assert graph_statistics(square([0, 0, 1, 1, 0], [[3, 4]])).adjusted_homophily is None
 
 
 def test_one_class_has_no_homophily():
-    assert adjusted_homophily(square([0, 0, 0, 0, 0], [[0, 1], [2, 3]])) is None
+    assert graph_statistics(square([0, 0, 0, 0, 0], [[0, 1], [2, 3]])).adjusted_homophily is None
 
 
 def test_the_graph_is_counted():
@@ -90,7 +89,7 @@ def test_without_a_test_set_what_has_no_label_is_shown_by_its_name(problem):
 def test_numbers_are_written_with_four_digits(problem):
     y = torch.full((400, 2), float("nan"))
     y[problem.test] = torch.tensor([12345.678, 0.123456])
-    numbers = replace(problem, y=y, classes=(), metric="rmse")
+    numbers = replace(problem, y=y, classes=(), targets=("a", "b"), metric="rmse")
     (row, *_) = some_predictions(numbers, torch.tensor([[2e12, -0.5]]).expand(400, 2))
     assert row.truth == ("12,346", "0.1235")
     assert row.predicted == ("2e+12", "-0.5")

@@ -6,7 +6,6 @@ import pytest
 from pgso import load_task
 from pgso.data.description import adjusted_homophily
 from pgso.errors import InputError, UnknownNameError
-from pgso.finding.problem import Problem
 from pgso_studies.planted import WORLDS
 
 
@@ -26,7 +25,7 @@ def test_a_world_is_whole_and_the_same_each_time(world):
 )
 def test_blocks_are_as_homophilous_as_they_say(alike, low, high):
     task = load_task("planted", world=f"blocks-2-{alike:g}")
-    assert low <= adjusted_homophily(Problem.of(task)) <= high
+    assert low <= adjusted_homophily(task) <= high
 
 
 def test_a_core_has_more_edges_and_sides_have_none_within():

@@ -14,8 +14,9 @@ GRID = {"rows": 8, "cols": 8}
 
 def load_model(path):
     """The network in a file, its spec, and the header that says what data it fits."""
-    tensors, header = read_model(path)
-    return *network_of(Path(path), tensors, header), header
+    header = read_model(path)
+    model = network_of(Path(path), header)
+    return model, RunSpec(complete=True, **header["spec"]), header
 
 
 def karate(**choices) -> RunSpec:

@@ -67,23 +67,20 @@ def predict(
     predictor, asked = opened(model, dataset, options, data, skip_bad_rows)
     import pandas
 
-    from pgso.predictors.table import calibration_of, most_probable_links
+    from pgso.predictors.table import most_probable_links, prediction_table
 
     if predictor.kind == "link":
-        task: Any = asked.task
-        network: Any = predictor.network  # type: ignore[attr-defined]
-        columns, rows = most_probable_links(network, task, links, task.ids or range(task.num_nodes))
+        named = most_probable_links(predictor.network, asked.task, links, asked.ids)
     else:
-        columns, rows = predictor.table(asked, predictor.outputs(asked))
-    table = pandas.DataFrame(list(rows), columns=columns)
+        named = prediction_table(predictor, asked, predictor.outputs(asked))
+    table = pandas.DataFrame(dict(named))
     table = (table if rank_by is None else ranked(table, rank_by)).head(top or len(table))
     old = write_table(to, table)
-    header = predictor.header
-    calibration, coverage = calibration_of(header), predictor.coverage
+    calibration, coverage = predictor.calibration, predictor.coverage
     left_out = [note for note in asked.notes if note.startswith("left out")]
     if as_json:
         said: dict[str, Any] = {"file": str(to), "old_file": old and str(old)}
-        said |= {"calibration": calibration or None, "positive": header.get("positive")}
+        said |= {"calibration": calibration or None, "positive": predictor.header["positive"]}
         said |= {"coverage": coverage, "left_out": left_out}
         typer.echo(json.dumps(said | {"predictions": as_dicts(table)}))
         return

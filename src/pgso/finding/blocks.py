@@ -1,8 +1,8 @@
 """Blocks: the features γ_1 γ_2 ... x of labelled nodes or graphs, and predictions from weights."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 import torch
@@ -13,6 +13,8 @@ from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Fit
 from pgso.finding.scaling import Preparation
+
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -31,199 +33,157 @@ class Word:
     of: Literal["x", "labels", "structure"] = "x"
 
     def __str__(self) -> str:
-        powers: list[list[str | int]] = []
-        for letter in self.letters:
-            if powers and powers[-1][0] == letter.term:
-                powers[-1][1] = int(powers[-1][1]) + 1
-            else:
-                powers.append([letter.term, 1])
-        text = " ".join(f"{name}{_superscript(int(k))}" for name, k in powers)
+        powers = [(term, len(list(same))) for term, same in groupby(k.term for k in self.letters)]
+        text = " ".join(
+            f"{term}{str(k).translate(SUPERSCRIPTS) if k > 1 else ''}" for term, k in powers
+        )
         text = f"{text} {self.of}" if text else self.of
         return {"": text, "x": f"x ∘ {text}", "itself": f"({text})²"}[self.squared]
 
 
-class Blocks(ABC):
-    """The blocks of one problem. What one rung computes, the next one may use again."""
+class Columns:
+    """The columns of every word on one graph: of its nodes, or pooled over each of its graphs.
 
-    @staticmethod
-    def of(problem: Problem) -> "Blocks":
-        """Blocks of a node or a graph task."""
-        return GraphBlocks(problem) if problem.kind == "graph" else NodeBlocks(problem)
+    Args:
+        x: (n, F) features, prepared; dense or sparse.
+        propagation: Operators on the graph.
+        labels: (l,) nodes whose label is known, and (l, C) what it is. Without any, the labels of
+            neighbours are 0, an average label.
+        sizes: Of a graph task: the nodes of each graph.
+        scaling: How the pooled columns of each word are scaled; learned where it is not known.
+    """
 
-    @abstractmethod
-    def block(self, word: Word) -> Block:
-        """The features of the labelled rows."""
+    def __init__(
+        self,
+        x: Tensor,
+        propagation: Propagation,
+        labels: tuple[Tensor, Tensor],
+        sizes: Tensor | None = None,
+        scaling: Mapping[Word, Preparation] | None = None,
+    ) -> None:
+        self.x, self.propagation, self.labels, self.sizes = x, propagation, labels, sizes
+        self.scaling = dict(scaling or {})
+        self._values: dict[tuple[Letter, ...], Tensor] = {}
+        self._columns: dict[Word, Tensor] = {}  # that are not of x, or are pooled
 
-    @abstractmethod
-    def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
-        """The values of every node or graph, (items, C)."""
+    def values(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, F)
+        """γ_1 γ_2 x."""
+        if letters not in self._values:
+            if letters:
+                made = self.propagation.times(self.values(letters[1:]), letters[0])
+            else:
+                made = self.x if self.x.layout == torch.strided else self.x.to_dense()
+            self._values[letters] = made
+        return self._values[letters]
 
-    @abstractmethod
-    def columns(self, word: Word) -> Tensor:
-        """The features of every node or graph, (items, p)."""
+    def columns(self, word: Word) -> Tensor:  # (items, p)
+        """The features of every node or graph."""
+        if self.sizes is None and word.of == "x":
+            return self.values(word.letters)
+        if word not in self._columns:
+            if word.of == "x":
+                values = self.values(word.letters)
+            elif word.of == "structure":
+                values = structural_columns(self.propagation.graph)
+            elif len(self.labels[0]):
+                nodes, targets = self.labels
+                values = neighbour_labels(self.propagation, word.letters, targets, nodes)
+            else:
+                values = torch.zeros(self.propagation.graph.num_nodes, self.labels[1].size(1))
+            if self.sizes is not None:
+                if word.squared:
+                    values = values * (self.values(()) if word.squared == "x" else values)
+                values = pooled(values, self.sizes)
+                if word not in self.scaling:
+                    self.scaling[word] = Preparation.of(values)
+                values = self.scaling[word](values)[:, :-1]
+            self._columns[word] = values
+        return self._columns[word]
 
-    @abstractmethod
-    def forget(self) -> None:
-        """Free the products that are kept for words to come, except x itself."""
+    def weighted(
+        self, words: Sequence[Word], weights: Sequence[Tensor], intercept: Tensor
+    ) -> Tensor:  # (items, C)
+        """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
+        items = self.x.size(0) if self.sizes is None else len(self.sizes)
+        out = intercept.float().expand(items, -1)
+        for word, W in zip(words, weights, strict=True):
+            if self.sizes is not None or word.of != "x":
+                out = out + self.columns(word) @ W
+                continue
+            values = self.x @ W
+            for letter in reversed(word.letters):
+                values = self.propagation.times(values, letter)
+            out = out + values
+        return out
 
-    @property
-    @abstractmethod
-    def numbers_kept(self) -> int:
-        """How many numbers the products that are kept have together."""
 
+class Blocks(Columns):
+    """The blocks of one problem. What one rung computes, the next one may use again.
 
-class NodeBlocks(Blocks):
-    """Blocks of a node task.
-
-    With fewer labels than columns, the rows of γ_1 γ_2 that belong to labels are computed and then
-    multiplied by x, which may be sparse: (γ_2ᵀ γ_1ᵀ E)ᵀ x, where E's columns pick the labels.
-    Otherwise γ_1 γ_2 x is. Predictions γ_1 γ_2 (x W) need C columns only.
+    With fewer labels than columns, the rows of γ_1 γ_2 that belong to labelled nodes are computed
+    and then multiplied by x, which may be sparse: (γ_2ᵀ γ_1ᵀ E)ᵀ x, where E's columns pick the
+    labels. Otherwise γ_1 γ_2 x is.
 
     Where x stands for the identity, a node's own column says nothing about other nodes: x itself is
     zeros, and γx is not.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.propagation = Propagation(problem.graph, problem.relations)
-        self.by_rows = len(problem.train) < problem.x.size(1)
-        self._known: dict[tuple[Letter, ...], Tensor] = {}
+        self.problem, is_graph = problem, problem.kind == "graph"
+        super().__init__(
+            problem.x,
+            Propagation(problem.graph, problem.relations),
+            (problem.train, problem.Y),
+            problem.nodes_per_graph if is_graph else None,
+        )
+        self.by_rows = not is_graph and len(problem.train) < problem.x.size(1)
+        self._rows: dict[tuple[Letter, ...], Tensor] = {}
         self._blocks: dict[Word, Block] = {}
-        self._columns: dict[Word, Tensor] = {}
 
     def block(self, word: Word) -> Block:
-        """The features of the labelled rows."""
+        """The features of the labelled nodes or graphs."""
+        problem = self.problem
+        if self.sizes is not None:
+            return Block.of(self.columns(word)[problem.train])
         if word not in self._blocks:
-            if word.of != "x":
-                features = self._beside(word)[self.problem.train]
-            elif not word.letters and self.problem.has_coordinates:
-                features = torch.zeros(len(self.problem.train), self.problem.x.size(1))
-            elif self.by_rows:
-                features = (self.problem.x.t() @ self._rows(word.letters)).t().contiguous()
+            if word == Word() and problem.has_coordinates:
+                features = torch.zeros(len(problem.train), problem.x.size(1))
+            elif self.by_rows and word.of == "x":
+                features = (problem.x.t() @ self.rows(word.letters)).t().contiguous()
             else:
-                features = self._values(word.letters)[self.problem.train]
+                features = self.columns(word)[problem.train]
             self._blocks[word] = Block.of(features)
         return self._blocks[word]
 
-    def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
-        """The values of every node, (n, C)."""
-        x = self.problem.x
-        return weighted_sum(self.propagation, x, words, fit.weights, fit.intercept, self._beside)
-
-    def columns(self, word: Word) -> Tensor:
-        """The features of every node, (n, p)."""
-        if word.of != "x":
-            return self._beside(word)
-        if not self.by_rows:
-            return self._values(word.letters)
-        x = self.problem.x  # what is kept are rows of operators, not values
-        values = x if x.layout == torch.strided else x.to_dense()
-        for letter in reversed(word.letters):
-            values = self.propagation.times(values, letter)
-        return values
-
-    def _beside(self, word: Word) -> Tensor:  # (n, p)
-        """The columns of a word that is not of x."""
-        if word not in self._columns:
-            if word.of == "structure":
-                self._columns[word] = structural_columns(self.problem.graph)
+    def rows(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, l)
+        """The rows of γ_1 γ_2 that belong to labels, as columns."""
+        if letters not in self._rows:
+            if letters:
+                before = self.rows(letters[:-1])
+                self._rows[letters] = self.propagation.times_transposed(before, letters[-1])
             else:
-                targets, train = self.problem.targets, self.problem.train
-                self._columns[word] = neighbour_labels(
-                    self.propagation, word.letters, targets, train
-                )
-        return self._columns[word]
+                train = self.problem.train
+                self._rows[letters] = torch.zeros(self.x.size(0), len(train))
+                self._rows[letters][train, torch.arange(len(train))] = 1.0
+        return self._rows[letters]
+
+    def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
+        """The values of every node or graph, (items, C)."""
+        return self.weighted(words, fit.weights, fit.intercept)
 
     def forget(self) -> None:
-        """Free what is kept, except x itself."""
-        self._known = {key: value for key, value in self._known.items() if not key}
+        """Free what is kept, except x itself and what stands beside it."""
+        self._rows = {key: value for key, value in self._rows.items() if not key}
+        self._values = {key: value for key, value in self._values.items() if not key}
         self._blocks = {word: block for word, block in self._blocks.items() if not word.letters}
 
     @property
     def numbers_kept(self) -> int:
         """How many numbers the products that are kept have together."""
-        features = sum(block.features.numel() for block in self._blocks.values())
-        kernels = len(self._blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
-        return features + kernels + sum(values.numel() for values in self._known.values())
-
-    def _rows(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, l)
-        if letters not in self._known:
-            if letters:
-                before = self._rows(letters[:-1])
-                self._known[letters] = self.propagation.times_transposed(before, letters[-1])
-            else:
-                E = torch.zeros(self.problem.x.size(0), len(self.problem.train))
-                E[self.problem.train, torch.arange(len(self.problem.train))] = 1.0
-                self._known[letters] = E
-        return self._known[letters]
-
-    def _values(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, F)
-        if letters not in self._known:
-            if letters:
-                after = self._values(letters[1:])
-                self._known[letters] = self.propagation.times(after, letters[0])
-            else:
-                x = self.problem.x
-                self._known[letters] = x if x.layout == torch.strided else x.to_dense()
-        return self._known[letters]
-
-
-class GraphBlocks(Blocks):
-    """Blocks of a graph task: values of nodes, pooled over each graph."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.propagation = Propagation(problem.graph, problem.relations)
-        self.sizes = problem.nodes_per_graph
-        self.scaling: dict[Word, Preparation] = {}  # of pooled columns
-        x = problem.x
-        self._known: dict[tuple[Letter, ...], Tensor] = {
-            (): x if x.layout == torch.strided else x.to_dense()
-        }
-        self._pooled: dict[Word, Tensor] = {}
-
-    def block(self, word: Word) -> Block:
-        """The features of the labelled graphs."""
-        return Block.of(self._features(word)[self.problem.train])
-
-    def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
-        """The values of every graph, (graphs, C)."""
-        out = fit.intercept.float().expand(len(self.sizes), -1)
-        for word, weights in zip(words, fit.weights, strict=True):
-            out = out + self._features(word) @ weights
-        return out
-
-    def columns(self, word: Word) -> Tensor:
-        """The features of every graph, (graphs, p)."""
-        return self._features(word)
-
-    def forget(self) -> None:
-        """Free what is kept, except x itself."""
-        self._known = {key: value for key, value in self._known.items() if not key}
-
-    @property
-    def numbers_kept(self) -> int:
-        """How many numbers the products that are kept have together."""
-        return sum(values.numel() for values in self._known.values())
-
-    def _features(self, word: Word) -> Tensor:  # (graphs, F)
-        if word not in self._pooled:
-            if word.of == "structure":
-                values = structural_columns(self.problem.graph)
-            else:
-                values = self._values(word.letters)
-            if word.squared:
-                values = values * (self._known[()] if word.squared == "x" else values)
-            columns = pooled(values, self.sizes)
-            self.scaling[word] = Preparation.of(columns)
-            self._pooled[word] = self.scaling[word](columns)[:, :-1]
-        return self._pooled[word]
-
-    def _values(self, letters: tuple[Letter, ...]) -> Tensor:  # (n, F)
-        if letters not in self._known:
-            after = self._values(letters[1:])
-            self._known[letters] = self.propagation.times(after, letters[0])
-        return self._known[letters]
+        blocks = [block.features.numel() for block in self._blocks.values()]
+        kernels = len(blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
+        products = [*self._values.values(), *self._rows.values()]
+        return sum(blocks) + kernels + sum(values.numel() for values in products)
 
 
 def pooled(values: Tensor, sizes: Tensor) -> Tensor:  # (n, p) -> (graphs, 2 p)
@@ -231,28 +191,3 @@ def pooled(values: Tensor, sizes: Tensor) -> Tensor:  # (n, p) -> (graphs, 2 p)
     sums = values.new_zeros(len(sizes), values.size(1))
     sums.index_add_(0, torch.repeat_interleave(sizes), values)
     return torch.cat([sums, sums / sizes.clamp(min=1).unsqueeze(1)], dim=1)
-
-
-def weighted_sum(
-    propagation: Propagation,
-    x: Tensor,  # (n, F)
-    words: Sequence[Word],
-    weights: Sequence[Tensor],  # (F, C) of each word
-    intercept: Tensor,  # (C,)
-    beside: Callable[[Word], Tensor],  # the columns of words that are not of x
-) -> Tensor:  # (n, C)
-    """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
-    out = intercept.float().expand(x.size(0), -1)
-    for word, W in zip(words, weights, strict=True):
-        if word.of != "x":
-            out = out + beside(word) @ W
-            continue
-        values = x @ W
-        for letter in reversed(word.letters):
-            values = propagation.times(values, letter)
-        out = out + values
-    return out
-
-
-def _superscript(power: int) -> str:
-    return "" if power == 1 else "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(power))

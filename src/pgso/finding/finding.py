@@ -1,7 +1,7 @@
 """``find``: which operator does this graph want? In closed form, in seconds, with evidence."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -10,35 +10,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-import pgso
 from pgso.data import DATASETS, Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
-from pgso.data.task import IN_MEMORY
 from pgso.drawing import plot_ladder
 from pgso.errors import InputError
-from pgso.finding.advice import code_of, command_of, spec_of
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.predictor import ClosedForm, calibration, save_finding
-from pgso.finding.problem import Problem, problem_from
-from pgso.finding.rungs import GCN, NO_GRAPH
+from pgso.finding.predictor import ClosedForm, save_finding
+from pgso.finding.problem import Problem, task_in_memory
 from pgso.finding.scores import probabilities
-from pgso.finding.summary import (
-    graph_statistics,
-    sketch_with_predictions,
-    some_predictions,
-    spectrum_of,
-)
-from pgso.finding.verdict import (
-    leaks_of,
-    score_of_guessing,
-    signal_of,
-    verdict_of,
-    with_families,
-    with_head,
-    with_leaks,
-    with_signal,
-)
+from pgso.finding.summary import record_of
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
@@ -54,11 +35,11 @@ class Finding:
 
     Attributes:
         record: Everything there is to know, as data: ``record.write(path)`` saves it as JSON.
-        task: The data that were searched; None: they came as arrays.
+        task: The data that were searched.
     """
 
     record: FindingRecord
-    task: Task | None
+    task: Task
     _ladder: Ladder
     _best: Fitted
     _head: Head
@@ -89,23 +70,21 @@ class Finding:
             graph: Another graph to predict on (node tasks only); by default the one searched.
             x: Its features, with the same columns.
         """
-        with torch.no_grad():
-            if graph is None and x is None:
-                out = self._head.out
-            else:
-                if graph is None or x is None:
-                    raise InputError("another graph comes with its own x; give both or neither")
-                if self._ladder.problem.kind == "graph":
-                    raise InputError("predict other graphs with pgso.load after found.save")
-                features = as_tensor(read_features(x))
+        problem, out = self._ladder.problem, self._head.out
+        if graph is not None or x is not None:
+            if graph is None or x is None:
+                raise InputError("another graph comes with its own x; give both or neither")
+            if problem.kind == "graph":
+                raise InputError("predict other graphs with pgso.load after found.save")
+            features = as_tensor(read_features(x))
+            with torch.no_grad():
                 out = self.head()(features, read_graph(graph, features.size(0)))
-            scale = self._ladder.problem.scale
-            if scale is not None:
-                return out if scale.needs_64_bits else out.float()
-            return probabilities(self._ladder.problem, out).float()
+        if problem.scale is not None:
+            return out if problem.scale.needs_64_bits else out.float()
+        return probabilities(problem, out).float()
 
     def head(self) -> ClosedForm:
-        """What predicts as a module: ``head(x, graph)``, of several graphs with their sizes."""
+        """What predicts as a module, called as a network is: ``head(x, graph)``."""
         return ClosedForm.of(self._ladder, self._head)
 
     def save(self, path: str | os.PathLike[str], remember: bool = True) -> Path:
@@ -124,8 +103,7 @@ class Finding:
         For use: nothing is left that could judge it, so its scores of validation and test are None.
         """
         problem = self._ladder.problem
-        together = torch.cat([problem.train, problem.val])
-        ladder = Ladder(replace(problem, train=together, val=problem.val[:0]))
+        ladder = Ladder(replace(problem, train=problem.judges, val=problem.val[:0]))
         names = [name for name in self._head.weights if name != "trees"]
         with torch.no_grad():
             for name in dict.fromkeys([self.record.best, *names]):
@@ -237,177 +215,41 @@ def find(
         ('gcn, 2 hops', 'gcn')
     """
     start = perf_counter()
-    task = None
     is_path = isinstance(data, str | os.PathLike)
-    if not is_path and not isinstance(data, Task):
-        from pgso.data.pyg import is_collection  # imports PyG, which saved models do not need
-
-        if is_collection(data):
-            data = Task.from_data(data, seed)
-    if isinstance(data, Task) or is_path:
-        _check_alone({"x": x, "y": y, "train": train, "val": val, "test": test})
     if options and not is_path:
         raise InputError(f"find has no option {next(iter(options))!r} for data in memory")
-    if isinstance(data, Task):
-        task = data.scored_by(objective).with_positive(positive)
-    elif is_path:
-        task = load_task(data, root, seed, objective=objective, positive=positive, **options)
-    if task is not None:
-        problem = Problem.of(task)
-    else:
-        problem = problem_from(data, x, y, train, val, test, objective, positive)
-    check_problem(problem)
-    ladder = Ladder(problem, tell or (lambda name: None))
-    best = ladder.climb()
-    with torch.no_grad():
-        kept, heads = heads_of(ladder, best, head)
-    name = os.fspath(data) if is_path else problem.name
-    wanted = {
-        "dataset": name,
-        "seed": seed,
-        "objective": None if objective is None else problem.metric,
-        "data_options": options if positive is None else {**options, "positive": positive},
-    }
-    is_known = is_path or name in DATASETS
-    record = _record(ladder, best, kept, heads, wanted, task, is_known, start)
-    return Finding(record, task, ladder, best, kept)
+    is_task = is_path or isinstance(data, Task)
+    if not is_task:
+        from pgso.data.pyg import is_collection  # imports PyG, which saved models do not need
 
-
-def _check_alone(given: dict[str, Any]) -> None:
-    """Refuse features, labels and parts beside a task, which has its own."""
-    beside = [name for name, value in given.items() if value is not None]
-    if beside:
+        is_task = is_collection(data)
+    parts = {"train": train, "val": val, "test": test}
+    beside = [name for name, part in {"x": x, "y": y, **parts}.items() if part is not None]
+    if is_task and beside:
         raise InputError(
             f"a dataset or task has features, labels and a split of its own; leave out "
             f"{' and '.join(beside)}, or give a graph with x and y"
         )
-
-
-def check_problem(problem: Problem) -> None:
-    """Refuse labels that nothing can be learned from."""
-    labels = problem.y[problem.train]
-    if len(labels) < 3:
-        raise InputError(
-            f"find needs three training labels or more, got {len(labels)}; label more, or put more "
-            "of the labels into train"
-        )
-    if problem.answer == "class" and len(labels.unique()) < 2:
-        raise InputError(
-            f"all {len(labels)} training labels of {problem.name} are of one class; "
-            "find needs two classes or more"
-        )
-    if problem.answer != "class" and bool((labels == labels[0]).all()):
-        what = "numbers" if problem.answer == "value" else "labels"
-        raise InputError(
-            f"all {len(labels)} training targets of {problem.name} are equal; find needs {what} "
-            "that differ"
-        )
-
-
-def _record(
-    ladder: Ladder,
-    best: Fitted,
-    head: Head,
-    heads: Sequence[Head],
-    wanted: dict[str, Any],
-    task: Task | None,
-    is_known: bool,
-    start: float,
-) -> FindingRecord:
-    problem, out = ladder.problem, head.out
-    guess = score_of_guessing(problem)
-    rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
-    by_name = {rung.name: rung for rung in rungs}
-    best_rung, reference = by_name[best.rung.name], by_name[GCN]
-    signal = signal_of(problem, ladder.fitted[NO_GRAPH], best)
-    gains = [rung.points for rung in rungs if rung.points is not None and rung is not best_rung]
-    statistics, leaks = graph_statistics(problem), leaks_of(problem)
-    verdict = verdict_of(
-        best_rung,
-        reference,
-        rungs,
-        problem.objective,
-        statistics,
-        over=ladder.over,
-        direction=ladder.direction_matters(best),
-    )
-    families = ladder.family_shares()
-    verdict = with_families(verdict, families, best_rung)
-    verdict = with_signal(verdict, signal, problem, best_rung.name, head.name)
-    head_records = {one.name: one.record(problem) for one in heads}
-    if signal != "neither" or head.name == "boosted":
-        verdict = with_head(verdict, head_records[head.name], best_rung, problem)
-    is_directed = not problem.graph.is_undirected
-    has_parts = bool(problem.val.numel() and problem.test.numel())
-    spec = spec_of(best_rung, is_directed, wanted, task)
-    can_be_compared = has_parts or wanted["dataset"] == IN_MEMORY  # which compare splits
-    return FindingRecord(
-        dataset=wanted["dataset"],
-        seed=wanted["seed"],
-        kind=problem.kind,
-        metric=problem.metric,
-        positive=problem.objective.positive_name,
-        graph=statistics,
-        rungs=rungs,
-        same_as=ladder.same_as,
-        steps=tuple(ladder.steps),
-        best=best_rung.name,
-        heads=tuple(head_records.values()),
-        head=head.name,
-        reference=reference.name,
-        signal=signal,
-        families=families,
-        verdict=with_leaks(verdict, leaks),
-        leaks=leaks,
-        guess=guess,
-        headroom=max(gains, default=None),
-        judges=len(best.losses),
-        spec=spec.model_dump(mode="json"),
-        code=code_of(spec, problem, is_known),
-        command=command_of(best_rung, is_directed, wanted) if can_be_compared else "",
-        predictions=some_predictions(problem, out),
-        coverage=calibration(problem, head)[1],
-        sketch=sketch_with_predictions(problem, out),
-        targets=problem.columns,
-        spectrum=spectrum_of(problem, best_rung.S),
-        versions={"pgso": pgso.__version__, "torch": torch.__version__},
-        seconds=perf_counter() - start,
-    )
-
-
-def rung_record(
-    fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
-) -> RungRecord:
-    """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
-    of_x = [word.letters for word in fitted.words if word.of == "x"]
-    longest = max(of_x, key=len, default=())
-    hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
-    evidence = fitted.evidence
-    score, best_score = fitted.pooled(problem), best.pooled(problem)
-
-    def merit(value: float) -> float:
-        """A score below the score of guessing counts as much as guessing."""
-        return max(map(problem.objective.merit, (value, guess)))
-
-    return RungRecord(
-        name=fitted.rung.name,
-        family=fitted.rung.family,
-        terms=fitted.terms,
-        blocks=tuple(str(word) for word in fitted.words),
-        adds=fitted.rung.adds,
-        scales=fitted.fit.scales,
-        S=hops[0] if hops else None,
-        S_per_hop=hops if len(set(hops)) > 1 else (),
-        hops=len(hops),
-        penalty=fitted.fit.penalty,
-        loo_loss=fitted.fit.loss,
-        loss=float(fitted.losses.mean()),
-        loo=fitted.loo,
-        val=fitted.val,
-        test=fitted.test,
-        points=None if score is None or best_score is None else merit(score) - merit(best_score),
-        gain=None if evidence is None else evidence.gain,
-        interval=None if evidence is None else evidence.interval,
-        p=None if evidence is None else evidence.p,
-        seconds=fitted.seconds,
-    )
+    if is_path:
+        task = load_task(data, root, seed, objective=objective, positive=positive, **options)
+    elif is_task:
+        task = Task.of(data, seed=seed, objective=objective, positive=positive)
+    else:
+        task = task_in_memory(data, x, y, parts, objective, positive)
+    problem = Problem.prepared(task)
+    problem.check_labels()
+    ladder = Ladder(problem, tell or (lambda name: None))
+    best = ladder.climb()
+    with torch.no_grad():
+        kept, heads = heads_of(ladder, best, head)
+    name = os.fspath(data) if is_path else task.name
+    wanted = {
+        "dataset": name,
+        "seed": seed,
+        "objective": None if objective is None else task.metric,
+        "data_options": options if positive is None else {**options, "positive": positive},
+    }
+    suggesting = task if is_task else None
+    is_known = is_path or name in DATASETS
+    record = record_of(ladder, best, kept, heads, wanted, suggesting, is_known, start)
+    return Finding(record, task, ladder, best, kept)

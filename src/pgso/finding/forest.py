@@ -14,7 +14,6 @@ from scipy.special import expit
 from torch import Tensor
 
 from pgso.data.arrays import Array
-from pgso.saved import State
 
 if TYPE_CHECKING:
     from pgso.finding.heads import Trees
@@ -77,9 +76,7 @@ class Forest:
         else:
             seen = np.exp(raw - raw.max(axis=1, keepdims=True))
             seen /= seen.sum(axis=1, keepdims=True)
-        probabilities = np.full((len(columns), self.num_classes), 1e-6)
-        probabilities[:, self.classes] = np.clip(seen, 1e-6, 1)
-        return np.asarray(np.log(probabilities / probabilities.sum(axis=1, keepdims=True)))
+        return log_probabilities(seen, self.classes, self.num_classes)
 
     def _raw(self, columns: Array) -> Array:  # (n, outputs)
         # Columns in one piece, as scikit-learn has them: sums over classes depend on it.
@@ -102,19 +99,19 @@ class Forest:
                 out[start : start + ROWS] += of_round
         return out
 
-    def state(self) -> State:
-        """As tensors and plain data."""
-        names = ["left", "feature", "bound", "value", "roots", "baseline"]
-        names += [] if self.classes is None else ["classes"]
-        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in names}
-        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        return tensors, {"num_classes": self.num_classes}
+    def state(self) -> dict[str, Any]:
+        """As plain data with tensors in it."""
+        made = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        arrays = {k: torch.from_numpy(np.ascontiguousarray(array)) for k, array in made.items()}
+        return {"classes": None, **arrays, "num_classes": self.num_classes}
 
     @classmethod
-    def from_state(cls, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> "Forest":
+    def from_state(cls, state: Mapping[str, Any]) -> "Forest":
         """The same again; nodes that lead astray are refused with a ValueError."""
-        arrays: dict[str, Any] = {name: value.numpy() for name, value in tensors.items()}
-        forest = cls(**{"classes": None, **arrays}, num_classes=int(plain["num_classes"]))
+        arrays: dict[str, Any] = {
+            k: part.numpy() for k, part in state.items() if isinstance(part, Tensor)
+        }
+        forest = cls(**{"classes": None, **arrays}, num_classes=int(state["num_classes"]))
         left, nodes = forest.left, np.arange(len(forest.left))
         sizes = {len(array) for array in (left, forest.feature, forest.bound, forest.value)}
         counted = (left, forest.feature, forest.roots)
@@ -156,3 +153,10 @@ def _siblings_together(nodes: Array, start: int) -> dict[str, Array]:
         "bound": np.where(is_leaf, np.inf, taken["num_threshold"]),
         "value": taken["value"].astype(np.float64),
     }
+
+
+def log_probabilities(seen: Array, classes: Array, num_classes: int) -> Array:  # (n, num_classes)
+    """Logarithms of the probabilities of classes, of which trees have seen some."""
+    probabilities = np.full((len(seen), num_classes), 1e-6)
+    probabilities[:, classes] = np.clip(seen, 1e-6, 1)
+    return np.asarray(np.log(probabilities / probabilities.sum(axis=1, keepdims=True)))

@@ -12,7 +12,7 @@ fitted to four fifths of the labels that judge, and judged by the others.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Word
 from pgso.finding.columns import LABEL_PATHS
+from pgso.finding.forest import log_probabilities
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
@@ -54,8 +55,8 @@ class Head:
     name: HeadName
     out: Tensor  # (items, C) logits or numbers
     honest: Tensor  # (train + val, C) by fits that did not see the label
-    losses: Tensor  # (train + val,)
     weights: dict[str, float]  # of the rungs, and of "trees"
+    losses: Tensor = field(default_factory=lambda: torch.empty(0))  # (train + val,)
     seconds: float = 0.0
     evidence: Evidence | None = None  # against the closed form
     trees: "Trees | None" = None
@@ -63,14 +64,10 @@ class Head:
 
     def record(self, problem: Problem) -> HeadRecord:
         """The head as it is written down."""
-        count = len(problem.train)
-        y, objective = problem.y, problem.objective
-        parts = (
-            (self.honest[:count], y[problem.train]),
-            (self.honest[count:], y[problem.val]),
-            (self.out[problem.test], y[problem.test]),
-        )
-        loo, val, test = (score(objective, *part) for part in parts)
+        y, evidence = problem.y, self.evidence
+        loo, val = self.honest.split([len(problem.train), len(problem.val)])
+        parts = (loo, problem.train), (val, problem.val), (self.out[problem.test], problem.test)
+        loo, val, test = (score(problem.objective, out, y[items]) for out, items in parts)
         return HeadRecord(
             name=self.name,
             weights={name: round(weight, 4) for name, weight in self.weights.items()},
@@ -78,8 +75,8 @@ class Head:
             loo=loo,
             val=val,
             test=test,
-            gain=None if self.evidence is None else self.evidence.gain,
-            p=None if self.evidence is None else self.evidence.p,
+            gain=None if evidence is None else evidence.gain,
+            p=None if evidence is None else evidence.p,
             seconds=self.seconds,
         )
 
@@ -122,7 +119,7 @@ def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
         return False
     if head.evidence.gain <= 0 or len(head.weights) == 1:
         return False
-    y = problem.y[torch.cat([problem.train, problem.val])]
+    y = problem.y[problem.judges]
     new, old = (score(problem.objective, side.honest, y) for side in (head, ridge))
     merit = problem.objective.merit
     return new is None or old is None or merit(new) >= merit(old)
@@ -132,7 +129,7 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
     """The kept rung's own predictions."""
     out = ladder.predict(best)
     honest = torch.cat([best.readout(best.fit.loo), out[ladder.problem.val]])
-    return Head("ridge", out, honest, best.losses, {best.rung.name: 1.0})
+    return Head("ridge", out, honest, {best.rung.name: 1.0}, best.losses)
 
 
 # Mixtures.
@@ -145,18 +142,17 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     labels. Training labels that an S was learned on do not judge where it takes part.
     """
     start, problem = perf_counter(), ladder.problem
-    needs_labels = [any(word.of == "labels" for word in f.words) for f in ladder.fitted.values()]
-    others = [f for f, needs in zip(ladder.fitted.values(), needs_labels, strict=True) if not needs]
+    others = [f for f in ladder.fitted.values() if all(word.of != "labels" for word in f.words)]
     parts = [ridge, *(closed_form(ladder, other) for other in others if other is not best)]
     judges = np.ones(len(ridge.honest), dtype=bool)
     if any(other.rung.family == "learned" for other in others):
         judges[ladder.learning_rows.numpy()] = False
     weights, honest = mixed(problem, [part.honest for part in parts], PULLS, judges)
-    named = {next(iter(part.weights)): float(w) for part, w in zip(parts, weights, strict=True)}
+    pairs = zip(parts, weights, strict=True)
+    named = {next(iter(part.weights)): float(weight) for part, weight in pairs if weight > 0}
     out = mixture(problem.answer == "class", [part.out for part in parts], weights)
-    named = {name: weight for name, weight in named.items() if weight > 0}
-    seconds = perf_counter() - start
-    return _judged("blend", problem, out, honest, named, ridge, seconds, judges=judges)
+    blend = Head("blend", out, honest, named)
+    return _judged(blend, problem, ridge, start, judges=judges)
 
 
 def mixed(
@@ -174,8 +170,7 @@ def mixed(
             whose mixture has the smallest loss is taken.
         judges: The labels that weights are fitted to and judged by.
     """
-    items = torch.cat([problem.train, problem.val])
-    y, folds = problem.y[items], folds_of(items)
+    y, folds = problem.y[problem.judges], folds_of(problem.judges)
     masks = np.repeat(judges[:, None].astype(np.float64), FOLDS + 1, axis=1)
     for k, rows in enumerate(folds):
         masks[rows, k] = 0
@@ -196,7 +191,7 @@ def mixed(
         out = torch.empty_like(honest[0])
         for k, rows in enumerate(folds):
             out[rows] = mixture(is_class, [part[rows] for part in honest], weights[:, k])
-        loss = losses(problem, [(out[judges], y[judges])])
+        loss = losses(problem, out[judges], y[judges])
         tried.append((float(loss.mean()), weights[:, -1], out))
     _, best, out = min(tried, key=lambda one: one[0])
     return best, out
@@ -245,22 +240,13 @@ def mixture(is_classes: bool, outs: Sequence[Tensor], weights: Array) -> Tensor:
 
 
 def _judged(
-    name: HeadName,
-    problem: Problem,
-    out: Tensor,
-    honest: Tensor,
-    weights: dict[str, float],
-    ridge: Head,
-    seconds: float,
-    trees: "Trees | None" = None,
-    table: "Table | None" = None,
-    judges: Array | None = None,
+    head: Head, problem: Problem, ridge: Head, start: float, judges: Array | None = None
 ) -> Head:
-    y = problem.y[torch.cat([problem.train, problem.val])]
-    judged = losses(problem, [(honest, y)])
+    """The head with its losses, and the evidence of some labels against the closed form."""
+    judged = losses(problem, head.honest, problem.y[problem.judges])
     rows = slice(None) if judges is None else torch.from_numpy(judges)
     (evidence,) = challenge(ridge.losses[rows], judged[rows].unsqueeze(0))
-    return Head(name, out, honest, judged, weights, seconds, evidence, trees, table)
+    return replace(head, losses=judged, evidence=evidence, seconds=perf_counter() - start)
 
 
 # Boosted trees.
@@ -289,7 +275,7 @@ def boosted_head(
     said = ridge.out.clone()
     # What is left out moves the mean of the others, so that leave-one-out predictions of a fit that
     # says little are a function of the label itself. Trees see them with the mean of all labels.
-    Y = problem.targets
+    Y = problem.Y
     said[problem.train] = best.readout(best.fit.loo + (Y - Y.mean(dim=0)) / (len(Y) - 1))
     columns = np.concatenate([said.numpy(), table.columns], axis=1)
     rows = problem.train.numpy()
@@ -306,9 +292,9 @@ def boosted_head(
     every_label = np.ones(len(honest), dtype=bool)
     weights, honest = mixed(problem, [ridge.honest, honest], (0.0,), every_label)
     named = {best.rung.name: float(weights[0]), "trees": float(weights[1])}
-    out_of_all = mixture(bool(problem.classes), [ridge.out, every], weights)
-    seconds = perf_counter() - start
-    return _judged("boosted", problem, out_of_all, honest, named, ridge, seconds, trees, table)
+    mixed_out = mixture(bool(problem.classes), [ridge.out, every], weights)
+    boosted = Head("boosted", mixed_out, honest, named, trees=trees, table=table)
+    return _judged(boosted, problem, ridge, start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,33 +374,20 @@ class Trees:
         }
         x = columns[rows]
         if problem.classes:
-            weight = None
             y = problem.y[rows].numpy()
+            keep = np.bincount(y)[y] > 1  # early stopping splits by class: two of each, or none
+            weight = None
             if problem.class_weight is not None:
-                weight = problem.class_weight[problem.y[rows]].numpy()
-            y, x, weight = _at_least_two_each(y, x, weight)
-            model = HistGradientBoostingClassifier(**options).fit(x, y, weight)
+                weight = problem.class_weight.numpy()[y[keep]]
+            model = HistGradientBoostingClassifier(**options).fit(x[keep], y[keep], weight)
             return cls((model,), len(problem.classes), model.n_iter_)
         targets = problem.y[rows].double().numpy()
-        models = tuple(
-            HistGradientBoostingRegressor(**options).fit(x, column) for column in targets.T
-        )
-        return cls(models, 0, max(model.n_iter_ for model in models))
+        models = [HistGradientBoostingRegressor(**options).fit(x, column) for column in targets.T]
+        return cls(tuple(models), 0, max(model.n_iter_ for model in models))
 
     def __call__(self, columns: Array) -> Array:  # (n, p) -> (n, C)
         """Logarithms of probabilities, or numbers."""
         if not self.num_classes:
             return np.stack([model.predict(columns) for model in self.models], axis=1)
         (model,) = self.models
-        probabilities = np.full((len(columns), self.num_classes), 1e-6)
-        probabilities[:, model.classes_] = np.clip(model.predict_proba(columns), 1e-6, 1)
-        return np.asarray(np.log(probabilities / probabilities.sum(axis=1, keepdims=True)))
-
-
-def _at_least_two_each(
-    y: Array, x: Array, weight: Array | None
-) -> tuple[Array, Array, Array | None]:
-    """Without the labels of classes that have one: early stopping splits by class."""
-    counts = np.bincount(y)
-    keep = counts[y] > 1
-    return y[keep], x[keep], None if weight is None else weight[keep]
+        return log_probabilities(model.predict_proba(columns), model.classes_, self.num_classes)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -43,17 +42,6 @@ TO_OWN = {"node": 0.015, "graph": 0.02}  # and 0.005 for each family that extend
 TO_OTHERS = {"node": 0.02, "graph": 0.025}  # which graph tasks have one and node tasks three
 
 
-class Judged(NamedTuple):
-    """A fit and what its labels say."""
-
-    fit: Fit
-    readout: Readout
-    said: Said  # of every label that may judge, leave-one-out for train
-    loo: float | None  # scores
-    val: float | None
-    test: float | None
-
-
 @dataclass(eq=False)
 class Fitted:
     """A rung with its fit and what its labels say."""
@@ -66,7 +54,7 @@ class Fitted:
     loo: float | None  # scores
     val: float | None
     test: float | None
-    seconds: float
+    seconds: float = 0.0
     evidence: Evidence | None = None  # against the rung that was the incumbent
 
     @property
@@ -103,7 +91,7 @@ class Ladder:
     steps: list[str] = field(default_factory=list)  # the incumbents, in order
 
     def __post_init__(self) -> None:
-        self.blocks = Blocks.of(self.problem)
+        self.blocks = Blocks(self.problem)
         self._incumbent: Fitted | None = None
 
     @property
@@ -111,13 +99,6 @@ class Ladder:
         """The rung that is kept, once there is one."""
         assert self._incumbent is not None
         return self._incumbent
-
-    @property
-    def over(self) -> str:
-        """The rung that S was learned for; else the last incumbent but one."""
-        learned = [self.fitted[name].rung.family == "learned" for name in self.steps]
-        last = learned.index(True) if any(learned) else len(self.steps) - 1
-        return self.steps[last - 1] if last > 0 else ""
 
     @cached_property
     def learning_rows(self) -> Tensor:
@@ -128,31 +109,31 @@ class Ladder:
 
     def climb(self) -> Fitted:
         """Fit every rung, and climb."""
+        families = sorted(FAMILIES.values(), key=lambda family: family.rank)
+        kind = self.problem.kind
         with threads_for(self.problem):
-            return self._climb()
-
-    def _climb(self) -> Fitted:
-        for family in _families(learns=False):
-            self._add(family)
-        self.steps.append(NO_GRAPH)
-        references = [self.fitted[name] for name in (GCN, GIN) if name in self.fitted]
-        if self.problem.kind == "node":
-            references = references[:1]
-        incumbent = self._step(self.fitted[NO_GRAPH], references, TO_OWN[self.problem.kind])
-        more = [f for f in self.fitted.values() if self._may_challenge(f, incumbent)]
-        self._incumbent = self._step(incumbent, more, TO_OTHERS[self.problem.kind])
-        for family in _families(learns=True):
-            before = set(self.fitted)
-            self._add(family)
-            more = [self.fitted[name] for name in self.fitted if name not in before]
-            learned = [f for f in more if f.rung.family == "learned"]
-            without = self.learning_rows if learned else None
-            self._incumbent = self._step(self._incumbent, more, family.risk, without)
-        kept = self._incumbent
-        if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
+            for family in families:
+                if not family.learns:
+                    self._add(family)
             self.steps.append(NO_GRAPH)
-            self._incumbent = self.fitted[NO_GRAPH]
-        return self._incumbent
+            own = (GCN, GIN) if kind == "graph" else (GCN,)
+            references = [self.fitted[name] for name in own if name in self.fitted]
+            kept = self._step(self.fitted[NO_GRAPH], references, TO_OWN[kind])
+            least = kept.rung.complexity
+            more = [f for f in self.fitted.values() if f.rung.complexity >= least and f is not kept]
+            self._incumbent = kept = self._step(kept, more, TO_OTHERS[kind])
+            for family in families:
+                if family.learns:
+                    before = set(self.fitted)
+                    self._add(family)
+                    more = [self.fitted[name] for name in self.fitted if name not in before]
+                    learned = any(f.rung.family == "learned" for f in more)
+                    without = self.learning_rows if learned else None
+                    self._incumbent = kept = self._step(kept, more, family.risk, without)
+            if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
+                self.steps.append(NO_GRAPH)
+                self._incumbent = self.fitted[NO_GRAPH]
+        return self.incumbent
 
     def _beats_no_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats its nodes alone where each has the penalty that suits its log loss.
@@ -161,23 +142,23 @@ class Ladder:
         A further block of noise may then move the penalty to the better side, which is no merit of
         the block. The rung was the best of many, which share the risk.
         """
-        if kept.rung.name == NO_GRAPH or len(self.problem.classes) <= FEW_CLASSES:
+        problem = self.problem
+        if kept.rung.name == NO_GRAPH or len(problem.classes) <= FEW_CLASSES:
             return True
+
+        def at_best(rung: Fitted) -> Tensor:  # (l,)
+            """The calibrated leave-one-out losses with the penalty that suits them best."""
+            blocks, tried = [self.blocks.block(word) for word in rung.words], []
+            for loo in leave_one_out(blocks, problem.Y, rung.fit.scales):
+                readout = Readout.of(problem, temperature(problem, loo))
+                tried.append(losses(problem, readout(loo), problem.y[problem.train]))
+            return min(tried, key=lambda each: float(each.mean()))
+
         with torch.no_grad():
-            alone, own = (self._losses_at_best(f) for f in (self.fitted[NO_GRAPH], kept))
+            alone, own = at_best(self.fitted[NO_GRAPH]), at_best(kept)
         (evidence,) = challenge(alone, own.unsqueeze(0))
         risk = RISK / len(self.fitted)
         return evidence.p <= risk and evidence.gain > LEAST_GAIN * float(alone.mean())
-
-    def _losses_at_best(self, rung: Fitted) -> Tensor:  # (l,)
-        """The calibrated leave-one-out losses of a rung with the penalty that suits them best."""
-        problem, blocks = self.problem, [self.blocks.block(word) for word in rung.words]
-        y = problem.y[problem.train]
-        tried = []
-        for loo in leave_one_out(blocks, problem.targets, rung.fit.scales):
-            readout = Readout.of(problem, temperature(problem, loo))
-            tried.append(losses(problem, [(readout(loo), y)]))
-        return min(tried, key=lambda each: float(each.mean()))
 
     def _needs_its_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats itself on the same graph with its nodes relabelled at random.
@@ -188,20 +169,21 @@ class Ladder:
         if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
             return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
-            blocks = Blocks.of(self.problem.relabelled())
-            stranger = self._judged(blocks, *self._chosen(blocks, kept.words))
+            blocks = Blocks(self.problem.relabelled())
+            stranger = self._judged(kept.rung, blocks, *self._chosen(blocks, kept.words))
         (evidence,) = evidence_of(self.problem, stranger.said, [kept.said])
         return evidence.p <= RISK and evidence.gain > 0
 
     def direction_matters(self, kept: Fitted) -> bool:
         """Whether a rung with directions beats the best one that ignores them."""
-        if not any(edges_of(word) & {"in", "out"} for word in kept.words):
+
+        def has_ways(fitted: Fitted) -> bool:
+            edges = {letter.edges for word in fitted.words for letter in word.letters}
+            return bool(edges & {"in", "out"})
+
+        if not has_ways(kept):
             return False
-        without = [
-            fitted
-            for fitted in self.fitted.values()
-            if not any(edges_of(word) & {"in", "out"} for word in fitted.words)
-        ]
+        without = [fitted for fitted in self.fitted.values() if not has_ways(fitted)]
         twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
         (evidence,) = evidence_of(self.problem, twin.said, [kept.said])
         return evidence.p <= RISK
@@ -254,11 +236,9 @@ class Ladder:
             if other.words == words:
                 self.same_as[rung.name] = other.rung.name
                 return other
-        judged = self._judged(self.blocks, words, shares)
-        self.fitted[rung.name] = Fitted(
-            rung=rung, words=words, seconds=perf_counter() - start, **judged._asdict()
-        )
-        return self.fitted[rung.name]
+        self.fitted[rung.name] = fitted = self._judged(rung, self.blocks, words, shares)
+        fitted.seconds = perf_counter() - start
+        return fitted
 
     def _chosen(
         self, blocks: Blocks, words: Sequence[Word]
@@ -269,7 +249,7 @@ class Ladder:
         if any(is_full):  # blocks of zeros say nothing
             words = [word for word, full in zip(words, is_full, strict=True) if full]
             made = [block for block, full in zip(made, is_full, strict=True) if full]
-        shares = choose_scales(made, self.problem.targets)
+        shares = choose_scales(made, self.problem.Y)
         used = [(word, share) for word, share in zip(words, shares, strict=True) if share > 0]
         return tuple(word for word, _ in used), tuple(share for _, share in used)
 
@@ -277,27 +257,25 @@ class Ladder:
         """Logits or numbers of every node or graph."""
         return best.readout(self.blocks.predict(best.words, best.fit))
 
-    def _judged(self, blocks: Blocks, words: Sequence[Word], shares: Sequence[float]) -> Judged:
+    def _judged(
+        self, rung: Rung, blocks: Blocks, words: tuple[Word, ...], shares: Sequence[float]
+    ) -> Fitted:
         """The fit on some words, with its calibration, its losses and its scores."""
         problem = self.problem
-        ridge = fit([blocks.block(word) for word in words], problem.targets, shares)
-        y, objective = problem.y, problem.objective
+        ridge = fit([blocks.block(word) for word in words], problem.Y, shares)
         readout = Readout.of(problem, temperature(problem, ridge.loo))
-        out = readout(blocks.predict(words, ridge))
-        train = readout(ridge.loo), y[problem.train]
-        val, test = ((out[part], y[part]) for part in (problem.val, problem.test))
-        return Judged(
+        out, loo = readout(blocks.predict(words, ridge)), readout(ridge.loo)
+        val, test = out[problem.val], out[problem.test]
+        y, objective = problem.y, problem.objective
+        return Fitted(
+            rung=rung,
+            words=words,
             fit=ridge,
             readout=readout,
-            said=said(problem, train[0], val[0]),
-            loo=score(objective, *train),
-            val=score(objective, *val),
-            test=score(objective, *test),
-        )
-
-    def _may_challenge(self, challenger: Fitted, incumbent: Fitted) -> bool:
-        return challenger is not incumbent and (
-            challenger.rung.complexity >= incumbent.rung.complexity
+            said=said(problem, loo, val),
+            loo=score(objective, loo, y[problem.train]),
+            val=score(objective, val, y[problem.val]),
+            test=score(objective, test, y[problem.test]),
         )
 
     def _step(
@@ -350,18 +328,18 @@ class Ladder:
         for rows in folds_of(problem.train):
             others = np.setdiff1d(np.arange(len(loo)), rows)
             rest = replace(problem, train=problem.train[others], val=problem.val[:0])
-            blocks = Blocks.of(rest)
+            blocks = Blocks(rest)
             made = [blocks.block(word) for word in candidate.words]
-            ridge = fit(made, rest.targets, candidate.fit.scales)
+            ridge = fit(made, rest.Y, candidate.fit.scales)
             out = blocks.predict(candidate.words, ridge)[problem.train[rows]].double()
             if rest.scale is not None and problem.scale is not None:
                 out = problem.scale.encode(rest.scale.decode(out))
             loo[rows] = out
         out, y = candidate.readout(loo), problem.y[problem.train]
         candidate.fit = replace(candidate.fit, loo=loo)
-        val = self.predict(candidate)[problem.val]
-        values = None if problem.classes else torch.cat([out, val])
-        candidate.said = Said(losses(problem, [(out, y), (val, problem.y[problem.val])]), values)
+        every = torch.cat([out, self.predict(candidate)[problem.val]])
+        judged = losses(problem, every, problem.y[problem.judges])
+        candidate.said = Said(judged, None if problem.classes else every)
         candidate.loo = score(problem.objective, out, y)
         (evidence,) = evidence_of(problem, incumbent.said, [candidate.said])
         candidate.evidence = evidence
@@ -391,13 +369,3 @@ def threads_for(problem: Problem) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
-
-
-def _families(learns: bool) -> list[Family]:
-    families = [family for family in FAMILIES.values() if family.learns is learns]
-    return sorted(families, key=lambda family: family.rank)
-
-
-def edges_of(word: Word) -> set[str]:
-    """The edges that the operators of a word follow."""
-    return {letter.edges for letter in word.letters}

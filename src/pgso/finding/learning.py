@@ -47,7 +47,7 @@ def learn(
     S = torch.tensor([letter.S] * hops, requires_grad=True)
     start = torch.tensor([max(share, 1e-4) / fit.penalty for share in fit.scales])
     log_scales = start.log().clone().requires_grad_()
-    Y = problem.targets[rows].float()
+    Y = problem.Y[rows].float()
     Y = Y - Y.mean(dim=0)
     optimiser = torch.optim.Adam([S, log_scales], lr=RATE)
     best, best_S = torch.inf, (letter.S,) * hops

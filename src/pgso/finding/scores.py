@@ -65,7 +65,7 @@ def temperature(problem: Problem, loo: Tensor) -> float:
         loo, y = loo[rows], y[rows]
 
     def loss(factor: float) -> float:
-        return float(losses(problem, [(Readout.of(problem, factor)(loo), y)]).mean())
+        return float(losses(problem, Readout.of(problem, factor)(loo), y).mean())
 
     return min(TEMPERATURES, key=loss)
 
@@ -89,16 +89,16 @@ class Readout:
     @classmethod
     def of(cls, problem: Problem, factor: float) -> "Readout":
         """The readout of a problem, with its :func:`temperature`."""
-        is_balanced = problem.class_weight is not None
         if not problem.classes:
             return cls(factor, None, None, problem.scale)
-        centre = problem.targets.mean(dim=0)
         # Half a label more for every class: a class without a training label is not impossible.
-        counts = problem.targets.sum(dim=0) + 0.5
+        counts = problem.Y.sum(dim=0) + 0.5
         prior = (counts / counts.sum()).log()
         if problem.answer == "labels":
-            prior = (counts / (len(problem.targets) + 1)).logit()
-        return cls(factor, centre, torch.zeros_like(prior) if is_balanced else prior, None)
+            prior = (counts / (len(problem.Y) + 1)).logit()
+        if problem.class_weight is not None:
+            prior = torch.zeros_like(prior)
+        return cls(factor, problem.Y.mean(dim=0), prior, None)
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
         """Logits, or numbers."""
@@ -110,14 +110,8 @@ class Readout:
         return self.prior + self.factor * (values - self.centre)
 
 
-def losses(problem: Problem, parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """The loss of every item: log loss of classes or labels, the objective's errors of numbers.
-
-    Args:
-        problem: Whose labels they are.
-        parts: Pairs of outputs (n, C) and true values.
-    """
-    out, y = (torch.cat(side) for side in zip(*parts, strict=True))
+def losses(problem: Problem, out: Tensor, y: Tensor) -> Tensor:  # (n, C), true values -> (n,)
+    """The loss of every item: log loss of classes or labels, the objective's errors of numbers."""
     if problem.answer == "class":
         return cross_entropy(out, y, problem.class_weight, reduction="none")
     if problem.answer == "labels":
@@ -133,10 +127,6 @@ class Said(NamedTuple):
     losses: Tensor  # (n,)
     values: Tensor | None  # (n, T) of numbers
 
-    def of(self, judges: Tensor) -> "Said":
-        """The same of some labels."""
-        return Said(self.losses[judges], None if self.values is None else self.values[judges])
-
 
 def said(problem: Problem, train: Tensor, val: Tensor) -> Said:
     """What leave-one-out predictions, and those of validation labels, are worth.
@@ -144,12 +134,11 @@ def said(problem: Problem, train: Tensor, val: Tensor) -> Said:
     A label that is left out moves the mean of the others. Ranks would see that, so that values have
     the mean of all.
     """
-    y = problem.y[problem.train], problem.y[problem.val]
-    values = None
+    out, values = torch.cat([train, val]), None
     if not problem.classes:
-        own = y[0].double()
+        own = problem.y[problem.train].double()
         values = torch.cat([train + (own - own.mean(dim=0)) / max(len(own) - 1, 1), val])
-    return Said(losses(problem, [(train, y[0]), (val, y[1])]), values)
+    return Said(losses(problem, out, problem.y[problem.judges]), values)
 
 
 def evidence_of(
@@ -171,12 +160,16 @@ def evidence_of(
     """
     if not challengers:
         return []
-    judges = torch.ones(len(incumbent.losses), dtype=torch.bool) if judges is None else judges
-    incumbent, challengers = incumbent.of(judges), [one.of(judges) for one in challengers]
+    if judges is None:
+        judges = torch.ones(len(incumbent.losses), dtype=torch.bool)
+    incumbent, *challengers = [
+        Said(one.losses[judges], None if one.values is None else one.values[judges])
+        for one in (incumbent, *challengers)
+    ]
     by_mean = challenge(incumbent.losses, torch.stack([one.losses for one in challengers]))
     if incumbent.values is None:
         return by_mean
-    y = problem.y[torch.cat([problem.train, problem.val])][judges].double()
+    y = problem.y[problem.judges][judges].double()
     errors = _ranks(y - incumbent.values)
     values = [one.values for one in challengers if one.values is not None]
     changes = [_ranks(value - incumbent.values) for value in values]

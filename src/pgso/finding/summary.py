@@ -1,9 +1,15 @@
-"""What a finding shows beside its rungs: the graph in numbers, some predictions, the spectrum."""
+"""The record of a finding: its rungs, and what a page shows beside them."""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
 
 import torch
 from torch import Tensor
 
+import pgso
 from pgso.bases import undirected
+from pgso.data import Task
 from pgso.data.description import (
     adjusted_homophily,
     cells_of,
@@ -11,13 +17,20 @@ from pgso.data.description import (
     sketch_of,
     sketched_items,
 )
+from pgso.data.task import IN_MEMORY
 from pgso.drawing import errors
 from pgso.errors import InputError
+from pgso.finding.advice import code_of, command_of, spec_of
+from pgso.finding.heads import Head
+from pgso.finding.ladder import Fitted, Ladder
+from pgso.finding.predictor import calibration
 from pgso.finding.problem import Problem
+from pgso.finding.rungs import GCN
 from pgso.finding.scores import probabilities
+from pgso.finding.verdict import leaks_of, score_of_guessing, signal_of, verdict_of, whole_verdict
 from pgso.graph.degrees import received_weight
 from pgso.records.data import Sketch
-from pgso.records.finding import GraphStatistics, Prediction, Spectrum
+from pgso.records.finding import FindingRecord, GraphStatistics, Prediction, RungRecord, Spectrum
 from pgso.records.spec import SevenNumbers
 
 ROWS = 100  # of the table of predictions
@@ -25,13 +38,128 @@ POINTS = 200  # of the density
 MOST_EDGES = 1_000_000  # above which the density takes as long as a rung
 
 
+def record_of(
+    ladder: Ladder,
+    best: Fitted,
+    head: Head,
+    heads: Sequence[Head],
+    wanted: Mapping[str, Any],
+    task: Task | None,
+    is_known: bool,
+    start: float,
+) -> FindingRecord:
+    """All there is to know about a finding, as data.
+
+    Args:
+        ladder: With every rung fitted.
+        best: The rung that is kept.
+        head: What predicts.
+        heads: All heads that were tried.
+        wanted: The dataset, its options, the seed and the objective.
+        task: The data; None: they came as arrays, and nothing is suggested for them.
+        is_known: Whether the dataset can be loaded by its name or path.
+        start: When the search began.
+    """
+    problem, out = ladder.problem, head.out
+    guess = score_of_guessing(problem)
+    rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
+    by_name = {rung.name: rung for rung in rungs}
+    kept, statistics = by_name[best.rung.name], graph_statistics(problem)
+    head_records = {one.name: one.record(problem) for one in heads}
+    signal, leaks, families = signal_of(ladder, best), leaks_of(problem), ladder.family_shares()
+    learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
+    last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
+    verdict = verdict_of(
+        kept,
+        by_name[GCN],
+        rungs,
+        problem.objective,
+        statistics,
+        over=ladder.steps[last - 1] if last > 0 else "",
+        direction=ladder.direction_matters(best),
+    )
+    gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
+    is_directed, dataset = not problem.graph.is_undirected, wanted["dataset"]
+    spec = spec_of(kept, is_directed, wanted, task)
+    has_parts = bool(problem.val.numel() and problem.test.numel())
+    can_be_compared = has_parts or dataset == IN_MEMORY  # which compare splits
+    return FindingRecord(
+        dataset=dataset,
+        seed=wanted["seed"],
+        kind=problem.kind,
+        metric=problem.metric,
+        positive=problem.objective.positive_name,
+        graph=statistics,
+        rungs=rungs,
+        same_as=ladder.same_as,
+        steps=tuple(ladder.steps),
+        best=kept.name,
+        heads=tuple(head_records.values()),
+        head=head.name,
+        reference=GCN,
+        signal=signal,
+        families=families,
+        verdict=whole_verdict(
+            verdict, signal, families, head_records[head.name], kept, problem, leaks
+        ),
+        leaks=leaks,
+        guess=guess,
+        headroom=max(gains, default=None),
+        judges=len(best.losses),
+        spec=spec.model_dump(mode="json"),
+        code=code_of(spec, problem, is_known),
+        command=command_of(kept, is_directed, wanted) if can_be_compared else "",
+        predictions=some_predictions(problem, out),
+        coverage=calibration(problem, head)[1],
+        sketch=sketch_with_predictions(problem, out),
+        targets=problem.targets,
+        spectrum=spectrum_of(problem, kept.S),
+        versions={"pgso": pgso.__version__, "torch": torch.__version__},
+        seconds=perf_counter() - start,
+    )
+
+
+def rung_record(
+    fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
+) -> RungRecord:
+    """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
+    of_x = [word.letters for word in fitted.words if word.of == "x"]
+    longest = max(of_x, key=len, default=())
+    hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
+    evidence = fitted.evidence
+    score, best_score = fitted.pooled(problem), best.pooled(problem)
+
+    def merit(value: float) -> float:
+        """A score below the score of guessing counts as much as guessing."""
+        return max(map(problem.objective.merit, (value, guess)))
+
+    return RungRecord(
+        name=fitted.rung.name,
+        family=fitted.rung.family,
+        terms=fitted.terms,
+        blocks=tuple(str(word) for word in fitted.words),
+        adds=fitted.rung.adds,
+        scales=fitted.fit.scales,
+        S=hops[0] if hops else None,
+        S_per_hop=hops if len(set(hops)) > 1 else (),
+        hops=len(hops),
+        penalty=fitted.fit.penalty,
+        loo_loss=fitted.fit.loss,
+        loss=float(fitted.losses.mean()),
+        loo=fitted.loo,
+        val=fitted.val,
+        test=fitted.test,
+        points=None if score is None or best_score is None else merit(score) - merit(best_score),
+        gain=None if evidence is None else evidence.gain,
+        interval=None if evidence is None else evidence.interval,
+        p=None if evidence is None else evidence.p,
+        seconds=fitted.seconds,
+    )
+
+
 def graph_statistics(problem: Problem) -> GraphStatistics:
     """What a reader wants to know first."""
-    graph, items = problem.graph, len(problem.y)
-    degree = graph.degree.double()
-    shares: tuple[float, ...] = ()
-    if problem.classes:
-        shares = tuple(problem.targets.mean(dim=0).tolist())
+    graph, degree = problem.graph, problem.graph.degree.double()
     return GraphStatistics(
         num_graphs=len(problem.nodes_per_graph),
         num_nodes=graph.num_nodes,
@@ -45,8 +173,8 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
         adjusted_homophily=adjusted_homophily(problem),
         num_features=problem.num_features,
         num_labels=len(problem.train),
-        label_share=len(problem.train) / max(items, 1),
-        classes=shares,
+        label_share=len(problem.train) / max(len(problem.y), 1),
+        classes=tuple(problem.Y.mean(dim=0).tolist()) if problem.classes else (),
     )
 
 
@@ -68,7 +196,7 @@ def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  
     items = problem.test
     if not len(items):
         labelled = torch.zeros(len(problem.y), dtype=torch.bool)
-        labelled[torch.cat([problem.train, problem.val])] = True
+        labelled[problem.judges] = True
         items = (~labelled).nonzero()[:, 0]
     items = items.sort().values[:: max(1, -(-len(items) // ROWS))]
     return tuple(_prediction(problem, int(item), out[item]) for item in items)
@@ -108,7 +236,6 @@ def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
         spectrum = density(undirected(problem.graph), S, num_points=POINTS)
     except InputError:  # such as weights or an S beyond what Theorem 2 covers
         return None
-    round_to = [
-        [float(f"{value:.5g}") for value in part] for part in (spectrum.grid, spectrum.density)
-    ]
-    return Spectrum(grid=tuple(round_to[0]), density=tuple(round_to[1]))
+    parts = (spectrum.grid, spectrum.density)
+    grid, heights = (tuple(float(f"{value:.5g}") for value in part) for part in parts)
+    return Spectrum(grid=grid, density=heights)

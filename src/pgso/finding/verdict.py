@@ -9,12 +9,13 @@ from typing import Literal
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
+from scipy.stats import rankdata
 from torch import Tensor
 
 from pgso.data.arrays import Array
+from pgso.data.inputs import as_scipy
 from pgso.evaluation.statistics import FEWEST
-from pgso.finding.ladder import Fitted
+from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import sample
 from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
@@ -108,38 +109,68 @@ FAMILY = {
 }
 
 
-def with_families(verdict: str, families: Mapping[str, float], best: RungRecord) -> str:
-    """The verdict, and how sure the choice of the family is.
+def whole_verdict(
+    verdict: str,
+    signal: Signal,
+    families: Mapping[str, float],
+    head: HeadRecord,
+    best: RungRecord,
+    problem: Problem,
+    leaks: Sequence[str] = (),
+) -> str:
+    """The verdict on the kept rung, with what it is worth and what predicts.
 
     Args:
-        verdict: On the kept rung.
+        verdict: Of :func:`verdict_of`.
+        signal: What the labels follow.
         families: How often each is chosen where labels are drawn again, most often first.
+        head: What predicts.
         best: The kept rung.
+        problem: Whose labels they are.
+        leaks: Columns that predict the label alone.
     """
     own = 100 * families.get(best.family, 0.0)
     other, most = next(iter(families.items()))
     if other == best.family:
-        return f"{verdict} Drawn again at random, the labels choose this family in {own:.0f} %."
-    return (
-        f"{verdict} Other labels may tell another story: drawn again at random, these choose "
-        f"{FAMILY.get(other, other)} in {100 * most:.0f} % and this family in {own:.0f} %."
-    )
-
-
-def with_head(verdict: str, head: HeadRecord, rung: RungRecord, problem: Problem) -> str:
-    """The verdict on the rung, and what predicts on top of it."""
-    if head.name == "ridge":
+        verdict += f" Drawn again at random, the labels choose this family in {own:.0f} %."
+    else:
+        verdict += (
+            " Other labels may tell another story: drawn again at random, these choose "
+            f"{FAMILY.get(other, other)} in {100 * most:.0f} % and this family in {own:.0f} %."
+        )
+    guess = GUESS[problem.answer]
+    if len(problem.judges) < FEWEST:
+        verdict = FEW.format(labels=len(problem.judges), fewest=FEWEST)
+    elif signal == "neither" and head.name == "boosted":
+        verdict = NONLINEAR.format(guess=guess)
+    elif signal == "neither" and not problem.has_features:
+        verdict = NO_FEATURES
+    elif signal == "neither":
+        sentence = NOTHING if best.name == NO_GRAPH else WEAK
+        verdict = sentence.format(guess=guess, best=best.name)
+    elif signal == "graph" and problem.has_features:
+        verdict += GRAPH_ONLY
+    if head.name == "boosted" or (head.name == "blend" and signal != "neither"):
+        new, old = (pooled(problem, side.loo, side.val) for side in (head, best))
+        gain, objective = "", problem.objective
+        if new is not None and old is not None:
+            merit = objective.merit(new) - objective.merit(old)
+            if merit > 0 and _is_seen(merit, objective):
+                gain = f" ({difference(merit, objective)} on labels left out)"
+        what = f"A blend of {len(head.weights)} rungs predicts at least as well"
+        if head.name == "boosted":
+            what = "Trees on top predict better than the closed form"
+        verdict += f" {what}{gain}."
+    if not leaks:
         return verdict
-    new, old = (pooled(problem, side.loo, side.val) for side in (head, rung))
-    gain = ""
-    if new is not None and old is not None:
-        merit = problem.objective.merit(new) - problem.objective.merit(old)
-        if merit > 0 and _is_seen(merit, problem.objective):
-            gain = f" ({difference(merit, problem.objective)} on labels left out)"
-    if head.name == "boosted":
-        return f"{verdict} Trees on top predict better than the closed form{gain}."
-    count = len(head.weights)
-    return f"{verdict} A blend of {count} rungs predicts at least as well{gain}."
+    several = len(leaks) > 1
+    listed = ", ".join(f"`{name}`" for name in leaks[:3])
+    more = f" and {len(leaks) - 3} more columns" if len(leaks) > 3 else ""
+    each = ": each of them alone predicts" if several else " alone predicts"
+    return (
+        f"{listed}{more}{each} the label. If that was written down after the label was known, "
+        f"leave {'them' if several else 'it'} out and ask again. {verdict}"
+    )
 
 
 def _alternative(
@@ -176,15 +207,13 @@ def difference(merit: float, objective: Objective) -> str:
     return f"{objective.label} {size} {'higher' if higher else 'lower'}"
 
 
-def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
+def signal_of(ladder: Ladder, best: Fitted) -> Signal:
     """What the labels follow, by the losses of every label that may judge.
 
-    Args:
-        problem: Whose labels they are.
-        no_graph: The features alone.
-        best: The rung that is kept, which may be the same. If it is not, it has beaten itself on
-            the same graph with its nodes relabelled at random.
+    If the kept rung is not the features alone, it has beaten itself on the same graph with its
+    nodes relabelled at random.
     """
+    no_graph, problem = ladder.fitted[NO_GRAPH], ladder.problem
     evidences = evidence_of(problem, guessing(problem), [no_graph.said, best.said])
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
@@ -194,36 +223,9 @@ def signal_of(problem: Problem, no_graph: Fitted, best: Fitted) -> Signal:
     return "both" if features else "graph"
 
 
-def with_signal(
-    verdict: str, signal: Signal, problem: Problem, best: str, head: str = "ridge"
-) -> str:
-    """The verdict on operators, with what it is worth.
-
-    Args:
-        verdict: On the kept rung.
-        signal: What the labels follow.
-        problem: Whose labels they are.
-        best: The kept rung's name.
-        head: What predicts.
-    """
-    guess = GUESS[problem.answer]
-    labels = len(problem.train) + len(problem.val)
-    if labels < FEWEST:
-        return FEW.format(labels=labels, fewest=FEWEST)
-    if signal == "neither" and head == "boosted":
-        return NONLINEAR.format(guess=guess)
-    if not problem.has_features and signal in ("neither", "graph"):
-        return NO_FEATURES if signal == "neither" else verdict
-    if signal == "neither":
-        sentence = NOTHING if best == NO_GRAPH else WEAK
-        return sentence.format(guess=guess, best=best)
-    return verdict + (GRAPH_ONLY if signal == "graph" else "")
-
-
 def guessing(problem: Problem) -> Said:
     """A guess that looks at nothing."""
-    (train, _), (val, _) = _guesses(problem)
-    return said(problem, train, val)
+    return said(problem, *_guesses(problem))
 
 
 def score_of_guessing(problem: Problem) -> float | None:
@@ -235,33 +237,30 @@ def score_of_guessing(problem: Problem) -> float | None:
     guesses = _guesses(problem)
     if not problem.classes:  # the same number for all: else R² would be below 0 by itself
         mean = problem.y[problem.train].double().mean(dim=0)
-        guesses = [(mean.expand(len(y), -1), y) for _, y in guesses]
-    scores = [score(problem.objective, *part) for part in guesses]
-    loo, val = scores
+        guesses = mean.expand(len(problem.train), -1), mean.expand(len(problem.val), -1)
+    parts = zip(guesses, (problem.train, problem.val), strict=True)
+    loo, val = (score(problem.objective, out, problem.y[items]) for out, items in parts)
     return pooled(problem, loo, val)
 
 
-def _guesses(problem: Problem) -> list[tuple[Tensor, Tensor]]:
-    """The classes' shares, or the mean, beside the truth: of training and of validation labels.
+def _guesses(problem: Problem) -> tuple[Tensor, Tensor]:
+    """The classes' shares, or the mean, for training and for validation labels.
 
     As for the rungs, a training number is not guessed from itself, and the shares are those that
     their logits start from.
     """
-    y, train, val = problem.y, problem.train, problem.val
+    train, val = len(problem.train), len(problem.val)
     if problem.classes:
         nothing = Readout.of(problem, 0.0)
-        shape = (len(train) + len(val), len(problem.classes))
-        guesses = nothing(torch.zeros(shape)).split([len(train), len(val)])
-    else:
-        targets = y[train].double()
-        others = (targets.sum(dim=0) - targets) / max(len(targets) - 1, 1)
-        guesses = others, targets.mean(dim=0).expand(len(val), -1)
-    return list(zip(guesses, (y[train], y[val]), strict=True))
+        said_of_all = nothing(torch.zeros(train + val, len(problem.classes)))
+        return said_of_all[:train], said_of_all[train:]
+    targets = problem.y[problem.train].double()
+    others = (targets.sum(dim=0) - targets) / max(train - 1, 1)
+    return others, targets.mean(dim=0).expand(val, -1)
 
 
-LEAK = (
-    0.98  # of the balanced accuracy, or of a rank correlation's square: what no honest column has
-)
+# Of the balanced accuracy, or of a rank correlation's square: what no honest column has.
+LEAK = 0.98
 FEWEST_FOR_A_LEAK = 30  # labels, and of every class ...
 FEWEST_OF_A_CLASS = 5  # ... this many: fewer are told apart by chance
 ALL_TRIED = 200  # columns up to which each gets a tree; of more, those that correlate do
@@ -275,45 +274,34 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     set afterwards, or the label under another name. For classes each column gets a decision tree
     with a leaf per class; for numbers its rank correlation counts.
     """
-    x, labelled = problem.raw, torch.cat([problem.train, problem.val])
-    if x is None or problem.kind != "node" or not problem.has_features:
-        return ()
-    if problem.answer == "labels":
+    labelled = problem.judges
+    if problem.kind != "node" or not problem.has_features or problem.answer == "labels":
         return ()
     rows = sample(len(labelled), MOST_LABELS)
     labelled = labelled if rows is None else labelled[rows]
     if len(labelled) < FEWEST_FOR_A_LEAK:
         return ()
     y = problem.y[labelled].numpy()
-    values = _rows(x, labelled)
+    x = problem.raw
+    if x.layout == torch.strided:
+        values: Array = x[labelled].numpy()
+    else:
+        values = as_scipy(x)[labelled.numpy()].toarray()
     if problem.classes:
         counts = np.bincount(y)
         if (counts > 0).sum() < 2 or counts[counts > 0].min() < FEWEST_OF_A_CLASS:
             return ()
-        found = [c for c in _suspects(values, y) if _tells(values[:, c], y) >= LEAK]
+        suspects = np.arange(values.shape[1])
+        if len(suspects) > ALL_TRIED:
+            squares = _correlations(values, np.eye(int(y.max()) + 1)[y])
+            suspects = np.flatnonzero(squares.max(axis=1) >= 0.5)[:ALL_TRIED]
+        found = [c for c in suspects if _tells(values[:, c], y) >= LEAK]
     else:
         if y.shape[1] > 1 or not np.isfinite(y).all():
             return ()
-        from scipy.stats import rankdata  # takes half a second to be imported
-
-        ranks = np.stack([rankdata(column) for column in values.T], axis=1)
-        found = list(np.flatnonzero(_correlations(ranks, rankdata(y[:, 0])[:, None])[:, 0] >= LEAK))
+        squares = _correlations(rankdata(values, axis=0), rankdata(y, axis=0))
+        found = list(np.flatnonzero(squares[:, 0] >= LEAK))
     return tuple(problem.name_of_column(int(c)) for c in found)
-
-
-def _rows(x: Tensor, rows: Tensor) -> Array:
-    if x.layout == torch.strided:
-        return x[rows].numpy()
-    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    return np.asarray(csr_array(parts, shape=tuple(x.shape))[rows.numpy()].toarray())
-
-
-def _suspects(values: Array, y: Array) -> Array:
-    """The columns that are worth a tree."""
-    if values.shape[1] <= ALL_TRIED:
-        return np.arange(values.shape[1])
-    squares = _correlations(values, np.eye(int(y.max()) + 1)[y])
-    return np.flatnonzero(squares.max(axis=1) >= 0.5)[:ALL_TRIED]
 
 
 def _correlations(values: Array, targets: Array) -> Array:  # (n, F), (n, C) -> (F, C), squared
@@ -335,17 +323,3 @@ def _tells(column: Array, y: Array) -> float:
     )
     said = tree.fit(column[:, None], y).predict(column[:, None])
     return float(balanced_accuracy_score(y, said))
-
-
-def with_leaks(verdict: str, leaks: Sequence[str]) -> str:
-    """The verdict, after what must be known before it."""
-    if not leaks:
-        return verdict
-    listed = ", ".join(f"`{name}`" for name in leaks[:3])
-    more = f" and {len(leaks) - 3} more columns" if len(leaks) > 3 else ""
-    each = "each of them alone predicts" if len(leaks) > 1 else "alone predicts"
-    it = "them" if len(leaks) > 1 else "it"
-    return (
-        f"{listed}{more}{':' if len(leaks) > 1 else ''} {each} the label. If that was written down "
-        f"after the label was known, leave {it} out and ask again. {verdict}"
-    )

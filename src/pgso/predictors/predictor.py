@@ -1,7 +1,7 @@
 """``load``: a saved model, and what it says about new nodes and new graphs."""
 
+import math
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from pgso.bases import BASES
 from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.tables.answers import SEVERAL
@@ -18,9 +19,9 @@ from pgso.evaluation.conformal import LEVEL, class_sets, intervals
 from pgso.objectives import OBJECTIVES
 from pgso.objectives.values import Scale
 from pgso.predictors.inputs import Asked, asked_of
-from pgso.predictors.table import calibration_of, prediction_table
+from pgso.predictors.table import prediction_table
 from pgso.records import RunSpec
-from pgso.saved import Memory, naming, part_of, places, read_model
+from pgso.saved import memory_of, naming, places, read_model
 
 if TYPE_CHECKING:
     import pandas
@@ -45,45 +46,62 @@ def load(path: str | os.PathLike[str]) -> "Predictor":
         True
     """
     path = Path(path).expanduser()
-    tensors, header = read_model(path)
-    form = header.get("form", "network")
-    with naming(path):
-        kind = {"network": Network, "closed form": Found}[form]
-    return kind(path, tensors, header)
+    return Predictor(path, read_model(path))
 
 
 class Predictor:
     """A saved model: a network, a closed form or trees.
 
     Attributes:
-        header: What it was fitted to, and how its table is prepared, as plain data.
+        header: What it was fitted to, and how its table is prepared, as plain data and tensors.
         spec: The run, or the run that would train a network with what was found.
+        network: A module from features and a graph to logits or standardised numbers; of a closed
+            form, to numbers in their unit.
         memory: The graph that it was fitted on; None if it was not kept.
     """
 
-    form = ""
-
-    def __init__(self, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path, self.header = path, header
         with naming(path):
+            self.is_closed = {"network": False, "closed form": True}[header["form"]]
             self.spec = RunSpec(complete=True, **header["spec"])
             self.kind, self.num_features = str(header["kind"]), int(header["num_features"])
             self.classes = tuple(map(str, header["classes"]))
-            self.targets = tuple(map(str, header.get("targets") or ()))
-            self.answer = OBJECTIVES[header.get("objective", "accuracy")].answer
-            self.preparation = Preparation.model_validate(header.get("preparation") or {})
-            self.strangeness = _strangeness(tensors, header, len(self.targets))
-            held = header.get("coverage") or {}
-            self.coverage = {str(name): float(value) for name, value in held.items()}
-            self.memory = None
-            if header.get("memory") is not None:
-                self.memory = Memory.from_state(part_of(tensors, "memory/"), header["memory"])
-            self.labels = None
-            if "labels/nodes" in tensors:
-                nodes, targets = tensors["labels/nodes"], tensors["labels/targets"]
+            self.targets = tuple(map(str, header["targets"]))
+            self.answer = OBJECTIVES[header["objective"]].answer
+            self.preparation = Preparation.model_validate(header["preparation"] or {})
+            self.coverage = {str(k): float(v) for k, v in (header["coverage"] or {}).items()}
+            calibration = {str(k): float(v) for k, v in (header.get("calibration") or {}).items()}
+            is_calibrated = math.isfinite(calibration.get("temperature", math.nan))
+            self.calibration = calibration if is_calibrated else {}
+            self.memory = None if header["memory"] is None else memory_of(header["memory"])
+            self.strangeness: Array | None = None
+            if header["strangeness"] is not None:
+                self.strangeness, count = header["strangeness"].numpy(), len(self.targets)
+                if self.strangeness.shape[1:] != ((count,) if count else ()):
+                    raise ValueError("errors that do not fit the targets")
+            self.labels: tuple[Tensor, Tensor] | None = None
+            if header.get("labels") is not None:
+                nodes, targets = header["labels"]
                 if targets.dim() != 2 or len(places(nodes, header["num_nodes"])) != len(targets):
                     raise ValueError("labels that do not fit their nodes")
                 self.labels = nodes, targets
+            scale = header.get("scale")
+            self.scale = None if scale is None else Scale(**scale)
+        self.network = self._network()
+
+    def _network(self) -> Any:
+        if not self.is_closed:
+            from pgso.training.checkpoint import network_of
+
+            return network_of(self.path, self.header).eval()
+        from pgso.finding.predictor import ClosedForm
+
+        with naming(self.path):
+            head = ClosedForm.from_state(self.header["head"])
+            if len(head.parts[0].intercept) != len(self.targets or self.classes):
+                raise ValueError("outputs that do not fit the classes")
+        return head
 
     def predict(
         self, data: Any = None, x: Any = None, *, skip_bad_rows: bool = False, **options: Any
@@ -105,7 +123,12 @@ class Predictor:
         """
         asked = self.asked(data, x, skip_bad_rows=skip_bad_rows, **options)
         out = self.outputs(asked)
-        return self.frame(asked, out) if asked.is_named else out
+        if not asked.is_named:
+            return out
+        import pandas
+
+        columns = prediction_table(self, asked, out)
+        return pandas.DataFrame(dict(columns)).set_index("id")
 
     def sets(
         self,
@@ -159,141 +182,67 @@ class Predictor:
 
     def outputs(self, asked: Asked) -> Tensor:  # (items, outputs)
         """Probabilities, or numbers in their unit."""
-        with torch.no_grad():
-            out = self._outputs(asked.task, asked.labels)
+        network, task = self.as_network(asked)
+        if self.is_closed:
+            graphs = {}
+            if task.kind == "graph":
+                owner = torch.repeat_interleave(task.nodes_per_graph)
+                graphs = {"batch": owner, "num_graphs": task.num_graphs}
+            with torch.no_grad():
+                out: Tensor = network(task.x, task.edges, **graphs)
+            if self.answer == "class":
+                out = out.softmax(dim=1)
+            scale = network.scale
+            out = out if scale is not None and scale.needs_64_bits else out.float()
+        else:
+            from pgso.training.loops import predict_outputs
+
+            out = predict_outputs(network, task)
+            if self.scale is not None:
+                out = self.scale.decode(out)
+            else:
+                out = out / self.calibration.get("temperature", 1.0)
+                out = out.softmax(dim=1) if self.answer == "class" else out.sigmoid()
         return out if asked.rows is None else out[asked.rows]
 
-    def _outputs(self, task: Task, labels: tuple[Tensor, Tensor] | None) -> Tensor:
-        raise NotImplementedError
-
     def as_network(self, asked: Asked) -> tuple[Any, Task]:
-        """A module from features and a graph to logits or standardised numbers, and its data."""
-        raise NotImplementedError
-
-    def frame(self, asked: Asked, out: Tensor) -> "pandas.DataFrame":
-        """The predictions as a table, one row per item."""
-        import pandas
-
-        columns, rows = self.table(asked, out)
-        return pandas.DataFrame(list(rows), columns=columns).set_index("id")
-
-    def table(self, asked: Asked, out: Tensor) -> tuple[list[str], Any]:
-        """The names of the columns, and the rows."""
-        return prediction_table(self, asked, out)
+        """A module from features and a graph to logits or numbers, and the data for it."""
+        if self.is_closed:
+            return self.network.knowing(asked.labels), asked.task
+        if self.spec.base is None:
+            return self.network, asked.task
+        graph = BASES[self.spec.base](asked.task.graph)  # that it was trained on
+        return self.network, replace(asked.task, graph=graph, relations=None)
 
     @property
     def separator(self) -> str:
         """What stands between several labels of one item."""
-        options = self.header["spec"].get("data_options") or {}
-        return options.get("label_separator") or SEVERAL
+        return str(self.spec.data_options.get("label_separator") or SEVERAL)
 
     def held_classes(self, probabilities: Array, coverage: float) -> Array:  # (n, C) booleans
         """Which classes are in the set of each item."""
-        if self.strangeness is None:
-            raise InputError(_no_sets(self))
-        return class_sets(probabilities, self.strangeness, coverage)
+        return class_sets(probabilities, self._made_from(), coverage)
 
     def ends(self, values: Array, coverage: float) -> tuple[Array, Array]:  # (n, T), (n, T)
         """The ends of the interval of each number."""
-        if self.answer != "value" or self.strangeness is None:
-            raise InputError(_no_sets(self))
-        return intervals(values, self.strangeness, coverage, self.spec.log_targets)
+        return intervals(values, self._made_from(), coverage, self.spec.log_targets)
+
+    def _made_from(self) -> Array:
+        if self.answer not in ("class", "value"):
+            raise InputError(
+                "prediction sets are of one class or of numbers each, not of several labels or "
+                "links"
+            )
+        if self.strangeness is None:
+            raise InputError(
+                f"{self.path} was saved without labels of validation, which sets are made from; "
+                "save it again with some"
+            )
+        return self.strangeness
 
     def __repr__(self) -> str:
         count = len(self.targets or self.classes)
-        noun = "target" if self.targets else "class" if count == 1 else "classes"
-        what = (
-            "links"
-            if self.kind == "link"
-            else f"{count} {noun}{'s' * (noun == 'target' and count > 1)}"
-        )
-        return f"Predictor({self.spec.dataset}: {self.form}, {what})"
-
-
-class Network(Predictor):
-    """A trained network."""
-
-    form = "network"
-
-    def __init__(self, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-        from pgso.training.checkpoint import network_of
-
-        self.network, _ = network_of(path, tensors, header)
-        self.network.eval()
-        super().__init__(path, tensors, header)
-        with naming(path):
-            scale = header.get("scale")
-            self.scale = None if scale is None else Scale(**scale)
-
-    def _outputs(self, task: Task, labels: tuple[Tensor, Tensor] | None) -> Tensor:
-        from pgso.training.loops import predict_outputs
-
-        out = predict_outputs(self.network, self.on_its_base(task))
-        if self.scale is not None:
-            return self.scale.decode(out)
-        temperature = calibration_of(self.header).get("temperature", 1.0)
-        if self.answer == "class":
-            return (out / temperature).softmax(dim=1)
-        return (out / temperature).sigmoid()
-
-    def as_network(self, asked: Asked) -> tuple[Any, Task]:
-        return self.network, self.on_its_base(asked.task)
-
-    def on_its_base(self, task: Task) -> Task:
-        """The task with its graph turned into the base that the network was trained on."""
-        if self.spec.base is None:
-            return task
-        from pgso.bases import BASES
-
-        return replace(task, graph=BASES[self.spec.base](task.graph), relations=None)
-
-
-class Found(Predictor):
-    """What ``find`` has kept: a closed form, a blend of several, or trees on top."""
-
-    form = "closed form"
-
-    def __init__(self, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-        from pgso.finding.predictor import ClosedForm
-
-        super().__init__(path, tensors, header)
-        with naming(path):
-            self.head = ClosedForm.from_state(part_of(tensors, "head/"), header["head"])
-            if len(self.head.parts[0].intercept) != len(self.targets or self.classes):
-                raise ValueError("outputs that do not fit the classes")
-
-    def _outputs(self, task: Task, labels: tuple[Tensor, Tensor] | None) -> Tensor:
-        sizes = task.nodes_per_graph if task.kind == "graph" else None
-        out: Tensor = self.head(task.x, task.edges, sizes, labels)
-        if self.answer == "class":
-            return out.softmax(dim=1).float()
-        scale = self.head.scale
-        return out if scale is not None and scale.needs_64_bits else out.float()
-
-    def as_network(self, asked: Asked) -> tuple[Any, Task]:
-        from pgso.finding.predictor import AsNetwork
-
-        return AsNetwork(self.head, asked.labels), asked.task
-
-
-def _strangeness(
-    tensors: Mapping[str, Tensor], header: Mapping[str, Any], targets: int
-) -> Array | None:
-    """What prediction sets are made from; of older files the half-widths of 90 % alone."""
-    if "strangeness" in tensors:
-        kept: Array = tensors["strangeness"].numpy()
-        if kept.ndim != (2 if targets else 1) or (targets and kept.shape[1] != targets):
-            raise ValueError("errors that do not fit the targets")
-        return kept
-    widths = header.get("residuals")
-    if not targets or not widths:
-        return None
-    import numpy as np
-
-    return np.tile(np.array(widths, dtype=np.float64), (9, 1))
-
-
-def _no_sets(predictor: Predictor) -> str:
-    if predictor.answer not in ("class", "value"):
-        return "prediction sets are of one class or of numbers each, not of several labels or links"
-    return f"{predictor.path} was saved without what sets are made from; save it again"
+        plural = "" if count == 1 else "s" if self.targets else "es"
+        what = f"{count} {'target' if self.targets else 'class'}{plural}"
+        what = "links" if self.kind == "link" else what
+        return f"Predictor({self.spec.dataset}: {self.header['form']}, {what})"

@@ -16,7 +16,7 @@ from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS, UNSAID
 from pgso.records.record import Evaluation
-from pgso.saved import Memory, count_of, naming, packed, part_of, unpacked, write_model
+from pgso.saved import count_of, header_of, naming, packed, unpacked, write_model
 from pgso.training.session import Session, assign, tensors_of
 
 
@@ -85,34 +85,17 @@ def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> N
         record: Its record.
         task: Its data in the order and on the graph of the user, to be remembered for new nodes.
     """
-    data, scale = session.task, session.criterion.scale
+    scale, spec = session.criterion.scale, session.spec.model_dump(mode="json")
     strange, coverage, calibration = _calibration(session, record.evaluation)
-    header: dict[str, Any] = {
+    header = header_of(session.task, spec, strange, coverage, task)
+    header |= {
         "form": "network",
-        "spec": session.spec.model_dump(mode="json"),
-        "num_features": data.num_features,
-        "num_nodes": data.num_nodes,
-        "classes": data.classes,
-        "categories": data.categories,
-        "kind": data.kind,
-        "columns": data.columns,
-        "preparation": data.preparation and data.preparation.model_dump(mode="json"),
-        "targets": data.targets,
-        "objective": data.metric,
-        "positive": data.positive,
+        "network": session.best_weights,
         "scale": scale and scale.as_dict(),
         "calibration": calibration,
-        "coverage": coverage,
         "record": record.spec.key,
     }
-    tensors = {f"network/{name}": value for name, value in session.best_weights.items()}
-    if strange is not None:
-        tensors["strangeness"] = torch.from_numpy(strange)
-    memory = Memory.of(task)
-    if memory is not None:
-        of_graph, header["memory"] = memory.state()
-        tensors |= {f"memory/{name}": value for name, value in of_graph.items()}
-    write_model(path, tensors, header)
+    write_model(path, header)
 
 
 def _calibration(
@@ -141,18 +124,12 @@ def _calibration(
     return strange, measured(outputs["test"], y["test"], strange, log), calibration
 
 
-def network_of(
-    path: Path, tensors: dict[str, Tensor], header: dict[str, Any]
-) -> tuple[Model, RunSpec]:
-    """The network of what was read from a file, and its spec.
-
-    Files of older versions hold nothing but a network.
-    """
+def network_of(path: Path, header: dict[str, Any]) -> Model:
+    """The network of what was read from a file."""
     if "classes" not in header:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     with naming(path):
-        if "form" in header:
-            tensors = part_of(tensors, "network/")
+        tensors: dict[str, Tensor] = header["network"]
         spec, shape = RunSpec(complete=True, **header["spec"]), _Shape(header)
         with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
@@ -160,7 +137,7 @@ def network_of(
             raise ValueError("its tensors do not fit the model that its header describes")
         model = build_model(spec, shape)
         assign(model, tensors)
-    return model, spec
+    return model
 
 
 class _Shape:

@@ -11,9 +11,9 @@ from pgso.data.dataset import is_table
 from pgso.errors import InputError
 from pgso.evaluation.statistics import confidence_in_gain
 from pgso.finding.advice import network_of
-from pgso.finding.finding import check_problem, rung_record
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
+from pgso.finding.summary import rung_record
 from pgso.records import RunRecord, RunSpec
 from pgso.records.suggestions import PROPOSES
 from pgso.training.session import Session, take_best
@@ -56,8 +56,8 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
         return []
     is_find = spec.operator == "found" and spec.dataset not in DATASETS
     try:
-        problem = Problem.of(task if is_find else replace(task, val=task.val[:0]))
-        check_problem(problem)
+        problem = Problem.prepared(task if is_find else replace(task, val=task.val[:0]))
+        problem.check_labels()
     except InputError:
         return []
     ladder = Ladder(problem)
