@@ -181,6 +181,11 @@ def unpacked(path: Path) -> State:
         return {name: file.get_tensor(name).clone() for name in names}, header
 
 
+def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a word, without it."""
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
 def count_of(value: Any) -> int:
     """A number of things that a header claims."""
     if type(value) is not int or not 0 <= value < 2**40:
