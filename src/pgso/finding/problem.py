@@ -212,6 +212,8 @@ def task_in_memory(
     relations = data if isinstance(data, Relations) else None
     graph = data if relations is None else relations.union
     task = Task.of(graph, x, y, objective=objective)
+    if not bool(task.has_answer.any()):
+        raise InputError("y holds no label that is known; give some nodes a class or a number")
     if task.num_features == 0:
         raise InputError("x has no columns; leave x out if the nodes have no features")
     answers = task.y
