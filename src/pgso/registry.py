@@ -19,12 +19,9 @@ class PluginWarning(UserWarning):
 def load_plugins(group: str) -> tuple[str, ...]:
     """Import what installed packages name in this group of entry points, once a process.
 
-    A plug-in registers itself when it is imported. Its package finds it by its metadata, so that
-    the command line and worker processes see it without being told. A plug-in that fails is named
-    in a warning, and left out.
-
-    Returns:
-        The names of the plug-ins that were imported.
+    A plug-in registers itself when it is imported. It is found by the metadata of its package, so
+    that the command line and worker processes see it without being told. A plug-in that fails is
+    named in a warning and left out; the names of the others are returned.
     """
     from importlib.metadata import entry_points  # 30 ms for a hundred packages: only if asked
 
@@ -79,15 +76,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Forget afterwards what is registered meanwhile: for tests of extensions.
-
-        Example:
-            >>> colours: Registry[str] = Registry("colour")
-            >>> with colours.restored():
-            ...     _ = colours.register("blue")("#00f")
-            >>> list(colours)
-            []
-        """
+        """Forget afterwards what is registered meanwhile: for tests of extensions."""
         entries = dict(self._entries)
         try:
             yield

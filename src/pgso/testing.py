@@ -3,7 +3,6 @@
 Each function returns nothing, or raises an ``AssertionError`` that says which rule is broken.
 """
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import torch
@@ -30,7 +29,10 @@ def check_conv(conv: str, **options: Any) -> None:
         >>> check_conv("gcn")
     """
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(0))
-    models = {mode: _network(conv, mode, **options) for mode in MODES}
+    models: dict[Mode, GNN] = {}
+    for mode in MODES:
+        torch.manual_seed(0)
+        models[mode] = GNN(conv, 5, 8, 3, num_layers=2, operator=mode, dropout=0.0, **options)
     outputs = {mode: model.eval()(x, EDGES, WEIGHT) for mode, model in models.items()}
     for mode, out in outputs.items():
         _require(out.shape == (6, 3), f"{mode}: six nodes get an answer of shape {(*out.shape,)}")
@@ -86,32 +88,20 @@ def check_adapter(
         _require(not lost, f"{operator}: the parameters {', '.join(lost)} are gone")
         gsos = [module for module in converted.modules() if isinstance(module, PGSO)]
         _check_gradients(converted, out, operator)
-        learned = [p for gso in gsos for p in gso.parameters() if p.grad is not None]
-        _require(
-            any(bool((p.grad != 0).any()) for p in learned if p.grad is not None),
-            f"{operator}: no scalar of S gets a gradient",
-        )
+        gradients = [p.grad for gso in gsos for p in gso.parameters() if p.grad is not None]
+        moves = any(bool(gradient.any()) for gradient in gradients)
+        _require(moves, f"{operator}: no scalar of S gets a gradient")
     _close(layer(x, EDGES, *further), before, "convert changed the layer it was given")
-
-
-def _network(conv: str, mode: Mode, **options: Any) -> GNN:
-    torch.manual_seed(0)
-    return GNN(conv, 5, 8, 3, num_layers=2, operator=mode, dropout=0.0, **options)
 
 
 def _check_gradients(model: nn.Module, out: Tensor, mode: str) -> None:
     model.zero_grad()
     (out * torch.linspace(-1, 2, out.size(-1))).square().sum().backward()
-    for name, parameter in _learned(model):
-        _require(parameter.grad is not None, f"{mode}: {name} gets no gradient")
-        assert parameter.grad is not None
-        _require(
-            bool(parameter.grad.isfinite().all()), f"{mode}: the gradient of {name} is not finite"
-        )
-
-
-def _learned(model: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:
-    return [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    gradients = {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
+    for name, gradient in gradients.items():
+        if gradient is None:
+            raise AssertionError(f"{mode}: {name} gets no gradient")
+        _require(bool(gradient.isfinite().all()), f"{mode}: the gradient of {name} is not finite")
 
 
 def _close(one: Tensor, other: Tensor, sentence: str) -> None:

@@ -34,7 +34,6 @@ def test_names_that_are_completed_are_those_that_there_are():
     assert choices.COMPLETED["conv"]("") == sorted(CONVS)
     assert choices.COMPLETED["base"]("") == sorted(BASES)
     assert "karate" in choices.dataset_names("kar")
-    assert choices.settings_of("norm=b") == ["norm=batch"]
     assert all(name in RunSpec.model_fields["base"].description for name in BASES)
 
 
@@ -144,8 +143,7 @@ def test_no_colour_where_none_is_wanted(pgso):
         ("pgso train x --recipe r", {"robust"}),
         ("pgso train x --objective r", {"r2", "rmse", "roc_auc"}),
         ("pgso train x --device a", {"auto"}),
-        ("pgso train x --set hid", {"hidden_channels="}),
-        ("pgso train x --set norm=b", {"norm=batch"}),
+        ("pgso train x --norm b", {"batch"}),
         ("pgso compare x --engine r", {"ray"}),
         ("pgso spectrum x --preset lap", {"laplacian"}),
     ],

@@ -121,15 +121,6 @@ def dataset_names(incomplete: str) -> list[str]:
     return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
 
 
-def settings_of(incomplete: str) -> list[str]:
-    """What the shell offers after ``--set``: the names of choices, then the words of one."""
-    name, equals, value = incomplete.partition("=")
-    if not equals:
-        return completing(f"{field}=" for field in SCHEMA)(incomplete)
-    words = kind_and_words(name)[1] if name in SCHEMA else []
-    return [f"{name}={word}" for word in completing(words)(value)]
-
-
 COMPLETED = {  # the names of convs and bases import torch, so they are written here again
     "conv": completing(("bank", "filter", "gat", "gcn", "gin", "sgc")),
     "base": completing(("heat", "non-backtracking", "ppr", "undirected")),
@@ -164,7 +155,6 @@ SETTINGS = opt(
     None,
     "--set",
     metavar="NAME=VALUE",
-    autocompletion=settings_of,
 )
 DATA_OPTIONS = opt(
     "data",

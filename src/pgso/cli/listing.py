@@ -18,15 +18,10 @@ from pgso.gso.presets import PRESETS
 from pgso.registry import Registry
 
 Row = dict[str, Any]
-LISTS: Registry[Callable[[], list[Row]]] = Registry("list")
+LISTS: Registry[Callable[..., list[Row]]] = Registry("list")
 NEEDED = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "networkx", "typer", "rich")
-EXTRAS = {
-    "cluster": "ray",
-    "docs": "mkdocs-material",
-    "molecules": "rdkit",
-    "search": "optuna",
-    "tensorboard": "tensorboard",
-}
+EXTRAS = {"ray": "cluster", "mkdocs-material": "docs", "rdkit": "molecules", "optuna": "search"}
+EXTRAS |= {"tensorboard": "tensorboard"}
 
 
 @LISTS.register("presets")
@@ -47,13 +42,13 @@ def convs() -> list[Row]:
 
 
 @LISTS.register("datasets")
-def datasets() -> list[Row]:
+def datasets(data: Path | None = None) -> list[Row]:
     """Every dataset, its published sizes, and whether its files are there."""
     from pgso.data import DATASETS
     from pgso.data.dataset import Sizes
     from pgso.data.places import data_root
 
-    root, unknown = data_root(), dict.fromkeys(Sizes._fields)
+    root, unknown = data_root(data), dict.fromkeys(Sizes._fields)
     rows = []
     for dataset in sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower()):
         sizes = unknown if dataset.sizes is None else dataset.sizes._asdict()
@@ -124,19 +119,19 @@ def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) ->
     import torch
 
     import pgso
-    from pgso.data import DATASETS
     from pgso.data.places import data_root, is_writable
 
     has_affinity = hasattr(os, "sched_getaffinity")
     root = data_root(data)
-    named = sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower())
-    here = [dataset.name for dataset in named if dataset.files and not dataset.missing(root)]
-    sections: dict[str, dict[str, Any]] = {
+    names: dict[str, list[str]] = {"here": [], "no need": [], "absent": []}
+    for row in datasets(data):
+        names[row["files"]].append(row["dataset"])
+    sections: dict[str, Row] = {
         "versions": {"pgso": pgso.__version__, "python": platform.python_version()}
         | {name: _version(name) for name in NEEDED},
         "extras": {
             f"{package} [{extra}]": _version(package) or f"absent: pip install 'pgso[{extra}]'"
-            for extra, package in EXTRAS.items()
+            for package, extra in EXTRAS.items()
         },
         "threads": {
             "cores": len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count(),
@@ -151,9 +146,9 @@ def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) ->
         "data": {
             "root": str(root),
             "downloads are kept there": is_writable(root),
-            "here": here,
-            "need no files": [dataset.name for dataset in named if not dataset.files],
-            "absent": [d.name for d in named if d.files and d.name not in here],
+            "here": names["here"],
+            "need no files": names["no need"],
+            "absent": names["absent"],
         },
     }
     if as_json:

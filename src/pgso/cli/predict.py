@@ -125,15 +125,12 @@ def opened(
     return predictor, asked
 
 
-NOT_WRITTEN = (
-    *(".xlsx", ".xls", ".ods", ".tsv", ".html"),
-    *(".jsonl", ".feather", ".npy", ".npz", ".pkl"),
-)
+WRITTEN = (".csv", ".json", ".parquet", ".txt")
 
 
 def check_format(path: Path) -> None:
     """Refuse, before the work, a format that is not written, and Parquet where nothing can."""
-    if path.suffix.lower() in NOT_WRITTEN:
+    if path.suffix.lower() not in WRITTEN and path.suffix[1:].isalpha():
         raise InputError(
             f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
         )

@@ -45,6 +45,7 @@ def studies() -> Any:
     "pgso run all --budget 120",
 )
 def run(
+    context: typer.Context,
     experiment: str = typer.Argument(
         help="A name (pgso list experiments), or all.", autocompletion=experiment_names
     ),
@@ -71,21 +72,10 @@ def run(
     offline: bool = choices.OFFLINE,
 ) -> None:
     """Run a study. What is in a ledger or in --out, with today's numerics, is not run again."""
-    folder = results or (out / "quick" if quick else RESULTS)  # toys stay apart from results
-    is_complete = studies().run_studies(
-        experiment,
-        quick=quick,
-        budget=budget,
-        plan=plan,
-        only=only,
-        workers=workers,
-        engine=engine,
-        address=address,
-        out=out,
-        results=folder,
-        data=data,
-    )
-    if not is_complete:
+    toys = out / "quick" if quick else RESULTS  # stay apart from results
+    given = context.params | {"results": results or toys}
+    del given["offline"]  # which workers find in the environment
+    if not studies().run_studies(**given):
         raise typer.Exit(1)
 
 

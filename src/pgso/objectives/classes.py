@@ -9,10 +9,9 @@ import numpy as np
 from pgso.objectives.objective import (
     OBJECTIVES,
     Array,
+    ColumnObjective,
     Objective,
     average_precision,
-    mean_over_columns,
-    reduced,
     roc_auc,
 )
 
@@ -131,7 +130,7 @@ class AveragePrecision(RocAuc):
     measure = staticmethod(average_precision)
 
 
-class MultiLabel(Objective):
+class MultiLabel(ColumnObjective):
     """Several labels each: ``y`` (n, L) holds 1, 0 or NaN (unknown) in a column per label.
 
     The score is the mean over the labels that have both a yes and a no, as OGB's. The loss is the
@@ -141,21 +140,14 @@ class MultiLabel(Objective):
     answer = "labels"
     measure = staticmethod(roc_auc)  # of one label, from the examples where it is known
 
-    def score(self, out: Array, y: Array) -> float | None:
-        return mean_over_columns(lambda given, yes: self.measure(given, yes > 0.5), out, y)
+    def of_target(self, out: Array, y: Array) -> float | None:
+        return self.measure(out, y > 0.5)
 
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:
+    def losses(self, out: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
         from torch.nn.functional import binary_cross_entropy_with_logits
 
-        is_known = y.isfinite()
-        known = y.where(is_known, y.new_zeros(()))
-        loss = binary_cross_entropy_with_logits(out, known, reduction="none", pos_weight=weight)
-        return reduced(loss, is_known, reduction)
-
-    def count(self, y: Tensor) -> int:
-        return int(y.isfinite().sum())
+        y = y.clamp(0, 1)  # what stands for an unknown label may be large
+        return binary_cross_entropy_with_logits(out, y, reduction="none", pos_weight=weight)
 
     def class_weight(self, y: Tensor) -> Tensor:  # (L,)
         """How many times rarer a yes is than a no, label by label."""

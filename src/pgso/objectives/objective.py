@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -209,22 +208,37 @@ def average_precision(scores: Array, positive: Array) -> float | None:
     return float(average_precision_score(positive, scores))
 
 
-def reduced(loss: Tensor, is_known: Tensor, reduction: str) -> Tensor:  # ()
-    """The mean of the losses of what is known, or their sum."""
-    total = (loss * is_known).sum()
-    return total / is_known.sum().clamp(min=1) if reduction == "mean" else total
+class ColumnObjective(Objective):
+    """Answers in columns: ``y`` (n, T) holds numbers, NaN where one is unknown.
 
-
-def mean_over_columns(
-    measure: Callable[[Array, Array], float | None], out: Array, y: Array
-) -> float | None:
-    """The mean of a score over the columns of y (n, T) that have it, in double precision.
-
-    A column is scored from the examples where it is known.
+    The score is the mean over the columns that have one, each from the examples where it is known,
+    in double precision. The loss is the mean over what is known.
     """
-    scores = []
-    for k, known in enumerate(np.isfinite(y).T):
-        if known.any():
-            scores.append(measure(*(v[known, k].astype(np.float64) for v in (out, y))))
-    defined = [score for score in scores if score is not None]
-    return float(np.mean(defined)) if defined else None
+
+    def score(self, out: Array, y: Array) -> float | None:
+        scores = []
+        for k, known in enumerate(np.isfinite(y).T):
+            if known.any():
+                column = (values[known, k].astype(np.float64) for values in (out, y))
+                scores.append(self.of_target(*column))
+        defined = [score for score in scores if score is not None]
+        return float(np.mean(defined)) if defined else None
+
+    def of_target(self, out: Array, y: Array) -> float | None:
+        """The score of one column, from the examples where it is known, in double precision."""
+        raise NotImplementedError(self.name)
+
+    def loss(
+        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
+        is_known = y.isfinite()
+        loss = self.losses(out, y.where(is_known, out.detach()), weight)
+        total = (loss * is_known).sum()
+        return total / is_known.sum().clamp(min=1) if reduction == "mean" else total
+
+    def losses(self, out: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:  # (n, T)
+        """What each answer costs in training; unknown ones are what the network says."""
+        raise NotImplementedError(self.name)
+
+    def count(self, y: Tensor) -> int:
+        return int(y.isfinite().sum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgso.errors import InputError
-from pgso.objectives.objective import OBJECTIVES, Array, Objective, mean_over_columns, reduced
+from pgso.objectives.objective import OBJECTIVES, Array, ColumnObjective
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,7 +73,7 @@ class Scale:
         return asdict(self)
 
 
-class Regression(Objective):
+class Regression(ColumnObjective):
     """One or several numbers each: ``y`` (n, T) has a column per target, NaN where it is missing.
 
     The score is the mean over the targets, each in its own unit. Training makes squared errors of
@@ -86,18 +86,8 @@ class Regression(Objective):
     bounds = (0.0, np.inf)
     evidence = "errors"
 
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:
-        is_known = y.isfinite()
-        return reduced(self.cost(out - y.where(is_known, out.detach())), is_known, reduction)
-
-    def cost(self, deviation: Tensor) -> Tensor:
-        """What a deviation costs in training."""
-        return deviation.square()
-
-    def count(self, y: Tensor) -> int:
-        return int(y.isfinite().sum())
+    def losses(self, out: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        return (out - y).square()
 
     def scale(self, y: Tensor, log: bool) -> Scale | None:
         return Scale.of(y, log)
@@ -112,21 +102,14 @@ class Regression(Objective):
         means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
         return means
 
-    def score(self, out: Array, y: Array) -> float | None:
-        return mean_over_columns(self.of_target, out, y)
-
-    def of_target(self, out: Array, y: Array) -> float | None:
-        """The score of one target, from the examples where it is known, in double precision."""
-        raise NotImplementedError(self.name)
-
 
 class MeanAbsoluteError(Regression):
     """The mean of |prediction - target|, in the unit of the target; learned by the same."""
 
     name, label = "mae", "MAE"
 
-    def cost(self, deviation: Tensor) -> Tensor:
-        return deviation.abs()
+    def losses(self, out: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        return (out - y).abs()
 
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
         """The roots of squared errors: absolute ones, where there is one target."""

@@ -50,15 +50,12 @@ class Judged(BaseModel):
         if objective.has_positive and objective.positive == 0:  # written as the second class
             out, y = out[:, ::-1], 1 - y
         if objective.evidence == "bootstrap":
-            rounded = np.asarray(out, dtype=np.float64).round(DIGITS)
-            return cls(items=names, outputs=_rows(rounded), answers=tuple(np.asarray(y).tolist()))
+            rows = np.asarray(out, dtype=np.float64).round(DIGITS).reshape(len(out), -1)
+            outputs = tuple(map(tuple, rows.tolist()))
+            return cls(items=names, outputs=outputs, answers=tuple(np.asarray(y).tolist()))
         right = objective.evidence == "sign"
         values = objective.is_right(out, y) if right else -objective.errors(out, y)
         return cls(items=names, outcomes=tuple(np.asarray(values, np.float64).round(6).tolist()))
-
-
-def _rows(values: Array) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in values.reshape(len(values), -1).tolist())
 
 
 Curve = tuple[float, ...]
