@@ -321,11 +321,8 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     for place, rung in enumerate(shown):
         colour = colours.get(rung.name, GREY)
         low, high = rung.interval or (0.0, 0.0)
-        reach = (rung.loss - (high - low) / 2, rung.loss + (high - low) / 2)
-        ax.hlines(place, *reach, color=colour, linewidth=1.5)
-        ax.scatter(
-            [rung.loss], [place], c=colour, s=60 if rung.name == record.best else 30, zorder=2
-        )
+        size = 8 if rung.name == record.best else 5
+        ax.errorbar(rung.loss, place, xerr=(high - low) / 2, fmt="o", ms=size, color=colour)
         score = rung.test if rung.test is not None else rung.loo
         if score is not None:
             right: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 8}
@@ -336,7 +333,8 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     ax.set_xlabel(f"loss of {record.judges:,} labels; at the right: {part} {objective.label}")
     hidden = f"; {len(rungs) - len(shown)} worse ones left out" if len(rungs) > len(shown) else ""
     ax.set_title(f"{len(rungs)} rungs, the kept one in orange{hidden}", fontsize=10)
-    return _open(ax)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = None) -> "Axes":
@@ -346,7 +344,8 @@ def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = 
     ax.fill_between(grid, low, density + 2 * error, color=BLUE, alpha=0.3, linewidth=0)
     ax.plot(grid, density, color=BLUE, linewidth=1.3)
     ax.set(xlabel="eigenvalue", ylabel="density", ylim=(0, None))
-    return _open(ax)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
@@ -354,7 +353,8 @@ def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, markersize=4)
     ax.set(xlabel="number, in ascending order", ylabel="eigenvalue")
-    return _open(ax)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
@@ -364,12 +364,6 @@ def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
 
     made: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
     return made
-
-
-def _open(ax: "Axes") -> "Axes":
-    """Without a frame above and on the right."""
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
 
 
 def _is_matrix(view: str, part: Sketch) -> bool:

@@ -13,10 +13,19 @@ from pgso.evaluation.statistics import t_interval
 from pgso.gso.parameters import NAMES
 from pgso.records import RunRecord
 from pgso.report.grid import table as table
-from pgso.report.words import PARAMETERS
 
 K = TypeVar("K", bound=Hashable)
 Pick = Callable[[RunRecord], tuple[list[int], list[float]]]
+# Multipliers are solid, exponents dashed, a is dotted: pairs of one colour differ by their dash.
+PARAMETERS = {
+    "m1": ("#0072b2", "solid"),
+    "m2": ("#d55e00", "solid"),
+    "m3": ("#009e73", "solid"),
+    "e1": ("#0072b2", "dashed"),
+    "e2": ("#d55e00", "dashed"),
+    "e3": ("#009e73", "dashed"),
+    "a": ("#cc79a7", "dotted"),
+}
 WIDE = ("m1", "e2")  # m3 and e3 often lie on top of them: a wide line shows on both sides
 LINES: dict[str, dict[str, Any]] = {
     name: {"color": colour, "linestyle": dash, "linewidth": 2.8 if name in WIDE else 1.2}

@@ -42,16 +42,10 @@ def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
     rows = [(name, *_counted(n, first.num_items))
             for name, n in ((f"with a {noun}", first.num_labelled), *split)]  # fmt: skip
     classes = sorted(first.classes, key=lambda c: -(c.train + c.val + c.test))
-    counts = [
-        (
-            c.name,
-            *_counted(c.train + c.val + c.test, sum(parts)),
-            f"{c.train:,}",
-            f"{c.val:,}",
-            f"{c.test:,}",
-        )
-        for c in classes[:MOST_CLASSES]
-    ]
+    counts = []
+    for c in classes[:MOST_CLASSES]:
+        found = (c.train, c.val, c.test)
+        counts.append((c.name, *_counted(sum(found), sum(parts)), *map("{:,}".format, found)))
     left = len(classes) - len(counts)
     targets = [(t.name, f"{t.known:,}", *(f"{value:.4g}" for value in (t.low, t.mean, t.high)))
                for t in first.targets]  # fmt: skip
@@ -174,17 +168,17 @@ def python_code(records: Sequence[RunRecord]) -> str:
     spec, seeds = records[0].spec, sorted({run.spec.seed for run in records})
     choices = spec.model_dump(exclude_defaults=True, exclude={"operator", "seed"})
     if not has_command(spec):  # data or a model that only the user has
-        given = {k: v for k, v in choices.items() if k not in ("dataset", "conv", "reorder")}
         words = ["data"] if spec.conv.islower() else ["data", "model"]
-        words += [f"seeds={len(seeds)}", *(f"{k}={v!r}" for k, v in given.items())]
+        given = {"seeds": len(seeds)} | choices
+        words += [f"{k}={v!r}" for k, v in given.items() if k not in ("dataset", "conv", "reorder")]
         return f"import pgso\n\ncomparison = pgso.compare({', '.join(words)})\n"
-    return (
-        "import pgso\n\n"
-        f"spec = pgso.RunSpec({', '.join(f'{k}={v!r}' for k, v in choices.items())})\n"
-        f"for operator in {list(by_operator(records))!r}:\n"
-        f"    for seed in {seeds!r}:\n"
-        "        record = pgso.fit(spec.but(operator=operator, seed=seed))\n"
-    )
+    return f"""import pgso
+
+spec = pgso.RunSpec({", ".join(f"{k}={v!r}" for k, v in choices.items())})
+for operator in {list(by_operator(records))!r}:
+    for seed in {seeds!r}:
+        record = pgso.fit(spec.but(operator=operator, seed=seed))
+"""
 
 
 def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:

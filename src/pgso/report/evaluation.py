@@ -16,6 +16,7 @@ from pgso.report.words import LABELS, NONE, plain, signed
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 DASHED = "7 4"  # lengths, as in SVG
+WHEN = ("before", "after")  # a temperature is applied
 
 
 def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> Section:
@@ -154,10 +155,9 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
     """Expected calibration error before and after a temperature, means over the seeds."""
     rows = []
     for name, found in evaluated(records, "calibration").items():
-        before, after = ([getattr(one, f"error_{when}") for one in found]
-                         for when in ("before", "after"))  # fmt: skip
+        before, after = (_percent(getattr(one, f"error_{k}") for one in found) for k in WHEN)
         temperature = np.mean([one.temperature for one in found])
-        rows.append((LABELS[name], _percent(before), f"{temperature:.2f}", _percent(after)))
+        rows.append((LABELS[name], before, f"{temperature:.2f}", after))
     caption = (
         "In points: how far confidence and the share of right predictions are apart, on "
         f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
@@ -185,16 +185,15 @@ def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
     chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
     even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
     rate, recall, precision = map(_unit, ("false positive rate", "recall", "precision"))
-    flagged, lift = Axis("share of the examples, highest scores first"), Axis("lift")
-    roc = (*means("recall"), _diagonal("chance"))
-    lifts = means("lift", RECORDED[1:])
+    curves, precisions = (*means("recall"), _diagonal("chance")), (*means("precision"), chance)
+    title, lifts = f"Precision and recall of {positive}", means("lift", RECORDED[1:])
+    flagged = Axis("share of the examples, highest scores first")
     plots = [
-        Plot("roc", f"ROC of {positive}", rate, recall, roc),
-        Plot("precision", f"Precision and recall of {positive}", recall, precision,
-             (*means("precision"), chance)),
-    ]  # fmt: skip
-    lift_plot = Plot("lift", f"Lift of {positive}", flagged, lift, (*lifts, even))
-    return [*plots, lift_plot] if lifts else plots
+        Plot("roc", f"ROC of {positive}", rate, recall, curves),
+        Plot("precision", title, recall, precision, precisions),
+        Plot("lift", f"Lift of {positive}", flagged, Axis("lift"), (*lifts, even)),
+    ]
+    return plots if lifts else plots[:2]
 
 
 def reliability_plots(records: Sequence[RunRecord]) -> list[Plot]:

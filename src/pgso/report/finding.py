@@ -8,7 +8,7 @@ from typing import Any
 
 from pgso.gso.parameters import NAMES
 from pgso.records.files import write_atomically
-from pgso.records.finding import FindingRecord, RungRecord
+from pgso.records.finding import FindingRecord
 from pgso.report.about import baselines_grid, data_section, graph_section
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Bar, Grid
@@ -52,12 +52,17 @@ def finding_page(record: FindingRecord) -> Page:
     """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
     tables = [baselines_grid(data, record.objective), rungs_grid(record), predictions_grid(record)]
+    steps = "The command above trains networks with it: does it pay there, against learned ones?"
+    if not record.command:
+        steps = f"{CANNOT_CONFIRM[0].upper()}{CANNOT_CONFIRM[1:]}."
+    code = (("Save what predicts, for pgso predict on new rows:", save_command(record)),
+            ("In Python:", record.code))  # fmt: skip
     ladder = (
         "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
         "the rung that was challenged. Blue is kept, orange is GCN's own."
     )
     sections = (
-        _next_steps(record),
+        Section("What to do next", steps, code=tuple(entry for entry in code if entry[1])),
         Section("The ladder", ladder, widget="bars", values=ladder_bars(record)),
         graph_section(record.sketch),
         _operator(record),
@@ -92,15 +97,6 @@ def headline(record: FindingRecord) -> str:
     return f"Use {record.best}{HEADS.get(record.head, '')}"
 
 
-def _next_steps(record: FindingRecord) -> Section:
-    text = "The command above trains networks with it: does it pay there, against learned ones?"
-    if not record.command:
-        text = f"{CANNOT_CONFIRM[0].upper()}{CANNOT_CONFIRM[1:]}."
-    saved = save_command(record)
-    use = [("Save what predicts, for pgso predict on new rows:", saved)] if saved else []
-    return Section("What to do next", text, code=(*use, ("In Python:", record.code)))
-
-
 def save_command(record: FindingRecord) -> str:
     """The line that saves what predicts; empty for data in memory."""
     if record.dataset == IN_MEMORY:
@@ -119,7 +115,7 @@ def _operator(record: FindingRecord) -> Section | None:
     S, spectrum = record.rung(record.best).S, record.spectrum
     if S is None:
         return None
-    grid = Grid("S", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
+    grid = Grid("The operator", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
     if spectrum is None:
         return Section("The operator", "S of the kept rung.", (grid,))
     points = list(zip(spectrum.grid, spectrum.density, strict=True))
@@ -127,7 +123,7 @@ def _operator(record: FindingRecord) -> Section | None:
     title = "Where the eigenvalues of γ lie"
     plot = Plot("density", title, Axis("eigenvalue"), Axis("density"), (curve,))
     text = "S of the kept rung, and the eigenvalues of γ on this graph, edges with their reverses."
-    return Section("The operator", text, (grid, plot))
+    return Section("The operator", text, (grid, plot), "stacked")
 
 
 def ladder_bars(record: FindingRecord) -> list[Bar]:
@@ -137,19 +133,17 @@ def ladder_bars(record: FindingRecord) -> list[Bar]:
     the rung's own loss.
     """
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    low = min(rung.loss - _reach(rung) for rung in rungs)
-    span = (rungs[-1].loss - low) or 1.0
+    ends = [rung.interval or (0.0, 0.0) for rung in rungs]
+    reaches = [(high - low) / 2 for low, high in ends]
+    least = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
+    span = (rungs[-1].loss - least) or 1.0
     kinds = {record.reference: "reference"} | {record.best: "kept"}
     bars = []
-    for rung in rungs:
-        losses = (rung.loss, rung.loss, rung.loss - _reach(rung), rung.loss + _reach(rung))
-        places = (2 + 96 * min((loss - low) / span, 1.0) for loss in losses)
+    for rung, reach in zip(rungs, reaches, strict=True):
+        losses = (rung.loss, rung.loss, rung.loss - reach, rung.loss + reach)
+        places = (2 + 96 * min((loss - least) / span, 1.0) for loss in losses)
         bars.append(Bar(rung.name, f"{rung.loss:.4f}", kinds.get(rung.name, "other"), *places))
     return bars
-
-
-def _reach(rung: RungRecord) -> float:
-    return 0.0 if rung.interval is None else (rung.interval[1] - rung.interval[0]) / 2
 
 
 def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from pgso.errors import InputError
@@ -13,11 +13,9 @@ from pgso.records.finding import read_finding
 from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparison
 from pgso.report.finding import write_finding
 from pgso.report.grid import Grid
-from pgso.report.page import run_page_path, write_report
+from pgso.report.page import write_report
 from pgso.report.sections import Page, Section, as_html
 from pgso.report.words import LABELS
-
-T = TypeVar("T")
 
 
 def write_overview(root: str | Path) -> Path | None:
@@ -47,7 +45,7 @@ def overview_page(heading: str, grids: Sequence[Grid]) -> Page:
     )
 
 
-def _read_all(root: Path, name: str, read: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
+def _read_all(root: Path, name: str, read: Callable[[Path], Any]) -> Iterator[tuple[Path, Any]]:
     """What lies in folders of this one, newest first; what is damaged is left out."""
     paths = sorted(root.glob(f"*/{name}"), key=lambda path: (-path.stat().st_mtime, str(path)))
     for path in paths:
@@ -119,7 +117,7 @@ def _runs(root: Path) -> Grid:
     kept = [record for record in store if store.path(record.spec).is_file()]  # not a renamed file
     for record in sorted(kept, key=lambda record: -store.path(record.spec).stat().st_mtime):
         spec, objective, path = record.spec, record.objective, store.path(record.spec)
-        page = run_page_path(record, store)
+        page = path.with_suffix(".html")
         links[spec.key] = f"records/{page.name if page.is_file() else path.name}"
         scores = map(objective.written, (record.val, record.test))
         epoch = "" if record.epoch is None else f"{record.epoch + 1} of {spec.epochs}"

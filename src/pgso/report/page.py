@@ -126,16 +126,11 @@ def record_links(records: Sequence[RunRecord], store: Store | None, folder: Path
     }
 
 
-def run_page_path(record: RunRecord, store: Store) -> Path:
-    """Where the page of a run is: beside its record, under the same name."""
-    return store.path(record.spec).with_suffix(".html")
-
-
 def write_run(
     record: RunRecord, store: Store, data: Sequence[DataRecord] = (), command: str | None = None
 ) -> Path:
-    """Write the page of a run into the store, and return its path."""
-    path = run_page_path(record, store)
+    """Write the page of a run beside its record, under the same name, and return its path."""
+    path = store.path(record.spec).with_suffix(".html")
     links = record_links([record], store, path.parent)
     links |= {address: address for address in links.values()}
     write_atomically(path, render_run(record, data, command, links))

@@ -39,24 +39,17 @@ def score_plot(comparison: Comparison) -> Plot:
             if run.test is not None:
                 points = by_seed.setdefault(run.spec.seed, [])
                 points.append((float(position), objective.shown(run.test)))
-    return Plot(
-        name="scores",
-        title="Test score of every seed",
-        x=Axis(
-            "", (-0.4, len(names) - 0.6), tuple((k, LABELS[name]) for k, name in enumerate(names))
-        ),
-        y=Axis(f"test {objective.heading}"),
-        series=tuple(
-            Series(f"seed {seed}", "fixed", by_seed[seed], dots="too", quiet=True)
-            for seed in sorted(by_seed)
-        ),
-        means=tuple(
-            Mean(k + 0.12, entry.mean, entry.interval, entry.operator)
-            for k, entry in enumerate(comparison.test.summaries)
-        ),
-        axis="y",
-        height=320,
-    )
+    lines = [
+        Series(f"seed {seed}", "fixed", by_seed[seed], dots="too", quiet=True)
+        for seed in sorted(by_seed)
+    ]
+    means = [
+        Mean(k + 0.12, entry.mean, entry.interval, entry.operator)
+        for k, entry in enumerate(comparison.test.summaries)
+    ]
+    x = Axis("", (-0.4, len(names) - 0.6), tuple(enumerate(LABELS[name] for name in names)))
+    title, y = "Test score of every seed", Axis(f"test {objective.heading}")
+    return Plot("scores", title, x, y, tuple(lines), tuple(means), axis="y", height=320)
 
 
 def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
@@ -134,18 +127,15 @@ def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
     learned: list[tuple[str, ...]] = []
     like: list[tuple[str, ...]] = []
     for name, group in groups.items():
-        first, epochs = group[0], [-1 if run.epoch is None else run.epoch for run in group]
-        at_end = [
-            dict(points_of(run, "interval")).get(epoch + 1, ())
-            for run, epoch in zip(group, epochs, strict=True)
-        ]
+        first, at_start = group[0], [run.start_interval for run in group]
+        bounds = [(run.epoch, dict(points_of(run, "interval"))) for run in group]
+        at_end = [() if epoch is None else ends.get(epoch + 1, ()) for epoch, ends in bounds]
         terms = first.network.get("terms", first.spec.terms)  # of its rung, where it has one
         for layer, place in enumerate(places(terms, len(first.parameters))):
             label = f"{name}, {place}" if place else name
-            start = _means(
-                layer, [run.start for run in group], [run.start_interval for run in group]
+            learned.append(
+                (f"{label}: start", *_means(layer, [run.start for run in group], at_start))
             )
-            learned.append((f"{label}: start", *start))
             learned.append((label, *_means(layer, [run.parameters for run in group], at_end)))
             nearest = [run.nearest[layer] for run in group if layer < len(run.nearest)]
             cells = (NONE, NONE, NONE)

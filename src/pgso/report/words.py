@@ -18,16 +18,6 @@ OPERATORS = {
     "found": "#cc79a7",
     "auto": "#009e73",
 }
-# Multipliers are solid, exponents dashed, a is dotted: pairs of one colour differ by their dash.
-PARAMETERS = {
-    "m1": ("#0072b2", "solid"),
-    "m2": ("#d55e00", "solid"),
-    "m3": ("#009e73", "solid"),
-    "e1": ("#0072b2", "dashed"),
-    "e2": ("#d55e00", "dashed"),
-    "e3": ("#009e73", "dashed"),
-    "a": ("#cc79a7", "dotted"),
-}
 
 
 def places(terms: Sequence[str] | None, count: int) -> list[str]:

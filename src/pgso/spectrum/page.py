@@ -91,16 +91,16 @@ def draw(graph: Graph, title: str, summaries: Sequence[Summary]) -> Figure:
 def _draw_degrees(ax: Axes, graph: Graph) -> None:
     degree = graph.degree.detach().numpy(force=True)
     low, high = float(degree.min()), float(degree.max())
-    wide = low >= 0 and high > 50
-    if wide:  # a long tail needs a logarithm; log(1 + d) keeps the nodes without edges
+    edges = np.linspace(low - 0.5, high + 0.5, min(51, int(high - low) + 2))
+    if (
+        low >= 0 and high > 50
+    ):  # a long tail needs a logarithm; log(1 + d) keeps nodes without edges
         spread = np.expm1(np.linspace(np.log1p(low), np.log1p(high), 31))
         edges = np.append(np.unique(np.floor(spread))[:-1], high + 1) - 0.5  # whole degrees a bin
         ax.set_xscale("log" if low > 0 else "symlog")
-    else:
-        edges = np.linspace(low - 0.5, high + 0.5, min(51, int(high - low) + 2))
-    ax.hist(degree, bins=edges.tolist(), color=GREY, log=wide)
-    if wide:
+        ax.set_yscale("log")
         ax.set_ylim(bottom=0.7)  # so that a single node is seen
+    ax.hist(degree, bins=edges.tolist(), color=GREY)
     ax.set(xlabel="degree d (edges, or their weight)", ylabel="number of nodes")
     ax.set_title("degrees", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
@@ -150,9 +150,7 @@ def span(values: Sequence[float] | NDArray[np.float64]) -> str:
         >>> span([-1.0, 0.25, 2.0])
         '[-1.0000, 2.0000]'
     """
-    if len(values) == 0:
-        return "not converged"
-    return f"[{values[0]:z.4f}, {values[-1]:z.4f}]"
+    return f"[{values[0]:z.4f}, {values[-1]:z.4f}]" if len(values) else "not converged"
 
 
 def table(summaries: Sequence[Summary]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
