@@ -184,7 +184,7 @@ def evidence_of(
 
 def _ranks(values: Tensor) -> Tensor:  # (n, T)
     """The ranks of each column, of mean 0 and variance 1; equal values share theirs."""
-    ranks = torch.from_numpy(pandas.DataFrame(values.numpy()).rank().to_numpy())
+    ranks = torch.from_numpy(pandas.DataFrame(values.numpy()).rank().to_numpy(copy=True))
     centred = ranks - ranks.nanmean(dim=0)
     return centred / centred.square().nanmean(dim=0).sqrt().clamp(min=1e-12)
 
