@@ -166,8 +166,8 @@ def _advice(folder: Path) -> str:
         return f"; {NEEDED}"
     edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
     meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
-    nodes = "the table of nodes in features.csv, and --option target=COLUMN for its answers"
-    return f"; it has {', '.join(others)}{meant}; {NEEDED}, or {nodes}"
+    nodes = "in place of labels.csv --option target=COLUMN may name a column of features.csv"
+    return f"; it has {', '.join(others)}{meant}; {NEEDED}; {nodes}"
 
 
 def frame_task(
@@ -249,7 +249,8 @@ def _read(given: Tables) -> Task:
         sizes = np.bincount(owner, minlength=len(items))
         if not sizes.all():
             problem = f"{given.source} has a graph {items[int(sizes.argmin())]!r}"
-            raise InputError(f"{problem}, of which {where} has no node; check its name")
+            nodes_in = (edges.table if table is None else table).path.name
+            raise InputError(f"{problem}, of which {nodes_in} has no node; check its name")
         nodes, table = nodes[order], table and table.take(order)
     edges = edges.on(nodes, given.unknown, where)
     learned = _learned(given, answers, items)

@@ -57,7 +57,8 @@ def described_nodes(
     assert table is not None
     names = [] if answers is None else answers.names
     known = names or sorted(ends)
-    table = table.with_header((*NODE, *GRAPH, TYPE), set(known), "node,...", wide=True)
+    words = (*NODE, TYPE) if graph is None else (*NODE, *GRAPH)
+    table = table.with_header(words, set(known), "node,...", wide=True)
     if graph is not None:
         graph, key = table.named(GRAPH), table.named(NODE)
         if graph is None or key is None:
@@ -166,7 +167,7 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
         raise InputError(f"{problem}; write it with numpy.save") from None
     is_array = isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] > 0
     if not is_array or x.dtype.kind not in "biuf":
-        raise InputError(f"{path} must hold numbers in two dimensions, a row per node")
+        raise InputError(f"{path} must hold numbers, a row per node and one column or more")
     if count and len(x) != count:
         raise InputError(f"{path} has {len(x)} rows, but labels.csv names {count} nodes")
     if not is_on_disk(x):
