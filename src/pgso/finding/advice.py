@@ -74,14 +74,7 @@ def network_terms(rung: RungRecord) -> tuple[str, ...]:
 def spec_of(
     rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any], task: Task | None = None
 ) -> RunSpec:
-    """The run that trains a network with this rung's operator.
-
-    Args:
-        rung: The rung that is kept.
-        is_directed: Whether the graph is.
-        wanted: The dataset, its options, the seed and the objective.
-        task: The data; None: they came as arrays.
-    """
+    """The run that trains a network with this rung's operator."""
     of_table = task is not None and is_table(task)
     spec = RunSpec(**{**wanted, **network_of(rung, is_directed, of_table)})
     spec = spec if task is None else suited(spec, task)

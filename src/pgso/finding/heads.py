@@ -257,12 +257,6 @@ def boosted_head(
 ) -> Head | None:
     """Trees on what the kept rung says and on its columns, mixed with the closed form.
 
-    Args:
-        ladder: With every rung fitted.
-        best: The rung that is kept.
-        ridge: Its closed form.
-        at_any_size: Whether to fit trees to few labels too.
-
     Returns:
         None where labels are too few, or several each.
     """

@@ -110,16 +110,7 @@ def kernels_of(
     rows: Tensor,
     start: Tensor,
 ) -> Tensor:  # (blocks, l, l), each centred and of trace l
-    """The kernel F Fᵀ of every word's features on the labelled rows; differentiable in S.
-
-    Args:
-        problem: The task.
-        propagation: The operators on its graph.
-        words: One for each block.
-        S: One S for all operators, or one for every hop.
-        rows: Which of the training labels.
-        start: From :func:`features_to_propagate`.
-    """
+    """The kernel F Fᵀ of every word's features on the labelled rows; differentiable in S."""
     by_rows = len(rows) < problem.x.size(1)
     products: dict[tuple[tuple[Letter, int], ...], Tensor] = {(): start}
 

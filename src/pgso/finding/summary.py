@@ -43,23 +43,12 @@ def record_of(
     best: Fitted,
     head: Head,
     heads: Sequence[Head],
-    wanted: Mapping[str, Any],
-    task: Task | None,
-    is_known: bool,
+    wanted: Mapping[str, Any],  # the dataset, its options, the seed and the objective
+    task: Task | None,  # None: the data came as arrays, and nothing is suggested for them
+    is_known: bool,  # whether the dataset can be loaded by its name or path
     start: float,
 ) -> FindingRecord:
-    """All there is to know about a finding, as data.
-
-    Args:
-        ladder: With every rung fitted.
-        best: The rung that is kept.
-        head: What predicts.
-        heads: All heads that were tried.
-        wanted: The dataset, its options, the seed and the objective.
-        task: The data; None: they came as arrays, and nothing is suggested for them.
-        is_known: Whether the dataset can be loaded by its name or path.
-        start: When the search began.
-    """
+    """All there is to know about a finding, as data."""
     problem, out = ladder.problem, head.out
     guess = score_of_guessing(problem)
     rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())

@@ -65,17 +65,7 @@ def verdict_of(
     over: str = "",
     direction: bool = True,
 ) -> str:
-    """What the labels follow, what to use, and how much another rung could gain.
-
-    Args:
-        best: The rung that is kept.
-        reference: GCN's own.
-        rungs: All of them.
-        objective: What points are points of.
-        graph: The graph in numbers.
-        over: The rung that the kept one was climbed from.
-        direction: Whether the kept rung beats the best one that ignores direction.
-    """
+    """What the labels follow, what to use, and how much another rung could gain."""
     if graph is not None and graph.num_edges == 0:
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
@@ -118,17 +108,7 @@ def whole_verdict(
     problem: Problem,
     leaks: Sequence[str] = (),
 ) -> str:
-    """The verdict on the kept rung, with what it is worth and what predicts.
-
-    Args:
-        verdict: Of :func:`verdict_of`.
-        signal: What the labels follow.
-        families: How often each is chosen where labels are drawn again, most often first.
-        head: What predicts.
-        best: The kept rung.
-        problem: Whose labels they are.
-        leaks: Columns that predict the label alone.
-    """
+    """The verdict on the kept rung, with what it is worth and what predicts."""
     own = 100 * families.get(best.family, 0.0)
     other, most = next(iter(families.items()))
     if other == best.family:
