@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+import pandas
 import torch
-from scipy.stats import rankdata
 from torch import Tensor
 
 from pgso.data.arrays import Array
@@ -279,7 +279,8 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     else:
         if y.shape[1] > 1 or not np.isfinite(y).all():
             return ()
-        squares = _correlations(rankdata(values, axis=0), rankdata(y, axis=0))
+        ranks = [pandas.DataFrame(side).rank().to_numpy() for side in (values, y)]
+        squares = _correlations(*ranks)
         found = list(np.flatnonzero(squares[:, 0] >= LEAK))
     return tuple(problem.name_of_column(int(c)) for c in found)
 
