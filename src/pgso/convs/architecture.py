@@ -38,11 +38,12 @@ class Conv(EdgeMasking):
 
     gso: PGSO
 
-    def __init__(
-        self, in_channels: int, out_channels: int, gso: "PGSO | str | None" = None
-    ) -> None:
+    def __init__(self, in_channels: int, out_channels: int, gso: PGSO | str | None = None) -> None:
         super().__init__()
-        check_channels(in_channels, out_channels)
+        if in_channels < -1 or in_channels == 0:
+            raise InputError(f"in_channels must be positive, or -1 for lazy, got {in_channels}")
+        if out_channels < 1:
+            raise InputError(f"out_channels must be positive, got {out_channels}")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.gso = as_operator(gso, self.preset)
 
@@ -65,16 +66,11 @@ class Conv(EdgeMasking):
         """The operators of this layer, in the order of their use."""
         return (self.gso,)
 
-    @property
-    def takes_masks(self) -> bool:
-        """Whether explainers may mask its edges: ``conv.explain = False`` says no, as in PyG."""
-        return self.explain is not False
-
     def on(
         self, x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
     ) -> tuple[ShiftOperator, ...]:
-        """The operator of each hop: those that were handed over, or made now on this graph."""
-        return shifts_on(self.operators, x, graph, edge_weight, self.takes_masks)
+        """As :func:`shifts_on`, unless ``conv.explain = False`` says no to masks, as in PyG."""
+        return shifts_on(self.operators, x, graph, edge_weight, self.explain is not False)
 
     def reset_parameters(self) -> None:
         """Draw new weights; biases are 0, and operators go back to where they started."""
@@ -100,14 +96,6 @@ def as_operator(gso: "PGSO | str | None", preset: str) -> PGSO:
     raise InputError(f"gso must be a PGSO, or the name of a preset, got {type(gso).__name__}")
 
 
-def check_channels(in_channels: int, out_channels: int) -> None:
-    """Refuse sizes that no layer can have; -1 input channels are found on first use."""
-    if in_channels < -1 or in_channels == 0:
-        raise InputError(f"in_channels must be positive, or -1 for lazy, got {in_channels}")
-    if out_channels < 1:
-        raise InputError(f"out_channels must be positive, got {out_channels}")
-
-
 def shifts_on(
     gsos: Sequence[PGSO],
     x: Features | Pair,
@@ -120,29 +108,26 @@ def shifts_on(
         return (graph,) * len(gsos)
     if isinstance(graph, tuple):
         return graph
-    made = operators_on(gsos, graph, edge_weight, _num_nodes(x), masked)
+    source, target = x if isinstance(x, tuple) else (x, x)
+    num_nodes: Any = None if target is None else (target.size(-2), source.size(-2))
+    if target is source:
+        num_nodes = source.size(-2)
+    made = operators_on(gsos, graph, edge_weight, num_nodes, masked)
     return tuple(made[gso] for gso in gsos)
 
 
-def _num_nodes(x: Features | Pair) -> Any:  # int | tuple[int, int] | None, symbolic in an export
-    """N of features; (targets, sources) of a pair of them, None where one is missing."""
-    if not isinstance(x, tuple):
-        return x.size(-2)
-    source, target = x
-    if target is source:
-        return source.size(-2)
-    return None if target is None else (target.size(-2), source.size(-2))
-
-
-def propagate_pair(
-    x: Pair, operator: ShiftOperator, gso: PGSO, linear: Linear
-) -> Tensor:  # (targets, out_channels)
-    """γ (x_source Wᵀ, x_target Wᵀ), without the bias."""
-    source, target = x
+def propagated(
+    x: Features | Pair, operator: ShiftOperator, gso: PGSO, linear: Linear
+) -> Tensor:  # (n, out_channels)
+    """γ X Wᵀ without the bias; of a pair, γ (x_source Wᵀ, x_target Wᵀ)."""
+    source, target = x if isinstance(x, tuple) else (x, x)
     hidden = linear.times_weight(source)
-    beside = None if target is None else linear.times_weight(target)
-    out: Tensor = gso((hidden, hidden if target is source else beside), operator)
-    return out
+    if not isinstance(x, tuple):
+        out: Tensor = gso(hidden, operator)
+        return out
+    beside = hidden if target is source else None if target is None else linear.times_weight(target)
+    pair: Tensor = gso((hidden, beside), operator)
+    return pair
 
 
 def transform_and_propagate(
@@ -164,8 +149,7 @@ def transform_and_propagate(
         if len(gsos) > 1:
             raise InputError(f"{len(gsos)} hops stay on one set of nodes; give its features alone")
         (operator,) = shifts_on(gsos, x, graph, edge_weight, masked)
-        out = propagate_pair(x, operator, gsos[0], linear)
-        return out if linear.bias is None else out + linear.bias
+        return linear.plus_bias(propagated(x, operator, gsos[0], linear))
     x = as_features(x)
     hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight, masked), strict=True))
     narrower = 0 < linear.in_channels <= linear.out_channels

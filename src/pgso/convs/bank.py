@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, propagate_pair
+from pgso.convs.architecture import CONVS, Conv, OnGraph, propagated
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.gso.module import PGSO, Shape
@@ -33,7 +33,14 @@ class Term(NamedTuple):
         if not isinstance(text, str):
             raise InputError(f'a term is a text such as "self", "gcn" or "gcn@out", got {text!r}')
         preset, at, edges = text.partition("@")
-        start = _start(preset)
+        start: str | tuple[float, ...] = preset
+        if "," in preset:
+            try:
+                start = tuple(float(number) for number in preset.split(","))
+            except ValueError:
+                raise InputError(
+                    f"a term has a preset's name or seven numbers with commas, got {preset!r}"
+                ) from None
         resolve(start)
         if at and not edges:
             raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
@@ -43,17 +50,6 @@ class Term(NamedTuple):
         """A directed term takes the degrees of both ends of an edge, as Dir-GCN does."""
         degrees = "row" if self.edges is None else "both"
         return PGSO(self.preset if start is None else start, learn, shape, degrees, self.edges)
-
-
-def _start(text: str) -> str | tuple[float, ...]:
-    if "," not in text:
-        return text
-    try:
-        return tuple(float(number) for number in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"a term has a preset's name or seven numbers with commas, got {text!r}"
-        ) from None
 
 
 @CONVS.register("bank")
@@ -154,7 +150,6 @@ class BankConv(Conv):
 
     @property
     def operators(self) -> tuple[PGSO, ...]:
-        """One operator for each term on the graph."""
         return tuple(self.banks)  # type: ignore[arg-type]
 
     def forward(
@@ -179,10 +174,7 @@ class BankConv(Conv):
             if isinstance(features, Tensor) and narrower:
                 out = linear.added_to(out, gso(features, operator))
                 continue
-            if pair is None:
-                part: Tensor = gso(linear.times_weight(features), operator)
-            else:
-                part = propagate_pair(pair, operator, gso, linear)
+            part = propagated(features, operator, gso, linear)
             out = part if out is None else part + out
         assert out is not None
         return out

@@ -11,7 +11,7 @@ from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.module import PGSO, Shape
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.polynomials import BASES, polynomial
+from pgso.gso.polynomials import BASES, from_values, polynomial
 from pgso.spectrum.interval import gershgorin_interval
 
 FREE = ("e2", "a")  # what learns in P
@@ -102,7 +102,6 @@ class FilterConv(Conv):
 
     @classmethod
     def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
-        """The normalised line, unless a run starts elsewhere."""
         del options
         if start is None and shape == "scalar":
             return [NormalisedPGSO(learn)]
@@ -161,12 +160,3 @@ def start_coefficients(K: int, basis: str) -> Tensor:  # (K + 1,)
     columns = BASES[basis](lambda x: nodes * x, torch.ones_like(nodes), K)
     start: Tensor = torch.linalg.solve(torch.stack(list(columns), dim=1), values(nodes))
     return start
-
-
-def from_values(values: Tensor) -> Tensor:  # (K + 1,) -> (K + 1,)
-    """The Chebyshev coefficients of the polynomial with these values at Chebyshev's nodes."""
-    count = values.size(0)
-    k = torch.arange(count, dtype=values.dtype, device=values.device)
-    matrix = torch.outer(k, torch.pi * (k + 0.5) / count).cos() * (2 / count)
-    scale = torch.where(k == 0, 0.5, 1.0)
-    return scale * (matrix @ values)

@@ -54,6 +54,6 @@ class GCNConv(Conv):
             (operator,) = self.on(as_features(x), edge_index, edge_weight)
             return self.gso(self.lin(as_features(x)), operator)  # type: ignore[no-any-return]
         out = transform_and_propagate(
-            x, edge_index, edge_weight, self.operators, self.lin, self.takes_masks
+            x, edge_index, edge_weight, self.operators, self.lin, self.explain is not False
         )
         return out if self.bias is None else out + self.bias

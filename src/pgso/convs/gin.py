@@ -5,14 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from pgso.convs.architecture import CONVS, Conv, OnGraph, by_row, transform_and_propagate
-from pgso.convs.sparse_features import (
-    Features,
-    Linear,
-    Pair,
-    SparseFeatures,
-    as_features,
-    as_pair,
-)
+from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.gso.module import PGSO
 
 
@@ -31,11 +24,9 @@ class MLP(nn.Module):
         return out
 
     def forward(self, x: Features) -> Tensor:
-        """The whole perceptron."""
         return self.after_first(self.first(x))
 
     def reset_parameters(self) -> None:
-        """Draw new weights."""
         for module in (self.first, self.norm, self.second):
             module.reset_parameters()
 
@@ -58,9 +49,7 @@ class GINConv(Conv):
     """
 
     preset = "gin"
-    reads_out = (
-        True  # without it the last perceptron would have only as many hidden units as classes
-    )
+    reads_out = True  # else the last perceptron had only as many hidden units as classes
 
     def __init__(
         self,
@@ -82,19 +71,12 @@ class GINConv(Conv):
         if isinstance(self.nn, MLP):
             first = self.nn.first
             hidden = transform_and_propagate(
-                x, edge_index, edge_weight, self.operators, first, self.takes_masks
+                x, edge_index, edge_weight, self.operators, first, self.explain is not False
             )
             return self.nn.after_first(hidden)
-        dense: Any
+        dense: Any = as_pair(x) if isinstance(x, tuple) else as_features(x).to_dense()
         if isinstance(x, tuple):
-            dense = tuple(None if part is None else _dense(part) for part in as_pair(x))
-        else:
-            dense = _dense(as_features(x))
-        if not self.takes_masks:
-            (edge_index,), edge_weight = self.on(dense, edge_index, edge_weight), None
-        out: Tensor = self.nn(self.gso(dense, edge_index, edge_weight))
+            dense = tuple(None if part is None else part.to_dense() for part in dense)
+        (operator,) = self.on(dense, edge_index, edge_weight)
+        out: Tensor = self.nn(self.gso(dense, operator))
         return out
-
-
-def _dense(x: Features) -> Tensor:
-    return x.to_dense() if isinstance(x, SparseFeatures) else x

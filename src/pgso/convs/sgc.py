@@ -68,5 +68,5 @@ class SGConv(Conv):
     ) -> Tensor:  # (n, out_channels)
         """All hops on the narrower side of the linear map."""
         return transform_and_propagate(
-            x, edge_index, edge_weight, self.operators, self.lin, self.takes_masks
+            x, edge_index, edge_weight, self.operators, self.lin, self.explain is not False
         )

@@ -11,7 +11,6 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
-from pgso.graph.memo import version_of
 from pgso.graph.pattern import inverse
 
 
@@ -39,27 +38,23 @@ class SparseFeatures:
         """Prepare a torch.sparse matrix (CSR, CSC or COO); the same tensor is prepared once."""
         if x.requires_grad:
             raise InputError("sparse features are constants; pass dense ones to have gradients")
-        return _prepared.of(x, lambda: cls._prepare(x))
-
-    @classmethod
-    def _prepare(cls, x: Tensor) -> "SparseFeatures":
         if x.dim() != 2:
             raise InputError(f"sparse features must have shape (n, F), got {tuple(x.shape)}")
-        x = x if x.layout == torch.sparse_csr else x.to_sparse_csr()
-        n, width = x.shape
-        rowptr, col, values = x.crow_indices(), x.col_indices(), x.values().detach()
-        column, order = torch.sort(col, stable=True)
-        row = torch.repeat_interleave(torch.arange(n, device=x.device), rowptr.diff())
-        colptr = torch.zeros(width + 1, dtype=torch.int64, device=x.device)
-        colptr[1:] = torch.bincount(column, minlength=width).cumsum(0)
-        none = col.new_empty(0)
-        return cls(
-            rows=Pattern(rowptr.int(), none, col.int(), None, (n, width)),
-            columns=Pattern(colptr.int(), none, row[order].int(), None, (width, n)),
-            order=order,
-            values=values,
-            shape=(n, width),
-        )
+
+        def prepare() -> SparseFeatures:
+            by_row = x if x.layout == torch.sparse_csr else x.to_sparse_csr()
+            (n, width), rowptr, col = x.shape, by_row.crow_indices(), by_row.col_indices()
+            column, order = torch.sort(col, stable=True)
+            row = torch.repeat_interleave(torch.arange(n, device=x.device), rowptr.diff())
+            return cls(
+                rows=Pattern(rowptr.int(), row.int(), col.int(), None, (n, width)),
+                columns=Pattern.of(column, row[order], None, (width, n)),
+                order=order,
+                values=by_row.values().detach(),
+                shape=(n, width),
+            )
+
+        return _prepared.of(x, prepare)
 
     def size(self, dim: int | None = None) -> Any:
         """The number of nodes (0) or of features (1, -1); as torch's, both without ``dim``."""
@@ -67,29 +62,17 @@ class SparseFeatures:
 
     @property
     def device(self) -> torch.device:
-        """Where the features live."""
         return self.values.device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the values."""
         return self.values.dtype
-
-    def dropout(self, p: float, training: bool) -> "SparseFeatures":
-        """Dropout of the stored values: zeros stay what they are."""
-        if not training or p == 0:
-            return self
-        return replace(self, values=dense_dropout(self.values, p, training))
 
     @property
     def T(self) -> "SparseFeatures":
-        """The transpose."""
+        values = self.values.index_select(0, self.order)
         return SparseFeatures(
-            rows=self.columns,
-            columns=self.rows,
-            order=inverse(self.order),
-            values=self.values.index_select(0, self.order),
-            shape=(self.shape[1], self.shape[0]),
+            self.columns, self.rows, inverse(self.order), values, self.shape[::-1]
         )
 
     def to_dense(self) -> Tensor:  # (n, F)
@@ -98,7 +81,11 @@ class SparseFeatures:
         return product(self.rows, self.values, identity)
 
 
-_prepared: Memo[SparseFeatures] = Memo(version_of)  # a checksum would cost as much as a product
+def _version(x: Tensor) -> tuple[int]:
+    return (x._version,)
+
+
+_prepared: Memo[SparseFeatures] = Memo(_version)  # a checksum would cost as much as a product
 
 Features = Tensor | SparseFeatures
 Pair = tuple[Features, Features | None]  # of sources and targets; the targets may have none
@@ -140,10 +127,10 @@ def check_dropout(name: str, p: float) -> None:
 
 
 def dropout(x: Features, p: float, training: bool) -> Features:
-    """Dropout of dense or sparse features."""
-    if isinstance(x, SparseFeatures):
-        return x.dropout(p, training)
-    return dense_dropout(x, p, training)
+    """Dropout of dense features, or of the stored values of sparse ones: zeros stay."""
+    if isinstance(x, SparseFeatures) and training and p > 0:
+        return replace(x, values=dense_dropout(x.values, p, training))
+    return dense_dropout(x, p, training) if isinstance(x, Tensor) else x
 
 
 def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
@@ -189,7 +176,6 @@ class SparseTimesDense(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient of the weights."""
         x = ctx.x
         if torch.is_grad_enabled():  # the gradient is differentiated again
             return SparseTimesDense.apply(grads[0], x.T), None

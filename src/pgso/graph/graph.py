@@ -4,7 +4,6 @@ import weakref
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -12,12 +11,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import inputs
-from pgso.graph.inputs import (
-    check_edge_index,
-    check_edge_weight,
-    declared_nodes,
-    weight_type,
-)
+from pgso.graph.inputs import check_edge_index, check_edge_weight, declared_nodes, weight_type
 from pgso.graph.memo import Memo, for_any_mode, is_wrapped, learns, outside_transforms
 from pgso.graph.pattern import Pattern, Sample, Structure, inverse
 
@@ -119,15 +113,11 @@ class Graph:
             edge_index: Integer node ids; duplicates are summed.
             edge_weight: A weight for each edge; gradients flow through it if it asks for them.
             num_nodes: n; by default what PyG's ``EdgeIndex`` has as ``sparse_size``, and otherwise
-                one more than the largest id. A pair (targets, sources) makes
-                a bipartite graph: its targets and sources are different nodes.
+                one more than the largest id. A pair (targets, sources) makes a bipartite graph: its
+                targets and sources are different nodes.
         """
-        num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
         with outside_transforms(edge_index, edge_weight):
-            shape = check_edge_index(edge_index, num_nodes)
-            source, target = edge_index.long()
-            square = not isinstance(num_nodes, tuple)
-            return cls.from_structure(Structure.of(source, target, shape, square), edge_weight)
+            return cls.from_structure(_structure(edge_index, num_nodes), edge_weight)
 
     @classmethod
     def from_data(cls, data: "Data") -> "Graph":
@@ -201,7 +191,7 @@ class Graph:
             is_undirected=undirected,
             weight=weight,
             loops=loops,
-            row_sums=_row_sums(pattern, entries),
+            row_sums=_sums(entries, pattern.row, pattern.num_nodes),
             num_edges=nnz if diagonal is None else nnz - diagonal.numel() + num_loops,
             dtype=entries.dtype,
         )
@@ -281,27 +271,22 @@ class Graph:
             return self.row_sums
         if self.sample is not None:  # its degrees are the whole graph's
             return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]
-        return self.memo("column_sums", self._column_sums)
-
-    def _column_sums(self) -> Tensor:
-        rowptr = self.transposed.rowptr
-        if self.is_bipartite and self.weight is None and rowptr is not None:
-            return rowptr.diff().double()
-        entries = self.entries.double()
-        sums = entries.new_zeros(self.shape[1])
-        return sums.index_add(0, self.pattern.col, entries)
+        return self.memo(
+            "column_sums", lambda: _sums(self.entries, self.pattern.col, self.shape[1])
+        )
 
     @property
     def entries(self) -> Tensor:  # (nnz,)
         """A's entries on the pattern of A + I: zero where only I has one."""
-        return self.memo("entries", self._entries) if self.weight is None else self.weight
 
-    def _entries(self) -> Tensor:
-        entries = torch.ones(self.pattern.row.numel(), dtype=self.dtype, device=self.device)
-        if not self.pattern.is_square:
-            return entries
-        loops = entries.new_zeros(self.num_nodes) if self.loops is None else self.loops
-        return entries.index_copy(0, self.pattern.diagonal, loops)
+        def make() -> Tensor:
+            entries = torch.ones_like(self.pattern.row, dtype=self.dtype)
+            if self.is_bipartite:
+                return entries
+            loops = entries.new_zeros(self.num_nodes) if self.loops is None else self.loops
+            return entries.index_copy(0, self.pattern.diagonal, loops.to(self.dtype))
+
+        return self.memo("entries", make) if self.weight is None else self.weight
 
     @property
     def edge_index(self) -> Tensor:  # (2, num_edges)
@@ -313,6 +298,12 @@ class Graph:
     def edge_weight(self) -> Tensor | None:  # (num_edges,)
         """The weights that go with ``edge_index``; None if the graph is unweighted."""
         return None if self.weight is None else self.weight[self._is_edge()]
+
+    def _is_edge(self) -> Tensor:  # (nnz,)
+        keep = torch.ones_like(self.pattern.row, dtype=torch.bool)
+        if not self.is_bipartite:
+            keep[self.pattern.diagonal] = False if self.loops is None else self.loops.detach() != 0
+        return keep
 
     def to(
         self,
@@ -337,15 +328,14 @@ class Graph:
 
         pattern = self.pattern.to(device)
         shared = self.transposed is self.pattern
-        return Graph(
+        return replace(
+            self,
             pattern=pattern,
             transposed=pattern if shared else self.transposed.to(device),
             transposition=self.transposition.to(device),
-            is_undirected=self.is_undirected,
             weight=move(self.weight),
             loops=move(self.loops),
             row_sums=self.row_sums.to(device=device),
-            num_edges=self.num_edges,
             dtype=self.dtype if dtype is None else dtype,
             sample=None if self.sample is None else self.sample.to(device),
         )
@@ -406,12 +396,6 @@ class Graph:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memo": {}}  # a copy remembers nothing
 
-    def _is_edge(self) -> Tensor:  # (nnz,)
-        keep = torch.ones_like(self.pattern.row, dtype=torch.bool)
-        if self.pattern.is_square:
-            keep[self.pattern.diagonal] = False if self.loops is None else self.loops.detach() != 0
-        return keep
-
     def __repr__(self) -> str:
         direction = "undirected" if self.is_undirected else "directed"
         weights = "unweighted" if self.weight is None else "weighted"
@@ -421,16 +405,15 @@ class Graph:
         return f"Graph(num_nodes={nodes}, num_edges={self.num_edges}, {direction}, {weights})"
 
 
-@dataclass(eq=False)
-class _Prepared:
-    """What was made of one edge_index for one number of nodes."""
-
-    structure: Structure
-    unweighted: Graph | None = None
-    weighted: Memo[Graph] = field(default_factory=Memo)  # by edge_weight
+def _structure(edge_index: Tensor, num_nodes: NumNodes | None) -> Structure:
+    num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
+    shape = check_edge_index(edge_index, num_nodes)
+    source, target = edge_index.long()
+    return Structure.of(source, target, shape, square=not isinstance(num_nodes, tuple))
 
 
-_edges: Memo[dict[NumNodes | None, _Prepared]] = Memo()  # by edge_index (docs/speed.md)
+# By edge_index (docs/speed.md) and number of nodes: its structure, and graphs by edge_weight.
+_edges: Memo[dict[NumNodes | None, tuple[Structure, Graph, Memo[Graph]]]] = Memo()
 _matrices: Memo[Graph] = Memo()  # by matrix
 
 
@@ -440,25 +423,18 @@ def _of_edge_index(
     """The graph of an edge_index: its structure is made once, and once for each of its weights."""
     if edge_index.is_inference():  # it has no version, so that changes would not be seen
         return Graph.from_edge_index(edge_index, edge_weight, num_nodes)
-    num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
     by_size = _edges.of(edge_index, dict)
     if num_nodes not in by_size:
         with for_any_mode(edge_index):
-            shape = check_edge_index(edge_index, num_nodes)
-            source, target = edge_index.long()
-            square = not isinstance(num_nodes, tuple)
-            by_size[num_nodes] = _Prepared(Structure.of(source, target, shape, square))
-    prepared = by_size[num_nodes]
+            structure = _structure(edge_index, num_nodes)
+            by_size[num_nodes] = structure, Graph.from_structure(structure), Memo()
+    structure, unweighted, weighted = by_size[num_nodes]
     if edge_weight is None:
-        if prepared.unweighted is None:
-            with for_any_mode(edge_index):
-                prepared.unweighted = Graph.from_structure(prepared.structure)
-        return prepared.unweighted
+        return unweighted
     if not isinstance(edge_weight, Tensor) or learns(edge_weight) or is_wrapped(edge_weight):
         # Learned weights have an autograd history that one backward pass uses up.
-        return Graph.from_structure(prepared.structure, edge_weight)
-    make = partial(Graph.from_structure, prepared.structure, edge_weight)
-    return prepared.weighted.of(edge_weight, make)
+        return Graph.from_structure(structure, edge_weight)
+    return weighted.of(edge_weight, lambda: Graph.from_structure(structure, edge_weight))
 
 
 def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -466,10 +442,10 @@ def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tens
     return torch.sparse_coo_tensor(index, values, shape, is_coalesced=True, check_invariants=False)
 
 
-def _row_sums(pattern: Pattern, entries: Tensor) -> Tensor:  # (n,)
+def _sums(entries: Tensor, ends: Tensor, num_nodes: int) -> Tensor:  # (n,)
     """In double precision: sums of many weights, and powers of the sums, need the digits."""
-    sums = torch.zeros(pattern.num_nodes, dtype=torch.float64, device=entries.device)
-    return sums.index_add(0, pattern.row, entries.double())
+    wide = entries.double()
+    return wide.new_zeros(num_nodes).index_add(0, ends, wide)
 
 
 def _is_symmetric(

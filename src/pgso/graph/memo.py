@@ -36,11 +36,7 @@ def is_eager() -> bool:
 
 @contextmanager
 def for_any_mode(*inputs: Any) -> Iterator[None]:
-    """Tensors made within it are ordinary constants: in inference mode and ``torch.func``, too.
-
-    Args:
-        inputs: What the tensors are made of, as in :func:`outside_transforms`.
-    """
+    """Tensors made of the inputs within it are constants: in inference mode and transforms, too."""
     with torch.inference_mode(False), torch.no_grad(), outside_transforms(*inputs):
         yield
 
@@ -49,11 +45,8 @@ def outside_transforms(*inputs: Any) -> AbstractContextManager[Any]:
     """Computations within it are not seen by the transforms of ``torch.func``.
 
     A transform wraps every tensor that is made inside it, and a wrapped tensor is of no use once
-    the transform has ended. So what is remembered is made outside of all transforms.
-
-    Args:
-        inputs: What the tensors are made of. If one of them is wrapped, it exists inside its
-            transform only, and the computation stays there.
+    the transform has ended. So what is remembered is made outside of all transforms, unless one
+    of the inputs that it is made of is wrapped and exists inside its transform only.
     """
     if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
         return nullcontext()
@@ -72,11 +65,6 @@ T = TypeVar("T")
 LANES = 61  # sums that a checksum holds: a prime, so that rows of a matrix do not line up
 
 
-def version_of(x: Tensor) -> tuple[Any, ...]:
-    """Torch's own count of in-place changes."""
-    return (x._version,)
-
-
 def state_of(x: Tensor) -> tuple[Any, ...]:
     """A value that changes when the tensor does: its version, and on the CPU a checksum.
 
@@ -87,8 +75,16 @@ def state_of(x: Tensor) -> tuple[Any, ...]:
     """
     if x.device.type != "cpu":
         return (x._version,)
+    if x.layout == torch.sparse_coo:
+        return x._version, state_of(x._indices()), state_of(x._values())
+    if x.layout == torch.sparse_csr:
+        parts = x.crow_indices(), x.col_indices(), x.values()
+        return x._version, *map(state_of, parts)
+    if x.layout == torch.sparse_csc:
+        parts = x.ccol_indices(), x.row_indices(), x.values()
+        return x._version, *map(state_of, parts)
     if x.layout != torch.strided:
-        return x._version, *(state_of(part) for part in _parts(x))
+        return (x._version,)
     words = x.detach().contiguous().view(-1)
     if words.element_size() > 1 and words.is_floating_point():
         words = words.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[words.element_size()])
@@ -97,24 +93,10 @@ def state_of(x: Tensor) -> tuple[Any, ...]:
     return x._version, words.numel(), *sums.tolist(), *words[whole:].tolist()
 
 
-def _parts(x: Tensor) -> tuple[Tensor, ...]:
-    """The tensors that a sparse one is made of."""
-    if x.layout == torch.sparse_coo:
-        return x._indices(), x._values()
-    if x.layout == torch.sparse_csr:
-        return x.crow_indices(), x.col_indices(), x.values()
-    if x.layout == torch.sparse_csc:
-        return x.ccol_indices(), x.row_indices(), x.values()
-    return ()
-
-
 class Memo(Generic[T]):
-    """Values made of tensors, each kept as long as its tensor lives and is not changed.
+    """Values made of tensors, each kept as long as its tensor lives and has the same ``state``.
 
     Entries are replaced, never changed, so that threads may share a memo.
-
-    Args:
-        state: A function whose result changes when its tensor does.
 
     Example:
         >>> lengths, word = Memo(), torch.zeros(3)

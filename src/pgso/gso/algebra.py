@@ -12,6 +12,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import is_eager
 from pgso.gso.operator import ShiftOperator
+from pgso.gso.parameters import as_float
 
 
 class Expression(ShiftOperator):
@@ -36,6 +37,9 @@ class Expression(ShiftOperator):
 class Scaled(Expression):
     """c times an operator; c is a number or a 0-d tensor."""
 
+    factor: Any
+    of: ShiftOperator
+
     def __init__(self, factor: Any, of: ShiftOperator) -> None:
         if getattr(factor, "ndim", 0):
             raise InputError(f"an operator is multiplied by a number, got {tuple(factor.shape)}")
@@ -43,13 +47,16 @@ class Scaled(Expression):
             factor = factor.item()
         if not isinstance(factor, (int, float, Tensor)):
             raise InputError(f"an operator is multiplied by a number, got {factor!r}")
-        _check_finite(factor)
         if isinstance(factor, Tensor):
             factor = factor.clone()  # what becomes of the caller's tensor changes nothing
+        if is_eager() or not isinstance(factor, Tensor):  # traced numbers cannot be looked at
+            try:
+                is_finite = math.isfinite(as_float(factor))
+            except OverflowError:
+                is_finite, factor = False, "an integer beyond 10^308"
+            if not is_finite:
+                raise InputError(f"an operator is multiplied by a finite number, got {factor}")
         self._set(factor=factor, of=of, shape=of.shape, device=of.device)
-
-    factor: Any
-    of: ShiftOperator
 
     def _matmul(self, x: Tensor) -> Tensor:
         out: Tensor = self.factor * self.of.times(x)
@@ -79,23 +86,10 @@ class Scaled(Expression):
         return self.of.is_certifiable
 
 
-def _check_finite(factor: Any) -> None:
-    """Refuse a factor that is no finite number; traced and transformed ones cannot be looked at."""
-    if isinstance(factor, Tensor):
-        if not is_eager():
-            return
-        factor = factor.detach().item()
-    try:
-        is_finite = math.isfinite(factor)
-    except OverflowError:
-        is_finite = False
-    if not is_finite:
-        shown = "an integer beyond 10^308" if isinstance(factor, int) else factor
-        raise InputError(f"an operator is multiplied by a finite number, got {shown}")
-
-
 class Identity(Expression):
-    """I: what a shift by a number, or a power of 0, is made of."""
+    """I: what a shift by a number, or a power of 0, is made of. Its spectrum is {1}."""
+
+    is_symmetric = is_certifiable = True
 
     def __init__(self, like: ShiftOperator) -> None:
         if like.shape[0] != like.shape[1]:
@@ -117,15 +111,6 @@ class Identity(Expression):
 
     def diagonal(self) -> Tensor:
         return torch.ones(self.shape[0], device=self.device)
-
-    @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
-    def is_certifiable(self) -> bool:
-        """Its spectrum is {1}."""
-        return True
 
 
 class Sum(Expression):

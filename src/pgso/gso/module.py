@@ -25,9 +25,6 @@ from pgso.gso.shift import check_one_set, graph_for, num_nodes_of, unchecked_shi
 
 Shape = str | tuple[str, int]
 
-SIZED = ("node", "channel", "head")
-UNSIZED = ("scalar", "structural")
-
 
 def parse_shape(shape: Shape) -> tuple[str, tuple[int, ...]]:  # kind, shape of each parameter
     """What a shape is called, and how its parameters broadcast against features (n, F).
@@ -36,11 +33,11 @@ def parse_shape(shape: Shape) -> tuple[str, tuple[int, ...]]:  # kind, shape of 
         >>> parse_shape("scalar"), parse_shape(("node", 5)), parse_shape(("channel", 3))
         (('scalar', ()), ('node', (5, 1)), ('channel', (1, 3)))
     """
-    if isinstance(shape, str) and shape in UNSIZED:
-        return shape, ()
     match shape:
-        case (kind, int(size)) if kind in SIZED and size >= 1:
-            return str(kind), (size, 1) if kind == "node" else (1, size)
+        case "scalar" | "structural":
+            return shape, ()
+        case ("node" | "channel" | "head" as kind, int(size)) if size >= 1:
+            return kind, (size, 1) if kind == "node" else (1, size)
     raise InputError(
         f'shape must be "scalar", "structural", ("node", n), ("channel", F) or ("head", H), '
         f"got {shape!r}"
@@ -146,16 +143,11 @@ class PGSO(EdgeMasking):
         masked: bool = True,
         num_nodes: int | tuple[int, int] | None = None,
     ) -> OnPattern:
-        """γ(A, S) on this graph, as a value.
+        """γ(A, S) on a :class:`pgso.Graph`, an ``edge_index`` or a sparse A, as a value.
 
         It has the S of this moment: what S becomes later does not change it. Layers that share S
         are handed the same operator, so that what depends on S and the graph is computed once.
-
-        Args:
-            graph: A :class:`pgso.Graph`, an ``edge_index`` or a sparse A.
-            edge_weight: Weights of the edges of an ``edge_index``.
-            masked: Whether an explainer's mask, if there is one, is on its edges.
-            num_nodes: n of an ``edge_index``; by default one more than its largest id.
+        ``masked`` says whether an explainer's mask, if there is one, is on its edges.
         """
         given = self._part(graph)
         graph = Graph.of(given, edge_weight, num_nodes)
@@ -213,16 +205,13 @@ class PGSO(EdgeMasking):
 
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""
-        values = ", ".join(f"{k}={v:.4g}" for k, v in self.parameters_tuple()._asdict().items())
-        if self.kind != "scalar":
-            values = f"{values}, shape={self.shape!r}"
-        if self.degrees != "row":
-            values = f"{values}, degrees={self.degrees!r}"
-        if self.edges is not None:
-            values = f"{values}, edges={self.edges!r}"
-        if len(self.learned) == len(NAMES):
-            return values
-        return f"{values}, learn={','.join(self.learned) or False}"
+        words = [f"{name}={v:.4g}" for name, v in self.parameters_tuple()._asdict().items()]
+        usual = {"shape": "scalar", "degrees": "row", "edges": None}
+        chosen = {name: getattr(self, name) for name in usual}
+        words += [f"{name}={value!r}" for name, value in chosen.items() if value != usual[name]]
+        if len(self.learned) < len(NAMES):
+            words.append(f"learn={','.join(self.learned) or False}")
+        return ", ".join(words)
 
 
 def operators_on(
@@ -243,14 +232,11 @@ def operators_on(
 def _learned_names(learn: bool | Collection[str]) -> tuple[str, ...]:
     if isinstance(learn, bool):
         return NAMES if learn else ()
-    if isinstance(learn, str):
-        learn = (learn,)
-    try:
-        wanted = set(learn)
-    except TypeError:
+    wanted = (learn,) if isinstance(learn, str) else learn
+    if not isinstance(wanted, Collection):
         raise InputError(
             f"learn takes True, False or names out of {', '.join(NAMES)}, got {learn!r}"
-        ) from None
+        )
     for name in wanted:
         if name not in NAMES:
             raise UnknownNameError("parameter", name, NAMES)
@@ -263,9 +249,10 @@ DAMPING, STEPS = 0.85, 50  # of PageRank: 0.85^50 of the start is left
 
 
 class StructuralNetwork(nn.Module):
-    """What is added to the seven scalars at each node: zeros at first.
+    """What is added to the seven scalars at each node: zeros at first, as its last layer is 0.
 
-    The last layer starts at zero, so that the operator starts exactly at its preset.
+    What it draws does not change the weights that a network draws next: fixed and learned networks
+    start with the same weights.
     """
 
     def __init__(self) -> None:
@@ -277,15 +264,12 @@ class StructuralNetwork(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw the hidden layer anew; the output is zero again."""
-        # What is drawn here must not change the weights that a network draws next:
-        # fixed and learned networks start with the same weights.
         with torch.random.fork_rng(devices=[]):
             self.hidden.reset_parameters()
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
     def forward(self, graph: Graph) -> Tensor:  # (7, n, 1)
-        """A correction to S at every node."""
         features = structural_features(graph).to(self.hidden.weight.dtype)
         out: Tensor = self.out(self.hidden(features).tanh())
         return out.t().unsqueeze(-1)

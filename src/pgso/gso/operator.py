@@ -114,22 +114,13 @@ class ShiftOperator(ABC):
         )
 
     def plot(
-        self,
-        node: int | None = None,
-        ax: "Axes | None" = None,
-        view: str = "auto",
-        most: int = 300,
+        self, node: int | None = None, ax: "Axes | None" = None, view: str = "auto", most: int = 300
     ) -> "Axes":
-        """Draw the operator: matplotlib axes in, axes out.
+        """Draw the operator, or the row of one node (what it takes from whom), on matplotlib axes.
 
-        Entries are line widths, blue above 0 and orange below; where they are many, a matrix.
-        A large operator is drawn in part, grown from neighbour to neighbour.
-
-        Args:
-            node: Draw the row of this node only: what it takes from whom.
-            ax: Where to draw; by default a new figure.
-            view: ``"graph"``, ``"matrix"`` or ``"auto"``.
-            most: How many nodes.
+        Entries are line widths, blue above 0 and orange below; where they are many, a matrix
+        (``view="graph"`` or ``"matrix"`` decides). Of a large operator at most so many nodes are
+        drawn, grown from neighbour to neighbour.
         """
         from pgso.drawing import chosen_nodes, plot_operator, plot_row
 
@@ -156,23 +147,18 @@ class ShiftOperator(ABC):
 
         matrix = self.to_scipy().tocoo()
         columns = {"target": matrix.row, "source": matrix.col, "entry": matrix.data}
-        return pandas.DataFrame(
-            {name: column[matrix.data != 0] for name, column in columns.items()}
-        )
-
-    def _facts(self) -> dict[str, str]:
-        return {
-            "shape": f"{self.shape[0]:,} x {self.shape[1]:,}",
-            "symmetric": "yes" if self.is_symmetric else "no, or not known to be",
-            "spectrum": "certified: pgso.spectrum.interval(op)"
-            if self.is_certifiable
-            else "no theorem says that it is real",
-        }
+        return pandas.DataFrame(columns)[matrix.data != 0].reset_index(drop=True)
 
     def _repr_html_(self) -> str:
         import pandas
 
-        table: str = pandas.DataFrame({repr(self): self._facts()}).to_html()
+        certified = "certified: pgso.spectrum.interval(op)"
+        facts = {
+            "shape": f"{self.shape[0]:,} x {self.shape[1]:,}",
+            "symmetric": "yes" if self.is_symmetric else "no, or not known to be",
+            "spectrum": certified if self.is_certifiable else "no theorem says that it is real",
+        }
+        table: str = pandas.DataFrame({repr(self): facts}).to_html()
         return table
 
     def report(self, path: "str | os.PathLike[str]") -> "Path":
@@ -244,9 +230,7 @@ class ShiftOperator(ABC):
         if torch.compiler.is_compiling():
             return make()
         held = self.__dict__
-        if name not in held and torch.is_grad_enabled() and not torch.is_inference_mode_enabled():
-            held[name] = make()
-        elif name not in held:
+        if name not in held:
             with torch.inference_mode(False), torch.enable_grad():
                 held[name] = make()
         value: V = held[name]

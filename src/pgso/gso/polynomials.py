@@ -20,14 +20,14 @@ MOST_HOPS = 10_000  # of a power
 class Polynomial(Expression):
     """Σ_k c_k p_k(P): see :func:`polynomial`."""
 
-    def __init__(self, of: ShiftOperator, coefficients: Tensor, basis: str, options: Any) -> None:
-        self._set(of=of, coefficients=coefficients, basis=basis, options=options)
-        self._set(shape=of.shape, device=of.device)
-
     of: ShiftOperator
     coefficients: Tensor
     basis: str
     options: dict[str, float]
+
+    def __init__(self, of: ShiftOperator, coefficients: Tensor, basis: str, options: Any) -> None:
+        self._set(of=of, coefficients=coefficients, basis=basis, options=options)
+        self._set(shape=of.shape, device=of.device)
 
     def _matmul(self, x: Tensor) -> Tensor:
         width = self.coefficients.size(-1)
@@ -108,18 +108,14 @@ def polynomial(
         raise UnknownNameError("basis", basis, BASES)
     if op.shape[0] != op.shape[1]:
         raise InputError(f"a polynomial needs a square operator, got shape {op.shape}")
-    allowed = ("alpha", "beta") if basis == "jacobi" else ()
     for name in options:
-        if not allowed:
+        if basis != "jacobi":
             raise InputError(f"the basis {basis!r} has no options, got {name}={options[name]!r}")
-        if name not in allowed:
-            raise UnknownNameError(f"option of basis {basis!r}", name, allowed)
+        if name not in ("alpha", "beta"):
+            raise UnknownNameError(f"option of basis {basis!r}", name, ("alpha", "beta"))
     if not isinstance(coefficients, Tensor):
         try:
-            if isinstance(coefficients, np.ndarray):
-                coefficients = torch.from_numpy(coefficients.astype(np.float64))
-            else:
-                coefficients = torch.tensor([float(c) for c in coefficients], dtype=torch.float64)
+            coefficients = torch.from_numpy(np.array(coefficients, dtype=np.float64))
         except (TypeError, ValueError):
             raise InputError(f"coefficients must be numbers, got {coefficients!r:.80}") from None
     if coefficients.dim() not in (1, 2) or coefficients.size(0) == 0:
@@ -151,22 +147,17 @@ def evaluate(
 ) -> Tensor:  # of x's shape
     """Σ_k c_k p_k(P) x, where ``times`` is the product with P: K products, two vectors kept."""
     c = coefficients.to(torch.promote_types(x.dtype, torch.float32))
-    if basis == "monomial":
-        return _horner(times, x, c)
+    if basis == "monomial":  # Horner's c_0 x + P (c_1 x + P (c_2 x + ...)): one running sum
+        out = c[-1].to(x.dtype) * x
+        for c_k in c[:-1].flip(0):
+            out = times(out) + c_k.to(x.dtype) * x
+        return out
     if basis == "bernstein":
         basis, c = "chebyshev", from_bernstein(c)
     terms = BASES[basis](times, x, len(c) - 1, **options)
     scaled = (c_k.to(x.dtype) * term for c_k, term in zip(c, terms, strict=True))
     total: Tensor = reduce(torch.add, scaled)
     return total
-
-
-def _horner(times: Times, x: Tensor, c: Tensor) -> Tensor:
-    """c_0 x + P (c_1 x + P (c_2 x + ...)): one running sum."""
-    out = c[-1].to(x.dtype) * x
-    for c_k in c[:-1].flip(0):
-        out = times(out) + c_k.to(x.dtype) * x
-    return out
 
 
 def _monomial(times: Times, x: Tensor, degree: int) -> Iterator[Tensor]:
@@ -223,16 +214,19 @@ def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, .
 
     Evaluated as written, Bernstein's basis takes O(K²) products; so it takes K.
     """
-    degree = len(coefficients) - 1
-    k = torch.arange(degree + 1, dtype=torch.float64)
-    angle = torch.pi * (k + 0.5) / (degree + 1)
-    t = angle.cos()  # Chebyshev's nodes, where a polynomial of this degree is known by its values
-    values = bernstein(t, degree)
-    to_chebyshev = torch.outer(k, angle).cos() * (2 / (degree + 1))
-    to_chebyshev[0] /= 2
-    matrix = (to_chebyshev @ values).to(coefficients.device, coefficients.dtype)
+    count = len(coefficients)
+    nodes = (torch.pi * (torch.arange(count, dtype=torch.float64) + 0.5) / count).cos()
+    matrix = from_values(bernstein(nodes, count - 1)).to(coefficients.device, coefficients.dtype)
     out: Tensor = torch.tensordot(matrix, coefficients, dims=1)
     return out
+
+
+def from_values(values: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, ...)
+    """The Chebyshev coefficients of the polynomial with these values at Chebyshev's nodes."""
+    count = values.size(0)
+    k = torch.arange(count, dtype=values.dtype, device=values.device)
+    matrix = torch.outer(k, torch.pi * (k + 0.5) / count).cos() * (2 / count)
+    return torch.where(k == 0, 0.5, 1.0).view(-1, *[1] * (values.dim() - 1)) * (matrix @ values)
 
 
 BASES: dict[str, Callable[..., Iterator[Tensor]]] = {

@@ -104,12 +104,7 @@ def apply_pgso(
     the exponent is 0), and its gradient is 0. Differentiable in x, in S, and in the edge weights if
     they ask for it.
 
-    Args:
-        x: Node features.
-        graph: A :class:`Graph`, an ``edge_index`` of shape (2, E) or a sparse A.
-        S: As in :func:`pgso.shift`.
-        edge_weight: Weights of the edges of an ``edge_index``.
-        degrees: As in :func:`pgso.shift`.
+    The other arguments are those of :func:`pgso.shift`.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
