@@ -117,7 +117,6 @@ class BankConv(Conv):
 
     @classmethod
     def make_operators(cls, start: Any, learn: Any, shape: Shape, **options: Any) -> list[PGSO]:
-        """One operator per term; all start elsewhere if a run says so."""
         terms: Sequence[str] = options.get("terms", TERMS)
         cls.check_terms(terms)
         on_graph = [Term.of(term) for term in terms if term != SELF]
@@ -132,9 +131,7 @@ class BankConv(Conv):
     def _operators(cls, gso: Any, terms: Sequence[str]) -> list[PGSO]:
         if gso is None or isinstance(gso, str):
             return cls.make_operators(gso, True, "scalar", terms=terms)
-        given: list[Any] = (
-            [gso] if isinstance(gso, nn.Module) or not isinstance(gso, Iterable) else list(gso)
-        )
+        given = list(gso) if isinstance(gso, Iterable) else [gso]
         if not all(isinstance(one, PGSO) for one in given):
             kinds = ", ".join(type(one).__name__ for one in given)
             raise InputError(

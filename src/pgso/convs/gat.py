@@ -164,13 +164,8 @@ def scales_of(operator: ShiftOperator, heads: int, dtype: torch.dtype) -> list[T
     return [*(part.unsqueeze(2) for part in parts[:3]), parts[3]]
 
 
-def attention(
-    target: Tensor,  # (n, H) t
-    source: Tensor,  # (n, H) s
-    graph: Graph,
-    slope: float,
-) -> Tensor:  # (nnz, H)
-    """α of every entry and head."""
+def attention(target: Tensor, source: Tensor, graph: Graph, slope: float) -> Tensor:  # (nnz, H)
+    """α of every entry and head, from t and s, (n, H)."""
     logits = leaky_relu(target_values(graph, target) + source_values(graph, source), slope)
     if graph.is_sorted:
         return softmax_over_edges(graph, logits)

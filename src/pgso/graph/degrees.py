@@ -33,7 +33,7 @@ def _sizes(graph: Graph, pattern: Pattern, ends: Tensor) -> Tensor:
     size = graph.weight.double().abs()
     if pattern.is_square:
         size = size.index_fill(0, graph.pattern.diagonal, 0)
-    return size.new_zeros(pattern.num_nodes).index_add(0, ends, size)
+    return size.new_zeros(pattern.shape[0]).index_add(0, ends, size)
 
 
 def with_edges(graph: Graph, pattern: Pattern) -> Tensor | None:  # (rows,) of booleans

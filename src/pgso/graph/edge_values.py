@@ -53,18 +53,12 @@ class EdgeList(Graph):
         )
 
 
-def target_values(
-    graph: Graph,
-    values: Tensor,  # (n, H)
-) -> Tensor:  # (nnz, H)
+def target_values(graph: Graph, values: Tensor) -> Tensor:  # (n, H) -> (nnz, H)
     """The value of each entry's row, that is of its edge's target."""
     return _gather(values, graph.pattern.row)
 
 
-def source_values(
-    graph: Graph,
-    values: Tensor,  # (n, H)
-) -> Tensor:  # (nnz, H)
+def source_values(graph: Graph, values: Tensor) -> Tensor:  # (n, H) -> (nnz, H)
     """The value of each entry's column, that is of its edge's source."""
     return _gather(values, graph.pattern.col)
 
@@ -74,19 +68,13 @@ def _gather(values: Tensor, index: Tensor) -> Tensor:
     return values.gather(0, index.long().unsqueeze(1).expand(-1, values.size(1)))
 
 
-def sum_over_edges(
-    graph: Graph,
-    values: Tensor,  # (nnz, H)
-) -> Tensor:  # (n, H)
+def sum_over_edges(graph: Graph, values: Tensor) -> Tensor:  # (nnz, H) -> (n, H)
     """The sum of the values of each row's entries."""
     row = graph.pattern.row.long().unsqueeze(1).expand_as(values)
     return values.new_zeros(graph.num_nodes, values.size(1)).scatter_add(0, row, values)
 
 
-def softmax_over_edges(
-    graph: Graph,
-    logits: Tensor,  # (nnz, H)
-) -> Tensor:  # (nnz, H)
+def softmax_over_edges(graph: Graph, logits: Tensor) -> Tensor:  # (nnz, H) -> (nnz, H)
     """The softmax over each row's entries, that is over N(i) ∪ {i}.
 
     In a sampled graph the sum below the line is the estimate of that over all neighbours.

@@ -181,7 +181,7 @@ class Graph:
             is_kept = weight != 0
             if not bool((is_kept | (pattern.row == pattern.col)).all()):
                 pairs = torch.stack([pattern.col, pattern.row])[:, is_kept]
-                without = cls.from_edge_index(pairs, weight[is_kept], pattern.num_nodes)
+                without = cls.from_edge_index(pairs, weight[is_kept], pattern.shape[0])
                 if without.is_undirected:
                     return without
         return cls(
@@ -191,7 +191,7 @@ class Graph:
             is_undirected=undirected,
             weight=weight,
             loops=loops,
-            row_sums=_sums(entries, pattern.row, pattern.num_nodes),
+            row_sums=_sums(entries, pattern.row, pattern.shape[0]),
             num_edges=nnz if diagonal is None else nnz - diagonal.numel() + num_loops,
             dtype=entries.dtype,
         )
@@ -310,11 +310,7 @@ class Graph:
         device: torch.device | torch.dtype | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> "Graph":
-        """The same graph on another device or with weights of another type, as a tensor's ``to``.
-
-        Weights are kept in 32 or 64 bits: sums of many weights need the digits. The features may
-        be of any floating-point type.
-        """
+        """The same graph on another device or with weights of another type (32 or 64 bits)."""
         if isinstance(device, torch.dtype):
             device, dtype = None, device
         if dtype not in (None, torch.float32, torch.float64):
@@ -381,8 +377,8 @@ class Graph:
     def memo(self, name: Hashable, make: Callable[[], V]) -> V:
         """A value that is computed once and kept as long as the graph.
 
-        Nothing is kept if weights are learned: the value then has an autograd history. What the
-        graph was made with, such as column sums of its own, is always taken.
+        It is not if weights learn: it then has an autograd history. What the graph was made with,
+        such as column sums of its own, is always taken.
         """
         learned = self.weight is not None and learns(self.weight)
         if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
@@ -390,8 +386,7 @@ class Graph:
         if name not in self._memo:
             with for_any_mode(self.weight, self.row_sums):
                 self._memo[name] = make()
-        value: V = self._memo[name]
-        return value
+        return self._memo[name]  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memo": {}}  # a copy remembers nothing

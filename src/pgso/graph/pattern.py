@@ -35,11 +35,6 @@ class Pattern:
         assert self.places is not None, "a rectangle has no diagonal"
         return self.places
 
-    @property
-    def num_nodes(self) -> int:
-        """The number of rows."""
-        return self.shape[0]
-
     @classmethod
     def of(
         cls, row: Tensor, col: Tensor, diagonal: Tensor | None, shape: tuple[int, int]
@@ -54,13 +49,9 @@ class Pattern:
 
     def to(self, device: torch.device | str | None) -> "Pattern":
         """The same pattern on another device."""
-        return Pattern(
-            None if self.rowptr is None else self.rowptr.to(device),
-            self.row.to(device),
-            self.col.to(device),
-            None if self.places is None else self.places.to(device),
-            self.shape,
-        )
+        rowptr = None if self.rowptr is None else self.rowptr.to(device)
+        places = None if self.places is None else self.places.to(device)
+        return Pattern(rowptr, self.row.to(device), self.col.to(device), places, self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +75,10 @@ class Structure:
     def of(
         cls, source: Tensor, target: Tensor, shape: tuple[int, int], square: bool
     ) -> "Structure":
-        """Sort the edges by target, then source, merging duplicates: O(E log E).
+        """Sort edges (int64, checked to be in range) by target, then source, merging duplicates.
 
-        Args:
-            source: j of each edge, int64, checked to be in range by the caller.
-            target: i of each edge.
-            shape: How many targets and how many sources there are.
-            square: Whether these are the same nodes; then the diagonal is part of the pattern.
+        In O(E log E). The shape is (targets, sources); ``square`` says that they are the same
+        nodes: then the diagonal is part of the pattern.
         """
         rows, columns = shape
         key = target * columns + source

@@ -39,11 +39,7 @@ def _(rowptr: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
     return x.new_empty(rowptr.numel() - 1, x.size(1))
 
 
-def product(
-    pattern: Pattern,
-    values: Tensor,  # (nnz,)
-    x: Tensor,  # (m, F)
-) -> Tensor:  # (n, F)
+def product(pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:  # (nnz,), (m, F) -> (n, F)
     """The matrix with these values on the pattern, times x, without gradients: O(nnz F).
 
     A row of the result is the sum of a weighted bag of rows of x, which is what ``embedding_bag``
@@ -51,7 +47,7 @@ def product(
     """
     assert pattern.rowptr is not None
     if x.size(1) == 0 or x.size(0) == 0 or values.numel() == 0:
-        return x.new_zeros(pattern.num_nodes, x.size(1))
+        return x.new_zeros(pattern.shape[0], x.size(1))
     multiply = _product if torch.compiler.is_compiling() else _multiply
     out: Tensor = multiply(pattern.rowptr, pattern.col, values.to(x.dtype), x)
     return out
@@ -87,13 +83,11 @@ class _WeightedProduct(torch.autograd.Function):
         return grad_values, grad_x, None
 
 
-def products(
-    graph: "Graph",
-    values: Tensor,  # (nnz, H)
-    x: Tensor,  # (n, H, C)
-    transposed: bool = False,
-) -> Tensor:  # (n, H, C)
-    """Each head's matrix, or its transpose, times the head of x; without gradients."""
+def products(graph: "Graph", values: Tensor, x: Tensor, transposed: bool = False) -> Tensor:
+    """Each head's matrix, or its transpose, times the head of x; without gradients.
+
+    Values are (nnz, H), x and the result (n, H, C).
+    """
     pattern = graph.transposed if transposed else graph.pattern
     turned = turn(values, graph) if transposed else values
     if x.size(1) == 1:
@@ -123,11 +117,7 @@ class _EdgeDots(torch.autograd.Function):
         return grad_left, grad_right, None
 
 
-def edge_dots(
-    left: Tensor,  # (n, H, C)
-    right: Tensor,  # (m, H, C)
-    pattern: Pattern,
-) -> Tensor:  # (nnz, H)
+def edge_dots(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:  # 2 (n, H, C) -> (nnz, H)
     """``left[row] · right[col]`` of every entry and head, without gradients."""
     _, heads, width = left.shape
     left, right = left.flatten(1), right.flatten(1)
@@ -139,8 +129,6 @@ def edge_dots(
             return row_dots(rows, cols).unsqueeze(1)
         return rows.mul_(cols).view(-1, heads, width).sum(dim=2)
 
-    if pattern.row.numel() <= block:
-        return of(pattern.row, pattern.col)
     blocks = zip(pattern.row.split(block), pattern.col.split(block), strict=True)
     return torch.cat([of(row, col) for row, col in blocks])
 
@@ -164,7 +152,7 @@ def weighted_product(
     pattern = graph.pattern
     if pattern.rowptr is None or is_transformed():  # torch knows all derivatives of these
         messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
-        return x.new_zeros(pattern.num_nodes, *x.shape[1:]).index_add(0, pattern.row, messages)
+        return x.new_zeros(pattern.shape[0], *x.shape[1:]).index_add(0, pattern.row, messages)
     if x.dim() == 3:
         heads: Tensor = _WeightedProduct.apply(values, x, graph)
         return heads

@@ -49,10 +49,7 @@ class Relations:
 
     @property
     def union(self) -> Graph:
-        """All edges together; an edge of several relations has the sum of its weights.
-
-        It is made once, or with the gradients of the moment where weights learn.
-        """
+        """All edges together, with sums of weights; made once, unless weights learn."""
         graphs = self.graphs.values()
         if any(graph.weight is not None and learns(graph.weight) for graph in graphs):
             return self._joined()

@@ -113,7 +113,12 @@ class Identity(Expression):
         return torch.ones(self.shape[0], device=self.device)
 
 
-class Sum(Expression):
+class _OfTwo(Expression):
+    left: ShiftOperator
+    right: ShiftOperator
+
+
+class Sum(_OfTwo):
     """The sum of two operators of one shape."""
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
@@ -123,9 +128,6 @@ class Sum(Expression):
                 "act on the same nodes"
             )
         self._set(left=left, right=right, shape=left.shape, device=left.device)
-
-    left: ShiftOperator
-    right: ShiftOperator
 
     def _matmul(self, x: Tensor) -> Tensor:
         return self.left.times(x) + self.right.times(x)
@@ -154,12 +156,11 @@ class Sum(Expression):
     def is_certifiable(self) -> bool:
         """Whether the spectrum follows: both are symmetric, or both are polynomials of one γ."""
         base = common_base(self)
-        if base is not None and base.is_certifiable:
-            return True
-        return self.is_symmetric and self.left.is_certifiable and self.right.is_certifiable
+        both = self.left.is_certifiable and self.right.is_certifiable
+        return (base is not None and base.is_certifiable) or (self.is_symmetric and both)
 
 
-class Product(Expression):
+class Product(_OfTwo):
     """One operator after another: (P Q) x = P (Q x)."""
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
@@ -169,9 +170,6 @@ class Product(Expression):
             )
         shape = (left.shape[0], right.shape[1])
         self._set(left=left, right=right, shape=shape, device=left.device)
-
-    left: ShiftOperator
-    right: ShiftOperator
 
     def _matmul(self, x: Tensor) -> Tensor:
         return self.left.times(self.right.times(x))
@@ -246,7 +244,6 @@ def _(op: Identity) -> list[ShiftOperator]:
     return []
 
 
-@bases_of.register(Sum)
-@bases_of.register(Product)
-def _(op: Sum | Product) -> list[ShiftOperator]:
+@bases_of.register
+def _(op: _OfTwo) -> list[ShiftOperator]:
     return bases_of(op.left) + bases_of(op.right)

@@ -54,13 +54,8 @@ class EdgeMasking(WithoutMessages, MessagePassing):
         self._loop_mask: Tensor | None = None
         self._apply_sigmoid = True
 
-    def masked(
-        self,
-        entries: Tensor,  # (nnz,) or (nnz, H)
-        graph: Graph,
-        edge_index: Any,
-    ) -> Tensor:  # of entries' shape
-        """The entries times the mask of their edges; the diagonal is never masked."""
+    def masked(self, entries: Tensor, graph: Graph, edge_index: Any) -> Tensor:
+        """Entries (nnz,) or (nnz, H) times the mask of their edges; never the diagonal's."""
         assert self._edge_mask is not None
         mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
         if isinstance(edge_index, Graph):

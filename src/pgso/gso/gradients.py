@@ -59,18 +59,15 @@ class Held:
 
 
 def entries_of(
-    graph: Any,
-    own: Tensor | None,  # (n,) or (n, H)
-    left: Tensor,
-    right: Tensor,
-    A: Tensor | None = None,  # (nnz,) or (nnz, H); None: the graph's
+    graph: Graph, own: Tensor | None, left: Tensor, right: Tensor, A: Tensor | None = None
 ) -> Tensor:  # (nnz,) or (nnz, H)
     """The entries of Diag(own) + Diag(left) A Diag(right) on the graph's pattern.
 
-    Differentiable in the vectors and in A. Vectors of shape (n, H) give entries per head.
+    Differentiable in the vectors, (n,) or (n, H) for entries per head, and in A, (nnz,), which is
+    the graph's if it is None.
     """
     pattern = graph.pattern
-    entries: Tensor = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
+    entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
     if A is None and graph.weight is None and graph.loops is None and own is not None:
         return entries.index_copy(0, pattern.diagonal, own)
     A = (graph.entries if A is None else A).to(entries.dtype)

@@ -128,8 +128,8 @@ class PGSO(EdgeMasking):
         if self.network is None:
             return self.S
         check_one_set(graph)
-        correction: Tensor = self.network(graph)
-        return self.S.view(-1, 1, 1) + self.moves * correction
+        S: Tensor = self.S.view(-1, 1, 1) + self.moves * self.network(graph)
+        return S
 
     def parameters_tuple(self) -> PGSOParameters:
         """The current S as plain floats: means where there are many values."""
@@ -195,7 +195,6 @@ class PGSO(EdgeMasking):
         return self._matrix(self.on(graph, edge_weight)).to_torch_sparse()
 
     def _matrix(self, operator: OnPattern) -> OnPattern:
-        """The operator if it is one matrix; refuse one with a matrix per channel."""
         if not self.commutes:
             raise InputError(
                 f"an operator of shape {self.shape} is one matrix per {self.kind}; "

@@ -236,11 +236,8 @@ class NodeShift(OnPattern):
     def _keeps_digits(self, arrays: Any, kind: Tensor | None) -> bool:
         """Whether own ∘ x is not much larger than what nodes get from neighbours, if all x are 1.
 
-        This is numpy, whose small operations take a third of torch's time.
-
-        Args:
-            arrays: γ's vectors by kind of node, if they are known.
-            kind: Of each node; None: each has its own.
+        This is numpy, whose small operations take a third of torch's time. ``arrays`` holds γ's
+        vectors by kind of node, if they are known; without kinds, by node.
         """
         parts = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
         graph, loops, number = self.graph, 0.0, np.ones(())
@@ -282,16 +279,12 @@ class NodeShift(OnPattern):
 
     def equals(self, other: ShiftOperator) -> bool:
         """Whether both have one graph, the same values and equal factors, none of which learns."""
-        if self is other:
-            return True
-        if not isinstance(other, NodeShift) or other.graph is not self.graph:
-            return False
-        if self.values is not other.values:
+        if self is other or not isinstance(other, NodeShift):
+            return self is other
+        if other.graph is not self.graph or self.values is not other.values:
             return False
         pairs = list(zip(self.factors(), other.factors(), strict=True))
-        if any(learns(part) for pair in pairs for part in pair):
-            return False
-        return all(torch.equal(*pair) for pair in pairs)
+        return not any(map(learns, sum(pairs, ()))) and all(torch.equal(*pair) for pair in pairs)
 
     @property
     def is_certifiable(self) -> bool:
@@ -327,14 +320,14 @@ class ChannelShift(OnPattern):
 
     def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
         S, graph = self.S, self.graph
-        if S is None or self.columns is not None or graph.num_nodes * S.size(-1) < MANY_VALUES:
+        if S is None or self.columns is not None or not is_eager():
             return super()._vectors(dtype)
-        if not is_eager():
+        if graph.num_nodes * S.size(-1) < MANY_VALUES:
             return super()._vectors(dtype)
-        kinds = kinds_of_nodes(graph)
-        vectors = factors(S.to(dtype).unbind(), kinds.degree.unsqueeze(1).to(dtype))
+        degree, *_, kind, _ = kinds_of_nodes(graph)
+        vectors = factors(S.to(dtype).unbind(), degree.unsqueeze(1).to(dtype))
         own, outer, right = vectors.own, vectors.outer, vectors.right
-        return by_node(own, kinds.kind), by_node(outer, kinds.kind), by_node(right, kinds.kind)
+        return by_node(own, kind), by_node(outer, kind), by_node(right, kind)
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, C) -> (n, F)
         count, width = values.size(-1), x.size(-1)

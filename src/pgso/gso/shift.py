@@ -111,20 +111,15 @@ def apply_pgso(
         >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
         tensor([-1., -1.,  2.])
     """
-    graph = graph_for(num_nodes_of(x), graph, edge_weight)
-    return shift(graph, S, degrees=degrees).times(x)
+    return shift(graph_for(num_nodes_of(x), graph, edge_weight), S, degrees=degrees).times(x)
 
 
-def graph_for(
-    num_nodes: int | tuple[int, int] | None,
-    graph: Any,
-    edge_weight: Tensor | None = None,
-) -> Any:  # Graph | Relations
+def graph_for(num_nodes: Any, graph: Any, edge_weight: Tensor | None = None) -> Any:
     """The prepared graph of this many nodes; while tracing, the edges as they are."""
     if isinstance(graph, (Graph, Relations)) and edge_weight is None:
         return graph
     if torch.compiler.is_compiling():
-        return EdgeList.of(graph, edge_weight, num_nodes)  # type: ignore[arg-type]
+        return EdgeList.of(graph, edge_weight, num_nodes)
     return Graph.of(graph, edge_weight, num_nodes)
 
 
