@@ -10,7 +10,7 @@ from tests.strategies import edge_lists, random_features
 
 
 def dense(pattern, values):
-    n = pattern.num_nodes
+    n = pattern.shape[0]
     matrix = values.new_zeros(n, n)
     return matrix.index_put((pattern.row.long(), pattern.col.long()), values, accumulate=True)
 
