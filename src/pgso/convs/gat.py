@@ -124,8 +124,8 @@ class GATConv(Conv):
             operator: Any = self.gso.on(edge_index, edge_weight, False, x.size(-2))  # type: ignore[arg-type]
         else:
             (operator,) = self.on(x, edge_index, edge_weight)
-        check_rows(x, operator.shape[1], operator.device)  # type: ignore[arg-type]
         hidden = self.lin(x)
+        check_rows(hidden, operator.shape[1], operator.device)
         left, right, own, a = scales_of(operator, self.heads, hidden.dtype)
         graph = operator.graph
         alpha = attention(*self.scores(hidden), graph, self.negative_slope)
