@@ -16,6 +16,9 @@ Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
 Depth = Annotated[int, Field(ge=1, le=1_000)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Degree = Annotated[int, Field(ge=0, le=256)]
+Decay = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Option = bool | int | float | str
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -73,9 +76,7 @@ class RunSpec(BaseModel):
     # what is learned from
     dataset: str = Field(description="A name (pgso list datasets) or your own folder.")
     data_options: dict[str, Option] = Field({}, description="Options of the dataset.")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = choice(
-        0, "data", "The seed of the split and of the weights."
-    )
+    seed: Seed = choice(0, "data", "The seed of the split and of the weights.")
     task: Literal["node", "graph", "link"] | None = choice(
         None, "data", "link: predict links.", "what the dataset is for"
     )
@@ -101,9 +102,7 @@ class RunSpec(BaseModel):
     basis: Literal["monomial", "chebyshev", "bernstein", "jacobi"] | None = choice(
         None, "network", "The basis of a polynomial filter."
     )
-    degree: Annotated[int, Field(ge=0, le=256)] | None = choice(
-        None, "network", "The degree of a filter.", "10"
-    )
+    degree: Degree | None = choice(None, "network", "The degree of a filter.", "10")
     bias: Literal["after", "inside"] = choice(
         "after", "network", "Whether a GCN's bias comes after γ, or inside its linear map."
     )
@@ -162,9 +161,7 @@ class RunSpec(BaseModel):
     epochs: Positive = choice(200, "training", "Passes over the training data.")
     lr: Rate = choice(0.01, "training", "Learning rate of weights, m1, m2, m3 and a.")
     exponent_lr: Rate = choice(0.005, "training", "Learning rate of the exponents e1, e2 and e3.")
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = choice(
-        5e-4, "training", "Weight decay."
-    )
+    weight_decay: Decay = choice(5e-4, "training", "Weight decay.")
     lr_decay: Annotated[float, Field(gt=0, le=1)] = choice(
         0.5, "training", "The learning rate is multiplied by this every --lr-step epochs."
     )

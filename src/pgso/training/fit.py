@@ -320,13 +320,6 @@ def on_base(task: Task, base: str | None) -> Task:
     return replace(task, graph=BASES[base](task.graph), relations=None)
 
 
-def advice_on(task: Task) -> str | None:
-    """What to be careful with on the training labels of a task; mostly nothing."""
-    if task.kind == "link":
-        return None
-    return task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
-
-
 def check_task(spec: RunSpec, task: Task) -> None:
     """Refuse what cannot be trained on."""
     if isinstance(spec.preset, tuple) and not max(map(abs, spec.preset)) < LARGEST_START:
