@@ -290,7 +290,7 @@ def _tables() -> Iterator[Case]:
     for name, change in changes.items():
         files = {f"data/Toy/raw/Toy_{k}.txt": v for k, v in {**fine, **change}.items()}
         yield Case("TU", name, files, ["train", "Toy", "--data", "data", *TRAIN])
-    from pgso.data.sources.ogb import ARXIV_FILES, MOLHIV_FILES
+    from pgso.data import DATASETS
 
     for name, content in {
         "12 GB of zeros": lambda: gzip.compress(bytes(2**26), 9) * 190,
@@ -301,11 +301,8 @@ def _tables() -> Iterator[Case]:
         "empty": gzip.compress(b""),
         "rubbish behind it": gzip.compress(b"1\n") + b"rubbish",
     }.items():
-        for dataset, folder, parts in (
-            ("ogbn-arxiv", "ogbn_arxiv", ARXIV_FILES),
-            ("ogbg-molhiv", "ogbg_molhiv", MOLHIV_FILES),
-        ):
-            files = {f"data/{folder}/{part}": b"" for part in parts}
+        for dataset, folder in (("ogbn-arxiv", "ogbn_arxiv"), ("ogbg-molhiv", "ogbg_molhiv")):
+            files = {f"data/{file}": b"" for file in DATASETS[dataset].files}
             files[f"data/{folder}/raw/num-node-list.csv.gz"] = content
             yield Case("OGB", name, files, ["train", dataset, "--data", "data", *TRAIN])
 

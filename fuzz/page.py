@@ -73,7 +73,7 @@ def _limits() -> str:
         dense=limits.DENSE,
         nodes=limits.NODES,
         per_edge=limits.NODES_PER_EDGE,
-        relations=limits.RELATIONS,
+        relations=limits.MOST["relations"][0],
         width=most("hidden_channels"),
         layers=most("num_layers"),
         heads=most("heads"),

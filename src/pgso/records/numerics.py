@@ -28,8 +28,9 @@ UNSAID = 1
 #    a blend of rungs or trees on top may predict; with many classes a kept rung beats its nodes
 #    alone where each has the penalty that suits its log loss
 # 6  several labels each; ranks judge numbers with heavy tails; structure alone is a rung; labels of
-#    neighbours hold where whole folds are left out; trees do not see labels in leave-one-out
-#    predictions, and see means of neighbours; the pull of a blend is chosen by honest losses
+#    neighbours hold where whole folds are left out; trees see columns and means of neighbours, no
+#    leave-one-out predictions, and are judged by folds whose labels are in no column; the pull of
+#    a blend is chosen by honest losses
 LADDER = 6
 
 
