@@ -127,6 +127,18 @@ def test_trees_do_not_read_labels_out_of_what_leaving_them_out_changes(tails):
     assert {head.name: head.p for head in found.record.heads}["boosted"] > 0.02
 
 
+def test_trees_do_not_read_labels_out_of_rows_that_are_alike():
+    # The prediction for a row without its label is lower for that label than its twins' are.
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 120, 1200)
+    x, chances = np.eye(120)[group], rng.random((120, 3)) ** 2 + 0.3
+    y = np.array([rng.choice(3, p=chances[g] / chances[g].sum()) for g in group])
+    edges = rng.integers(0, 1200, (2, 2000))
+    found = pgso.find(edges, x, y, train=range(600), val=range(600, 800), test=range(800, 1200))
+    assert found.best.head != "boosted"
+    assert found.best.loo == pytest.approx(found.best.test, abs=0.08)
+
+
 def test_trees_see_the_means_of_neighbours_where_no_graph_is_kept():
     (edges, x, _), parts = exclusive_or(seed=1)
     sums, count = np.zeros_like(x), np.zeros(len(x))

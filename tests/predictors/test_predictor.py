@@ -149,7 +149,7 @@ def test_every_head_is_saved_to_the_digit(head, tmp_path):
 def test_trees_are_scikit_learns_to_the_digit(tmp_path):
     found = pgso.find("diabetes", head="boosted")
     trees = found._head.trees
-    columns = np.random.default_rng(0).normal(size=(300, 1 + found._head.table.columns.shape[1]))
+    columns = np.random.default_rng(0).normal(size=(300, found._head.table.columns.shape[1]))
     assert np.array_equal(
         found.head().trees(columns.astype(np.float32)), trees(columns.astype(np.float32))
     )
@@ -213,6 +213,7 @@ def test_a_trained_network_predicts_new_rows(tmp_path):
     alone = model.predict(new, links)
     assert np.allclose(numbers(alone), numbers(model.predict(whole).loc[alone.index]), atol=1e-6)
     assert model.header["coverage"]["labels"] == 60
+    assert record.evaluation.coverage == pytest.approx(model.header["coverage"])
 
 
 def test_what_is_there_is_kept_and_data_are_not_written_over(tmp_path):

@@ -27,6 +27,7 @@ from pgso.report.evaluation import (
     labels_grid,
     reliability_plots,
     scatter_plots,
+    sets_grid,
 )
 from tests.report.records import make_record
 
@@ -94,6 +95,21 @@ def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
 
 def test_the_calibration_error_stands_before_and_after():
     assert calibration_grid(RUNS).rows == (("PGSO", "20.0", "2.00", "10.0"),)
+
+
+def test_sets_show_what_was_asked_and_what_they_held():
+    runs = [
+        make_record(
+            "fixed",
+            seed,
+            0.5,
+            evaluation=make_evaluation(6).model_copy(
+                update={"coverage": {"asked": 0.9, "held": held, "labels": 20, "size": 1.5}}
+            ),
+        )
+        for seed, held in enumerate((0.8, 0.9))
+    ]
+    assert sets_grid(runs).rows[0][1:] == ("90", "85.0", "20", "1.5")
 
 
 def test_labels_have_a_row_each_and_scores_of_every_operator():

@@ -11,8 +11,10 @@ NaN where one is missing. With ``log``, errors of numbers are those of their log
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
+from scipy.special import softmax
 
 from pgso.data.arrays import Array
 from pgso.errors import InputError
@@ -86,3 +88,24 @@ def measured(
     if not math.isfinite(size):
         return None
     return {"asked": coverage, "held": float(held.mean()), "labels": len(held), "size": size}
+
+
+def calibrated(
+    outputs: Mapping[str, Array],  # of a network: logits (n, C) or numbers (n, T)
+    answers: Mapping[str, Array],
+    temperature: float = 1.0,
+    log: bool = False,
+) -> tuple[Array, dict[str, float] | None]:
+    """The strangeness of validation labels, and what the sets made from it hold on test.
+
+    Validation has chosen the epoch too: on new data a little less than the coverage that was asked
+    for may lie within.
+    """
+    out, y = dict(outputs), dict(answers)
+    for part in ("val", "test"):
+        is_class = y[part].ndim == 1
+        values = out[part].astype(np.float64)
+        out[part] = softmax(values / temperature, axis=1) if is_class else values
+        y[part] = y[part].astype(np.int64 if is_class else np.float64)
+    strange = strangeness(out["val"], y["val"], log)
+    return strange, measured(out["test"], y["test"], strange, log)

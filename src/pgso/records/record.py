@@ -138,6 +138,7 @@ class Evaluation(Frozen):
     detection: Detection | None = None
     labels: tuple[LabelScore, ...] = ()  # of several labels each
     scatter: tuple[Scatter, ...] = ()
+    coverage: dict[str, float] | None = None  # of 90 % sets: asked, held on test, labels, size
     sketched: tuple[str | float | None, ...] = ()  # predictions of the nodes of the data's sketch
 
 

@@ -32,6 +32,7 @@ def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> S
         *scatter_plots(records),
         *reliability_plots(records),
         calibration_grid(records),
+        sets_grid(records),
     )
     text = f"{evaluated_part(records)} examples at the chosen epoch{over}."
     return Section("Right and wrong", text, panels)
@@ -165,6 +166,23 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
     )
     header = ("operator", "as trained", "temperature", "calibrated")
     return Grid("Calibration error", header, tuple(rows), caption)
+
+
+def sets_grid(records: Sequence[RunRecord]) -> Grid:
+    """How often prediction sets or intervals hold the truth on test, means over the seeds."""
+    rows = []
+    for name, found in evaluated(records, "coverage").items():
+        asked, held, labels, size = (
+            np.mean([one[key] for one in found]) for key in ("asked", "held", "labels", "size")
+        )
+        shares = f"{100 * asked:.0f}", f"{100 * held:.1f}"
+        rows.append((LABELS[name], *shares, f"{labels:.0f}", f"{size:.3g}"))
+    caption = (
+        "Sets of classes, or intervals of numbers, made from validation errors by split conformal "
+        "prediction; predictor.sets(coverage=...) gives them."
+    )
+    header = ("operator", "asked, %", "held on test, %", "test labels", "mean size")
+    return Grid("Prediction sets", header, tuple(rows), caption)
 
 
 def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:

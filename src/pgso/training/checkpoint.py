@@ -4,13 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
-from pgso.evaluation.conformal import measured, strangeness
+from pgso.evaluation.conformal import calibrated
 from pgso.models.build import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
@@ -101,11 +100,7 @@ def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> N
 def _calibration(
     session: Session, evaluation: Evaluation | None
 ) -> tuple[Any, Any, dict[str, float] | None]:
-    """What prediction sets are made from, what they hold on test, and a classifier's temperature.
-
-    All of it comes from validation, which has chosen the epoch too: on new data a little less than
-    the coverage that was asked for may lie within.
-    """
+    """What sets are made from, what they hold on test, and a classifier's temperature."""
     answer, calibration = session.task.answer, None
     if evaluation is not None and evaluation.calibration is not None:
         kept = {"temperature", "error_before", "error_after"}
@@ -113,15 +108,10 @@ def _calibration(
     if answer not in ("class", "value"):
         return None, None, calibration
     out, _ = session.evaluate()
-    if answer == "class":
-        out = (out.double() / (calibration or {}).get("temperature", 1.0)).softmax(dim=1)
-    parts = session.scoring.by_part(out)
-    outputs = {name: part.numpy(force=True).astype(np.float64) for name, part in parts.items()}
-    kind = np.int64 if answer == "class" else np.float64
-    y = {name: values.astype(kind) for name, values in session.scoring.answers.items()}
+    outputs = {k: part.numpy(force=True) for k, part in session.scoring.by_part(out).items()}
+    temperature = (calibration or {}).get("temperature", 1.0)
     log = session.spec.log_targets
-    strange = strangeness(outputs["val"], y["val"], log)
-    return strange, measured(outputs["test"], y["test"], strange, log), calibration
+    return *calibrated(outputs, session.scoring.answers, temperature, log), calibration
 
 
 def network_of(path: Path, header: dict[str, Any]) -> Model:

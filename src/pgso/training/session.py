@@ -15,6 +15,7 @@ from pgso.data import Task
 from pgso.data.description import MOST_EDGES, cells_of, sketched_items
 from pgso.drawing import chosen_nodes
 from pgso.errors import InputError
+from pgso.evaluation.conformal import calibrated
 from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
@@ -321,7 +322,12 @@ def evaluate(session: Session) -> Evaluation | None:
     positive = None if task.positive is None else task.classes.index(task.positive)
     names = task.targets or task.classes
     evaluation = evaluation_of(task.answer, outputs, scoring.answers, names, positive)
-    if task.answer not in ("class", "value") or task.graph.num_edges > MOST_EDGES:
+    if task.answer not in ("class", "value"):
+        return evaluation
+    temperature = 1.0 if evaluation.calibration is None else evaluation.calibration.temperature
+    _, coverage = calibrated(outputs, scoring.answers, temperature, session.spec.log_targets)
+    evaluation = evaluation.model_copy(update={"coverage": coverage})
+    if task.graph.num_edges > MOST_EDGES:
         return evaluation
     # What is predicted of the nodes that a page draws; None of those that have no score.
     edges = task.graph.edge_index.numpy(force=True)
