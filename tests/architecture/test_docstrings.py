@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import torch
 
 import pgso
+from pgso.conversion.layer import Converted
 
 
 def undocumented(cls: type) -> Iterator[str]:
@@ -22,6 +23,8 @@ def undocumented(cls: type) -> Iterator[str]:
             continue  # PyG writes these into the class of a layer of messages
         if issubclass(cls, torch.autograd.Function) and hasattr(torch.autograd.Function, name):
             continue  # forward, backward: the class says what they compute
+        if issubclass(cls, Converted) and name == "forward":
+            continue  # PyG's own signature and meaning; the class says which layer it stands for
         if not any(getattr(vars(base).get(name), "__doc__", None) for base in bases):
             yield f"{cls.__module__}.{cls.__qualname__}.{name}"
 

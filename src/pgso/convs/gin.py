@@ -24,9 +24,11 @@ class MLP(nn.Module):
         return out
 
     def forward(self, x: Features) -> Tensor:
+        """Both linear maps, with the norm and the activation between them."""
         return self.after_first(self.first(x))
 
     def reset_parameters(self) -> None:
+        """Draw new weights."""
         for module in (self.first, self.norm, self.second):
             module.reset_parameters()
 

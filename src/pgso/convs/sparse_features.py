@@ -62,14 +62,17 @@ class SparseFeatures:
 
     @property
     def device(self) -> torch.device:
+        """Where the values are."""
         return self.values.device
 
     @property
     def dtype(self) -> torch.dtype:
+        """The type of the values."""
         return self.values.dtype
 
     @property
     def T(self) -> "SparseFeatures":
+        """The transpose, whose order was computed with the matrix."""
         values = self.values.index_select(0, self.order)
         return SparseFeatures(
             self.columns, self.rows, inverse(self.order), values, self.shape[::-1]

@@ -24,6 +24,7 @@ INDEX_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 FEATURE_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 MOST_NODES = 2**31 - 1  # what 32-bit ids can name; a node takes tens of bytes
 FORMS = "a pgso.Graph, an edge_index of shape (2, E), an adjacency matrix, PyG data or networkx"
+MATRIX = "a matrix must be numeric and square, with real entries"
 
 
 def as_array(graph: Any) -> Any:
@@ -32,10 +33,10 @@ def as_array(graph: Any) -> Any:
         return graph
     try:
         array = np.asarray(graph)
-    except ValueError as error:
-        raise InputError(f"a graph must be a matrix of numbers: {error}") from None
+    except ValueError:
+        raise InputError(f"graph must be {FORMS}; {MATRIX}, got rows of several lengths") from None
     if array.dtype.kind not in "biuf":
-        raise InputError(f"graph must be {FORMS}, got an array of {array.dtype}")
+        raise InputError(f"graph must be {FORMS}; {MATRIX}, got an array of {array.dtype}")
     if array.dtype.kind in "iu":  # of which torch knows some only
         array = array.astype(np.int64)
     return torch.as_tensor(array)

@@ -269,6 +269,7 @@ class StructuralNetwork(nn.Module):
         nn.init.zeros_(self.out.bias)
 
     def forward(self, graph: Graph) -> Tensor:  # (7, n, 1)
+        """S of every node, from its structural features."""
         features = structural_features(graph).to(self.hidden.weight.dtype)
         out: Tensor = self.out(self.hidden(features).tanh())
         return out.t().unsqueeze(-1)

@@ -42,7 +42,8 @@ class Asked:
     @property
     def ids(self) -> list[Any]:
         """What each item is called, or its number."""
-        names = list(self.task.ids or range(len(self.task.y)))
+        count = self.task.num_graphs if self.task.kind == "graph" else self.task.num_nodes
+        names = list(self.task.ids or range(count))
         return names if self.rows is None else [names[row] for row in self.rows.tolist()]
 
 
