@@ -131,6 +131,13 @@ def saved(finding):
     return pgso.load(finding.save(Path(tempfile.mkdtemp()) / "model"))
 
 
+def test_a_new_node_that_is_named_twice_is_refused(found):
+    _, _, model, (new, _) = found
+    name = new.columns[0]
+    with pytest.raises(InputError, match=f"'{new[name].iloc[0]}'"):
+        model.predict(pandas.concat([new, new.iloc[:1]]))
+
+
 def test_coverage_is_a_share(found):
     _, _, model, (new, links) = found
     with pytest.raises(InputError, match="coverage must be above 0 and below 1"):

@@ -81,18 +81,21 @@ def find(
         typer.echo(json.dumps(said | {"next": record.command, "doubts": doubts}))
         return
     where = "" if data is None else f" {as_typed(['--data', str(data)])}"
-    show(console, record, doubts, where, None if show_all else SHOWN)
+    show(console, record, doubts, where, None if show_all else SHOWN, save)
     if finding.task is not None:
         show_columns(console, finding.task)
     if save is not None:
         console.say(f"model: {files.about_model(save)}")
-    else:
-        console.say("use it on new rows: --save DIR, then pgso predict DIR FOLDER")
     console.say(f"report: {page}")
 
 
 def show(
-    console: Console, record: FindingRecord, doubts: list[str], where: str, most: int | None
+    console: Console,
+    record: FindingRecord,
+    doubts: list[str],
+    where: str,
+    most: int | None,
+    save: Path | None,
 ) -> None:
     """Print the verdict, then what to type next, then the tables."""
     from pgso.report import finding
@@ -106,7 +109,12 @@ def show(
         console.say(f"confirm it in a trained network: {record.command}{where}")
     else:
         console.say(f"Note: {finding.CANNOT_CONFIRM}.")
-    console.say(f"use it on new rows: {finding.save_command(record)}{where}\n")
+    use = as_typed(["pgso", "predict", str(save), "FOLDER"])
+    if save is None:
+        use = f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
+    console.say(f"use it on new rows: {use}\n")
+    if record.head != "ridge":
+        console.say(finding.head_sentence(record))
     console.print(finding.rungs_grid(record, most))
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], record.objective))

@@ -101,7 +101,7 @@ def _not_better(
     without: str | None = None,
     remedy: str = "",
 ) -> Iterator[str]:
-    """The simplest baseline that is as good as the best model, in words."""
+    """The simplest baseline that is as good as the best model, and the best one, in words."""
     rivals = {entry.name: entry for entry in mean_baselines(data) if entry.name != without}
     label = rivals[GRAPH].label.removesuffix(", no features") if GRAPH in rivals else ""
     guess = (f"{who} is no better than guessing", "")
@@ -117,11 +117,16 @@ def _not_better(
         BOOSTED: ("gradient boosting without the graph does as well or better", ""),
         BOOSTED_GRAPH: ("gradient boosting with means of neighbours does as well or better", ""),
     }
-    for name, (before, after) in sentences.items():
-        score = rivals[name].test if name in rivals else None
-        if score is not None and best <= objective.merit(score):
-            yield f"{before} ({objective.written(score)}){after}"
-            return
+    scores = {name: rivals[name].test for name in sentences if name in rivals}
+    merits = {name: objective.merit(s) for name, s in scores.items() if s is not None}
+    as_good = [name for name, merit in merits.items() if merit >= best]
+    if not as_good:
+        return
+    before, after = sentences[as_good[0]]
+    top = max(as_good, key=lambda name: merits[name])
+    if merits[top] > merits[as_good[0]]:
+        after += f"; best of all is {rivals[top].label} ({objective.written(scores[top])})"
+    yield f"{before} ({objective.written(scores[as_good[0]])}){after}"
 
 
 def _of_training(

@@ -91,10 +91,18 @@ def finding_page(record: FindingRecord) -> Page:
 def headline(record: FindingRecord) -> str:
     """What to use, in a few words."""
     if record.signal == "neither":
-        return "No operator helps here"
+        trees = record.head == "boosted"
+        return f"{'Use boosted trees: no' if trees else 'No'} linear operator helps here"
     if record.kept.S is None and record.kept.family == "features":
         return f"Leave the graph out{HEADS.get(record.head, '')}"
     return f"Use {record.best}{HEADS.get(record.head, '')}"
+
+
+def head_sentence(record: FindingRecord) -> str:
+    """The scores of what predicts, where that is not the kept rung alone."""
+    said = (("validation", record.kept.val), ("test", record.kept.test))
+    scores = [f"{record.objective.written(value)} on {part}" for part, value in said if value]
+    return f"What predicts is {record.best}{HEADS[record.head]}: {' and '.join(scores)}."
 
 
 def save_command(record: FindingRecord) -> str:

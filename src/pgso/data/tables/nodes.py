@@ -40,8 +40,8 @@ def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | 
         # What the model's table had beside features; the numbers of a frame's rows come last.
         features = {column.name for column in given.preparation.columns}
         others = [name for name in table.names if name not in features]
-        distinct = [name for name in others if table.frame[name].is_unique]
-        key = min(distinct, key=lambda name: name == "", default=None)
+        named = [name for name in others if 2 * table.frame[name].nunique() > len(table)]
+        key = min(named, key=lambda name: name == "", default=None)
     return key
 
 
