@@ -25,8 +25,10 @@ class Expression(ShiftOperator):
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
         """The widest type of the operators in it."""
-        types = [base.dtype for base in bases_of(self)] or [torch.get_default_dtype()]
-        return reduce(torch.promote_types, types)
+        names = ("of", "left", "right")
+        types = [getattr(self, name).dtype for name in names if hasattr(self, name)]
+        widest: torch.dtype = reduce(torch.promote_types, types)
+        return widest
 
     def diagonal(self) -> Tensor:
         """The diagonal entries; of products from the dense matrix, with O(n²) memory."""
@@ -90,11 +92,12 @@ class Identity(Expression):
     """I: what a shift by a number, or a power of 0, is made of. Its spectrum is {1}."""
 
     is_symmetric = is_certifiable = True
+    dtype: torch.dtype = torch.get_default_dtype()
 
     def __init__(self, like: ShiftOperator) -> None:
         if like.shape[0] != like.shape[1]:
             raise InputError(f"there is no identity of shape {like.shape}")
-        self._set(shape=like.shape, device=like.device)
+        self._set(shape=like.shape, device=like.device, dtype=like.dtype)
 
     def _matmul(self, x: Tensor) -> Tensor:
         return x
@@ -104,13 +107,13 @@ class Identity(Expression):
         return self
 
     def to_dense(self) -> Tensor:
-        return torch.eye(self.shape[0], device=self.device)
+        return torch.eye(self.shape[0], dtype=self.dtype, device=self.device)
 
     def to_scipy(self) -> csr_array:
         return eye_array(self.shape[0], format="csr")
 
     def diagonal(self) -> Tensor:
-        return torch.ones(self.shape[0], device=self.device)
+        return torch.ones(self.shape[0], dtype=self.dtype, device=self.device)
 
 
 class _OfTwo(Expression):

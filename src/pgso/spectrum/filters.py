@@ -282,6 +282,8 @@ def _transformed(op: ShiftOperator, x: Tensor, which: int) -> Tensor:
         V = torch.from_numpy(eigenpairs(op, k=None).vectors).to(op.device)
         W = V / T[:, None]
         W = W / W.norm(dim=0)
+        if op.is_symmetric:  # T is then constant on each component, and W has γ's eigenvectors
+            T = torch.ones_like(T)
         return W.t() / T, T[:, None] * W
 
     return (op._once("_fourier", make)[which] @ x.double()).to(x.dtype)
@@ -401,6 +403,8 @@ def certified_ends(op: ShiftOperator) -> tuple[float, float]:
     low, high = interval(certified(_square(op)))
     if low.dim():
         raise InputError("an operator with an S per channel has a spectrum per channel; take one")
+    if not op.is_symmetric:
+        roots(op)  # refuses γ without a basis of eigenvectors: f(γ) needs more than f(λ) there
     return float(low.detach()), float(high.detach())
 
 

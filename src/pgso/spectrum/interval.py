@@ -5,7 +5,8 @@ eigenvalues of a polynomial p(γ) are p(λ), so that of an expression in one γ 
 """
 
 import math
-from functools import singledispatch
+from collections.abc import Callable
+from functools import partial, singledispatch
 from typing import Literal
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, weighted_product
 from pgso.graph.degrees import kinds_of_nodes, received_weight
-from pgso.gso.algebra import Identity, Product, Scaled, Sum, common_base
+from pgso.gso.algebra import Identity, Product, Scaled, Sum, bases_of, common_base
 from pgso.gso.formula import Factors, factors
 from pgso.gso.node_shift import ChannelShift, NodeShift
 from pgso.gso.operator import ShiftOperator
@@ -137,7 +138,8 @@ def _(op: Scaled, method: str) -> Ends:
 
 @certified_interval.register
 def _(op: Polynomial, method: str) -> Ends:
-    return range_over(op, *certified_interval(op.of, method))
+    values = partial(polynomial_at, op)
+    return range_over(values, len(op.coefficients) - 1, *certified_interval(op.of, method))
 
 
 @certified_interval.register(Sum)
@@ -151,7 +153,8 @@ def _(op: Sum | Product, method: str) -> Ends:
         )
         bounds.append((low + other_low, high + other_high))
     if base is not None and base.is_certifiable:  # a polynomial of one operator
-        bounds.append(range_over(op, *certified_interval(base, method)))
+        values = partial(values_at, op)
+        bounds.append(range_over(values, degree_of(op), *certified_interval(base, method)))
     lows, highs = (torch.stack(side) for side in zip(*bounds, strict=True))
     return lows.amax(), highs.amin()
 
@@ -218,8 +221,10 @@ def _optimal(op: NodeShift, C: Tensor) -> Ends:
     return ends(C, radii(best(-1.0)))[0], ends(C, radii(best(+1.0)))[1]
 
 
-def range_over(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:
-    r"""Bounds on p over [low, high] for the polynomial p that an expression is of its base.
+def range_over(
+    values_of: Callable[[Tensor], tuple[Tensor, Tensor]], degree: int, low: Tensor, high: Tensor
+) -> Ends:
+    r"""Bounds on a polynomial p over [low, high], from its values and a bound on their rounding.
 
     From the values at M of Chebyshev's nodes (Ehlich and Zeller, 1964), applied to p minus the
     middle of its values; 0.1 % of their range too wide:
@@ -230,10 +235,9 @@ def range_over(op: ShiftOperator, low: Tensor, high: Tensor) -> Ends:
     And, for a low degree, from its Bernstein coefficients on the interval, which enclose its values
     and are exact at the two ends. Both are widened by the rounding of what they come from.
     """
-    degree = degree_of(op)
 
     def at(t: Tensor) -> tuple[Tensor, Tensor]:  # values and their error at points of [-1, 1]
-        return values_at(op, (low + high) / 2 + (high - low) / 2 * t)
+        return values_of((low + high) / 2 + (high - low) / 2 * t)
 
     def nodes(count: int) -> Tensor:  # (count,) Chebyshev's
         k = torch.arange(count, dtype=torch.float64, device=low.device)
@@ -266,7 +270,7 @@ def degree_of(op: ShiftOperator) -> int:
             return max(degree_of(op.left), degree_of(op.right))
         case Product():
             return degree_of(op.left) + degree_of(op.right)
-        case Polynomial():
+        case Polynomial() if bases_of(op)[0] is not op:
             return len(op.coefficients) - 1
     return 1
 
@@ -305,6 +309,12 @@ def _(op: Product, nodes: Tensor) -> tuple[Tensor, Tensor]:
 
 @values_at.register
 def _(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    is_base = bases_of(op)[0] is op  # a polynomial of an expression
+    return (nodes, nodes.new_zeros(())) if is_base else polynomial_at(op, nodes)
+
+
+def polynomial_at(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    """The polynomial at the nodes, and a bound on its rounding."""
     c = op.coefficients.double()
     values = evaluate(lambda x: nodes * x, torch.ones_like(nodes), c, op.basis, **op.options)
     with torch.no_grad():  # the sizes of what is summed, which may cancel
