@@ -26,7 +26,7 @@ from pgso_studies.classification import (
     judged,
     positive,
 )
-from pgso_studies.initialisations import VARIANTS, variant_of
+from pgso_studies.initialisations import VARIANTS, end_of, variant_of
 from pgso_studies.summaries import curve, group, mean_and_interval, table
 
 STUDIES = (*TABLES, "sbm_sparsity", "spectral_support", "initialisations", "convergence")
@@ -268,10 +268,10 @@ def _stays_behind(runs: Sequence[RunRecord], gcn: Sequence[RunRecord]) -> str:
     if all(r.curves["parameters"][-1] == r.curves["parameters"][0] for r in runs):
         return "S never moves: where γ is 0 in every layer, so are features and gradients"
     fit, usual = (np.mean([100 * r.curves["train"][-1] for r in group]) for group in (runs, gcn))
-    m2 = np.mean([r.curves["parameters"][-1][0][NAMES.index("m2")] for r in runs])
+    m2 = np.mean([end_of(r)[NAMES.index("m2")] for r in runs])
     held = f"(m2 ends at {m2:+.1f}, {fit:.0f} % of the training set against {usual:.0f} %)"
     if fit < usual - 2:
-        return f"S does not find its way to a smoothing operator, and the network underfits {held}"
+        return f"S moves, and the network fits its training set less well {held}"
     return f"it fits the training set as well with another S, which carries over less {held}"
 
 

@@ -9,6 +9,7 @@ from pgso_studies.published import ENDS_ON_CORA
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import (
     LINES,
+    Pick,
     figure_of,
     group,
     legend_beside,
@@ -68,8 +69,8 @@ class Initialisations(Experiment):
         rows = []
         for name, members in by_variant.items():
             for start, runs in _by_start(members).items():
-                last = [record.curves["parameters"][-1][0] for record in runs]
-                means = [sum(column) / len(column) for column in zip(*last, strict=True)]
+                ends = zip(*map(end_of, runs), strict=True)
+                means = [sum(column) / len(column) for column in ends]
                 cells = [mean_and_spread(scores(runs, part)) for part in ("val", "test")]
                 called = name or "bias after γ"
                 rows.append((called, start, *cells, *(f"{value:.2f}" for value in means)))
@@ -80,8 +81,11 @@ class Initialisations(Experiment):
             f"{records[0].spec.epochs} epochs, means over the seeds. Laplacians hold the "
             "identity in m3, as in the paper's Table 1; its Figure 3 looks as if they held it in "
             "m1 D^0. The first two figures have the bias after γ, the others inside the linear "
-            f"map, γ (H W + b).\n\n{figures_of}\n\n"
-            f"{table(header, rows)}\n{self.footer('initialisations', records)}"
+            "map, γ (H W + b). γ and -γ make the same networks, with the weights of the other "
+            "sign; from zeros either may come out, so these runs are shown with the sign that "
+            f"makes m2 positive.\n\n{figures_of}\n\n"
+            f"{table(header, rows)}\n\n{_from_zeros(by_variant)}"
+            f"{self.footer('initialisations', records)}"
         )
 
 
@@ -94,6 +98,42 @@ def variant_of(spec: RunSpec) -> str:
     )
 
 
+def sign_of(record: RunRecord) -> int:
+    """-1 where S starts at zeros and ends with m2 below 0, else 1.
+
+    -γ with -W is γ with W. From zeros the first steps choose one of them by chance, so that
+    the mean of signed values over runs says nothing.
+    """
+    m2 = record.curves["parameters"][-1][0][NAMES.index("m2")]
+    return -1 if record.spec.preset == "zeros" and m2 < 0 else 1
+
+
+def end_of(record: RunRecord) -> list[float]:
+    """S of the first operator after the last epoch, m1, m2 and m3 times :func:`sign_of`."""
+    return _turned(record.curves["parameters"][-1][0], sign_of(record))
+
+
+def _turned(S: Sequence[float], sign: int) -> list[float]:
+    return [sign * value if name[0] == "m" else value for name, value in zip(NAMES, S, strict=True)]
+
+
+def _from_zeros(by_variant: Mapping[str, Sequence[RunRecord]]) -> str:
+    """How the runs from zeros end, by the signs of m2 and m3; empty if none moves."""
+    lines = []
+    for name, members in by_variant.items():
+        moved = [r for r in members if r.spec.preset == "zeros" and any(end_of(r)[:3])]
+        by_sign = group(moved, lambda r: end_of(r)[NAMES.index("m3")] < 0, (False, True))
+        said = [
+            f"{len(runs)} of {len(moved)} runs end with m2 and m3 of {kind} "
+            f"(test {mean_and_spread(scores(runs))})"
+            for is_opposite, runs in by_sign.items()
+            for kind in ["opposite signs, as a Laplacian" if is_opposite else "one sign"]
+        ]
+        if said:
+            lines.append(f"- From zeros, {name or 'bias after γ'}: {'; '.join(said)}.\n")
+    return "".join(lines)
+
+
 def _by_start(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     return group(records, lambda record: str(record.spec.preset), STARTS)
 
@@ -104,7 +144,7 @@ def _trajectories(records: Sequence[RunRecord], figures: Path, name: str) -> str
     axes = panels(len(by_start))
     for axis, (start, runs) in zip(axes, by_start.items(), strict=True):
         for scalar in NAMES:
-            epochs, mean, _ = mean_curve(runs, parameter_curve(0, scalar))
+            epochs, mean, _ = mean_curve(runs, _trajectory(scalar))
             axis.plot(epochs, mean, label=scalar, **LINES[scalar])
             if runs[0].spec.dataset == "Cora" and start in ENDS_ON_CORA:
                 end, colour = ENDS_ON_CORA[start][NAMES.index(scalar)], LINES[scalar]["color"]
@@ -113,6 +153,17 @@ def _trajectories(records: Sequence[RunRecord], figures: Path, name: str) -> str
         axis.set(title=start.replace("_", " "), xlabel="epoch", ylabel="value of S")
     legend_beside(axes[-1], "hollow: the paper's ends,\nread off Figure 3\n(e1, e2, e3: squares)")
     return save(figure_of(axes), figures, name)
+
+
+def _trajectory(scalar: str) -> Pick:
+    pick = parameter_curve(0, scalar)
+
+    def turned(record: RunRecord) -> tuple[list[int], list[float]]:
+        epochs, values = pick(record)
+        sign = sign_of(record) if scalar[0] == "m" else 1
+        return epochs, [sign * value for value in values]
+
+    return turned
 
 
 def _accuracy(records: Sequence[RunRecord], figures: Path, name: str) -> str:

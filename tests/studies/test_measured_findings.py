@@ -37,9 +37,10 @@ def test_wrong_climbs_are_counted_by_scenario(tmp_path):
     ]
     write(tmp_path, "risk", {"ladder": 7, "rows": rows})
     shown = risk_table(tmp_path)
-    assert "| nothing | 80 labels, 0 for validation | 400 | 9 | 6 | 1.5 % [0.6, 3.2] |" in shown
-    assert "| gcn | roc auc, hubs | 0 | 0 | 0 | – |" in shown
-    assert "6 wrong climbs on 400 graphs" in shown
+    shares = "9 (2.2 % [1.0, 4.2]) | 6 (1.5 % [0.6, 3.2])"
+    assert f"| nothing | 80 labels, 0 for validation | 400 | {shares} |" in shown
+    assert "| gcn | roc auc, hubs | 0 | – | – |" in shown
+    assert "On 400 graphs `find` climbs beyond the truth on 9 (2.2 %" in shown
 
 
 def test_what_was_not_measured_names_its_command(tmp_path):

@@ -90,7 +90,7 @@ def test_the_best_rival_of_the_race_is_one_with_all_splits(tmp_path):
     (tmp_path / "rivals").mkdir()
     (tmp_path / "rivals" / "cells.jsonl").write_text("\n".join(lines))
     page = results_table(study(tmp_path, [record(0.5, operator="fixed"), record(0.6)]))
-    assert "| gcn 85.0 ± 7.1 (2) |" in page
+    assert "| gcn 85.0 ± 7.1 (2), best of 1 |" in page
 
 
 def test_starts_are_ordered_by_their_score(tmp_path):
