@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from sklearn.tree import DecisionTreeClassifier
 
 import pgso
 from pgso.finding.columns import (
@@ -45,6 +46,28 @@ def test_no_node_sees_its_own_label(hops, directed):
     Y[problem.train], M[problem.train] = targets.numpy(), 1
     mean[problem.train] = -targets.numpy() / 29  # of the others
     np.testing.assert_allclose(before, (W @ Y - W @ M * mean) / (1 + W @ M), atol=1e-5)
+
+
+def test_trees_do_not_read_a_label_off_the_labels_of_its_neighbours():
+    network = nx.grid_2d_graph(30, 30)
+    graph = Graph.from_networkx(nx.convert_node_labels_to_integers(network))
+    classes = torch.randint(2, (900,), generator=torch.Generator().manual_seed(0))
+    train = torch.randperm(900, generator=torch.Generator().manual_seed(1))[:600]
+    targets = torch.nn.functional.one_hot(classes[train], 2).double()
+
+    def told(for_trees):
+        propagation = Propagation(graph)
+        columns = [
+            neighbour_labels(propagation, path_of(hops), targets, train, for_trees)[train, :1]
+            for hops in LABEL_PATHS
+        ]
+        tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
+        y = classes[train].numpy()
+        x = torch.cat(columns, dim=1).numpy()
+        return tree.fit(x, y).score(x, y)
+
+    assert told(for_trees=True) < 0.8
+    assert told(for_trees=False) > 0.9  # what the closed form sees, and does not tell apart
 
 
 def test_structural_columns_are_what_networkx_says():

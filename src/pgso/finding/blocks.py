@@ -1,7 +1,7 @@
 """Blocks: the features γ_1 γ_2 ... x of labelled nodes or graphs, and predictions from weights."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
@@ -21,8 +21,9 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Word:
     """Operators applied to x, the last one first: (γ_1, γ_2) stands for γ_1 γ_2 x.
 
-    Instead of x it may be ``of`` the labels of other nodes (:func:`neighbour_labels`), or of the
-    structure of the graph (:func:`structural_columns`), which no operator is applied to.
+    Instead of x it may be ``of`` the labels of other nodes (:func:`neighbour_labels`), as a closed
+    form or as trees see them, or of the structure of the graph (:func:`structural_columns`), which
+    no operator is applied to.
 
     Graph tasks pool it: sums and means over a graph's nodes, side by side, of γ_1 γ_2 x, or of its
     product with x or with itself, column by column (second moments).
@@ -30,7 +31,17 @@ class Word:
 
     letters: tuple[Letter, ...] = ()
     squared: Literal["", "x", "itself"] = ""
-    of: Literal["x", "labels", "structure"] = "x"
+    of: Literal["x", "labels", "labels for trees", "structure"] = "x"
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether a label is a column of its neighbours."""
+        return self.of in ("labels", "labels for trees")
+
+    @property
+    def for_trees(self) -> "Word":
+        """The same columns, as trees may see them."""
+        return replace(self, of="labels for trees") if self.is_of_labels else self
 
     def __str__(self) -> str:
         powers = [(term, len(list(same))) for term, same in groupby(k.term for k in self.letters)]
@@ -87,7 +98,9 @@ class Columns:
                 values = structural_columns(self.propagation.graph)
             elif len(self.labels[0]):
                 nodes, targets = self.labels
-                values = neighbour_labels(self.propagation, word.letters, targets, nodes)
+                values = neighbour_labels(
+                    self.propagation, word.letters, targets, nodes, word.of == "labels for trees"
+                )
             else:
                 values = torch.zeros(self.propagation.graph.num_nodes, self.labels[1].size(1))
             if self.sizes is not None:

@@ -17,6 +17,7 @@ from pgso.graph import Graph
 MOST_PATHS = 50_000_000  # of two edges, up to which triangles are counted
 DAMPING, STEPS = 0.85, 30  # of PageRank
 CALM = 1.0  # labels of an average neighbour that every mean over neighbours' labels starts from
+GRAIN = 1 / (20 * math.pi)  # of labels for trees: no share of a few labels lies between two grains
 LABEL_PATHS = {  # operators whose product says how much a label counts: A, and A D⁻¹ A
     1: ("adjacency",),
     2: ("adjacency", "mean"),
@@ -102,6 +103,7 @@ def neighbour_labels(
     letters: tuple[Letter, ...],
     targets: Tensor,  # (l, C)
     train: Tensor,  # (l,) the nodes that have them
+    for_trees: bool = False,
 ) -> Tensor:  # (n, C)
     r"""The mean of the labels that a product of operators leads to, without the node's own.
 
@@ -114,6 +116,11 @@ def neighbour_labels(
     the mean of the other labels: where a hub is near all of them, what differs from the mean of
     all would be minus its own. The one in the denominator is a label of an average node: a mean
     over few labels is not trusted.
+
+    The mean of the other labels is another one for each class of the node itself, by a trifle.
+    Ridge regression does not see it. Trees do, between two values that are equal otherwise, and
+    read off the label. So ``for_trees`` Y is centred by the mean of all labels, and values are
+    rounded: by more than one label in some hundred, and by more than floating point.
     """
     n = propagation.graph.num_nodes
     Y = torch.zeros(n, targets.size(1) + 1)
@@ -124,6 +131,8 @@ def neighbour_labels(
         paths = propagation.times(paths, letter)
     paths = paths - _diagonal(propagation, letters).unsqueeze(1) * Y
     sums, counts = paths[:, :-1], paths[:, -1:].clamp(min=0)
+    if for_trees:
+        return (sums / (CALM + counts) / GRAIN).round() * GRAIN
     sums[train] += counts[train] * centred / max(len(train) - 1, 1)
     return sums / (CALM + counts)
 

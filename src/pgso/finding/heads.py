@@ -144,7 +144,7 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     labels. Training labels that an S was learned on do not judge where it takes part.
     """
     start, problem = perf_counter(), ladder.problem
-    others = [f for f in ladder.fitted.values() if all(word.of != "labels" for word in f.words)]
+    others = [f for f in ladder.fitted.values() if not any(w.is_of_labels for w in f.words)]
     parts = [ridge, *(closed_form(ladder, other) for other in others if other is not best)]
     judges = np.ones(len(ridge.honest), dtype=bool)
     if any(other.rung.family == "learned" for other in others):
@@ -313,7 +313,7 @@ class Table:
                 words += [Word((Letter.of("mean"),))]
                 for presets in LABEL_PATHS.values():
                     words += [Word(tuple(Letter.of(name) for name in presets), of="labels")]
-        words = list(dict.fromkeys(words))
+        words = list(dict.fromkeys(word.for_trees for word in words))
         most = max(COLUMNS // len(words), 8)
         values = [ladder.blocks.columns(word).float() for word in words]
         reductions = tuple(_leading(part, most) for part in values)
@@ -326,7 +326,7 @@ class Table:
 
 def _columns_without(every: Blocks, rest: Blocks, word: Word) -> Tensor:  # (items, p)
     """The columns of a word, those of labels made of the rest of the labels."""
-    return (rest if word.of == "labels" else every).columns(word)
+    return (rest if word.is_of_labels else every).columns(word)
 
 
 def _reduced(values: Sequence[Tensor], reductions: Sequence[Tensor | None]) -> Array:

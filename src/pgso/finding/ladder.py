@@ -322,7 +322,7 @@ class Ladder:
         A label is a column of its neighbours, whose rows fit the weights that predict it: leaving
         out its row alone leaves it there. From here on the rung has the predictions of the folds.
         """
-        if not any(word.of == "labels" for word in candidate.words):
+        if not any(word.is_of_labels for word in candidate.words):
             return True
         problem, loo = self.problem, candidate.fit.loo.clone()
         for rows in folds_of(problem.train):

@@ -218,7 +218,7 @@ def save_finding(finding: "Finding", path: str | os.PathLike[str], remember: boo
         )
     model = finding.head()
     strange, coverage = calibration(problem, finding._head)
-    needs_labels = any(word.of == "labels" for word in model.words)
+    needs_labels = any(word.is_of_labels for word in model.words)
     header = header_of(task, record.spec, strange, coverage, task if remember else None)
     said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
     header |= {

@@ -135,7 +135,7 @@ class Problem(Task):
         """The names of a block's columns: of x, of the labels or of the structure."""
         if source == "structure":
             names = list(structural_names(self.graph))
-        elif source == "labels":
+        elif source in ("labels", "labels for trees"):
             names = list(self.classes or self.targets)
         else:
             reduced = self.has_coordinates or (self.scaling and self.scaling.V is not None)

@@ -31,7 +31,8 @@ UNSAID = 1
 #    neighbours hold where whole folds are left out; trees see columns and means of neighbours, no
 #    leave-one-out predictions, and are judged by folds whose labels are in no column; the pull of
 #    a blend is chosen by honest losses
-LADDER = 6
+# 7  labels of neighbours that trees see are rounded: trees read a node's own label off them
+LADDER = 7
 
 
 class Frozen(BaseModel):
