@@ -177,3 +177,14 @@ def test_the_pull_of_a_blend_is_chosen_by_labels_it_did_not_see():
     free, _ = heads.mixed(problem, [kept, *others], (0.0,), every)
     chosen, _ = heads.mixed(problem, [kept, *others], heads.PULLS, every)
     assert chosen[0] > free[0]  # noise is left out
+
+
+@pytest.mark.parametrize("labels", ["many classes", "one of a kind"])
+def test_classes_that_are_rare_are_boosted_too(labels):
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(60), 8) if labels == "many classes" else np.arange(480) // 479
+    edges = rng.integers(0, 480, (2, 1000))
+    found = pgso.find(edges, rng.normal(size=(480, 4)), rng.permutation(classes))
+    assert "boosted" in [head.name for head in found.record.heads]
+    assert found.record.signal == "neither"
+    assert found.predict().isfinite().all()

@@ -158,5 +158,5 @@ def _siblings_together(nodes: Array, start: int) -> dict[str, Array]:
 def log_probabilities(seen: Array, classes: Array, num_classes: int) -> Array:  # (n, num_classes)
     """Logarithms of the probabilities of classes, of which trees have seen some."""
     probabilities = np.full((len(seen), num_classes), 1e-6)
-    probabilities[:, classes] = np.clip(seen, 1e-6, 1)
+    probabilities[:, classes] = np.clip(seen[:, : len(classes)], 1e-6, 1)
     return np.asarray(np.log(probabilities / probabilities.sum(axis=1, keepdims=True)))

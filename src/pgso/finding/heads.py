@@ -364,7 +364,7 @@ class Trees:
             rows = np.random.default_rng(0).choice(rows, MOST_LABELS, replace=False)
         trees_per_round = len(problem.classes) if len(problem.classes) > 2 else 1
         many = trees_per_round > 10
-        options = {
+        options: dict[str, Any] = {
             "learning_rate": 0.2 if many else 0.1,
             "max_iter": rounds or max(min(300, MOST_TREES // trees_per_round), 10),
             "max_leaf_nodes": 8 if many else 15,
@@ -378,6 +378,11 @@ class Trees:
         if problem.classes:
             y = problem.y[rows].numpy()
             keep = np.bincount(y)[y] > 1  # early stopping splits by class: two of each, or none
+            seen = len(np.unique(y[keep]))
+            if seen < 2:  # one class, and nodes that are one of a kind: nothing to stop by
+                keep[:], options["early_stopping"] = True, False
+            elif seen > options["validation_fraction"] * keep.sum():
+                options["validation_fraction"] = seen  # one of each of many classes
             weight = None
             if problem.class_weight is not None:
                 weight = problem.class_weight.numpy()[y[keep]]
