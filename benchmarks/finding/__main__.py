@@ -130,9 +130,10 @@ def write(path: Path, row: dict[str, Any]) -> None:
     rows = before["rows"] if before.get("ladder") == LADDER else []  # others do not compare
     known = {old["dataset"]: old for old in rows} | {row["dataset"]: row}
     rows = [known[key] for key in TARGETS if key in known]
-    path.write_text(
-        json.dumps({"ladder": LADDER, "machine": machine, "rows": rows}, indent=1) + "\n"
-    )
+    planned = {key: splits for key, (splits, _, _) in TARGETS.items()}
+    content = {"ladder": LADDER, "machine": machine, "planned": planned, "rows": rows}
+    path.write_text(json.dumps(content, indent=1) + "\n")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -207,13 +207,25 @@ def scores_table(results: Path) -> str:
         f" On Cora it is {raced['times_faster']:.0f} times faster than training its "
         f"{raced['rungs']} rungs as PyG's GCN for 200 epochs each "
         "(`python -m benchmarks.finding.against_training`)."
-        if raced
+        if raced.get("ladder") == measured["ladder"]
         else ""
     )
     return (
         f"{table(header, rows, numbers=True)}\n\nRevision {measured['ladder']} of the ladder, "
-        f"{on['threads']} thread, torch {on['torch']}: `python -m benchmarks.finding`.{faster}"
+        f"{on['threads']} thread, torch {on['torch']}: `python -m benchmarks.finding`."
+        f"{_unmeasured(measured)}{faster}"
     )
+
+
+def _unmeasured(measured: Mapping[str, Any]) -> str:
+    """Which datasets have fewer splits than planned, or none."""
+    known = {row["dataset"]: row["splits"] for row in measured["rows"]}
+    left = [
+        f"{name} ({known.get(name, 0)} of {splits})"
+        for name, splits in measured.get("planned", {}).items()
+        if known.get(name, 0) < splits
+    ]
+    return f" Not all splits have been measured with it: {', '.join(left)}." if left else ""
 
 
 def _scores(row: dict[str, Any]) -> list[str]:

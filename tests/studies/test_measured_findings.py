@@ -19,13 +19,17 @@ def test_scores_have_their_interval_and_the_difference_that_splits_could_show(tm
     row = {"dataset": "Cora", "splits": 3, "test": 0.8233, "gcn": 0.8, "gain": 0.0233}
     row |= {"processor_seconds": 0.71, "runs": runs}
     machine = {"threads": 1, "torch": "2.13"}
-    write(tmp_path, "scores", {"ladder": 7, "machine": machine, "rows": [row]})
+    content = {"ladder": 7, "machine": machine, "planned": {"Cora": 3, "photo": 10}, "rows": [row]}
+    write(tmp_path, "scores", content)
     shown = scores_table(tmp_path)
+    assert "measured with it: photo (0 of 10)." in shown
     # 3, 3 and 1 points: t_{2, .975} = 4.303 times 1.155 / sqrt 3 is 2.9.
     differences = "+2.3 [-0.5, 5.2] | +2.9 | self + mean, 1 hop (2 of 3) | 0.7 |"
     assert f"| Cora | 3 | 82.3 | 80.0 | {differences}" in shown
     assert "Revision 7 of the ladder" in shown
     assert "faster" not in shown
+    write(tmp_path, "against_training", {"ladder": 6, "rungs": 29, "times_faster": 291.5})
+    assert "faster" not in scores_table(tmp_path)  # of another ladder
     write(tmp_path, "against_training", {"ladder": 7, "rungs": 29, "times_faster": 291.5})
     assert "292 times faster than training its 29 rungs" in scores_table(tmp_path)
 
