@@ -287,3 +287,17 @@ def test_pages_of_runs_colour_the_graph_by_errors_of_the_networks_they_show():
     assert alone["error, fixed"] == errors(alone["label"], alone["prediction"], alone["split"])
     assert render_run(records[0], data).count('<svg class="graph"') == 4
     assert judged_sketch(records, [], "pgso") is None
+
+
+def test_a_sketch_knows_the_weights_and_degrees_that_gamma_needs():
+    edges = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
+    part = sketch(edges.numpy(), 3, weight=np.array([2.0, 2.0, 0.5, 0.5, 3.0]))
+    assert part.degree == (2.0, 2.5, 3.5)  # of whole rows, loops included
+    A = np.zeros((3, 3))
+    for target, source, weight in part.weights:
+        A[target, source] = weight
+    assert A.tolist() == [[0, 2, 0], [2, 0, 0.5], [0, 0.5, 3]]
+    assert sketch(EDGES, 34).weights == ()  # 1 both ways
+    one_way = sketch(np.array([[0], [1]]), 2)
+    assert one_way.weights == ((1, 0, 1.0),)
+    assert one_way.degree == (0.0, 1.0)

@@ -80,14 +80,17 @@ def draw_board(ax: Axes, record: FindingRecord) -> None:
 def excerpt(record: FindingRecord) -> str:
     """What the command prints, in short: the verdict, what to type next, and some rungs."""
     objective, rows = record.objective, []
+    width = max(len(name) for name in (record.best, *SHOWN))
     for rung in sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss)):
         if rung.name in (record.best, *SHOWN):
             arrow = "→" if rung.name == record.best else " "
-            rows.append(f"{arrow} {rung.name:28} {rung.loss:.4f}  {objective.written(rung.test)}")
-    head = f"  {'rung':28} loss    test {objective.label}"
+            rows.append(
+                f"{arrow} {rung.name:{width}}  {rung.loss:.4f}  {objective.written(rung.test)}"
+            )
+    head = f"  {'rung':{width}}  loss    test {objective.label}"
     verdict = [f"{headline(record)}.", *textwrap.wrap(record.verdict, 100)]
-    following = f"confirm it in a trained network: {record.command}"
-    shown = [f"$ pgso find {record.dataset}", *verdict, following, head, *rows]
+    following = ["confirm it in a trained network:", f"  {record.command}"]
+    shown = [f"$ pgso find {record.dataset}", *verdict, *following, "", head, *rows, ""]
     page = f"report: runs/find-{record.dataset}/report.html"
     return "\n".join(["```text", *shown, page, "```"])
 

@@ -45,18 +45,24 @@ def sketch(
     edge_index: Array,  # (2, E)
     num_nodes: int,
     colours: Mapping[str, Sequence[Cell]] | None = None,
+    weight: Array | None = None,  # (E,)
     **choice: Any,
 ) -> Sketch:
     """Choose nodes, see :func:`chosen_nodes`, and place them by networkx's spring layout.
 
     ``colours`` has values of all nodes by their name, such as ``{"label": ...}``.
     """
+    from scipy.sparse import coo_array
+
     nodes = chosen_nodes(edge_index, num_nodes, **choice)
     position = np.full(num_nodes, -1)
     position[nodes] = np.arange(len(nodes))
-    ends = position[edge_index]
-    ends = ends[:, (ends >= 0).all(axis=0) & (ends[0] != ends[1])]
-    pairs = np.unique(np.sort(ends, axis=0), axis=1).T.tolist()
+    ends, values = position[edge_index], np.ones(edge_index.shape[1]) if weight is None else weight
+    inside = (ends >= 0).all(axis=0)
+    joined = ends[:, inside & (ends[0] != ends[1])]
+    pairs = np.unique(np.sort(joined, axis=0), axis=1).T.tolist()
+    A = coo_array((values[inside], tuple(ends[::-1, inside])), (len(nodes),) * 2).tocsr().tocoo()
+    is_plain = A.nnz == 2 * len(pairs) and (A.data == 1).all()
     places = _layout(len(nodes), pairs, choice.get("seed", 0))
     return Sketch(
         nodes=tuple(nodes.tolist()),
@@ -64,6 +70,8 @@ def sketch(
         y=tuple(places[:, 1].tolist()),
         edges=tuple((i, j) for i, j in pairs),
         num_nodes=num_nodes,
+        degree=tuple(np.bincount(edge_index[1], values, num_nodes)[nodes].round(6).tolist()),
+        weights=() if is_plain else tuple(zip(*A.coords, A.data.round(6).tolist(), strict=True)),
         colours={name: tuple(of[k] for k in nodes) for name, of in (colours or {}).items()},
     )
 
@@ -392,7 +400,9 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     for k, (colour, value) in enumerate(zip(fill, values, strict=True)):
         said = "no value" if value is None else value if isinstance(value, str) else f"{value:.4g}"
         text = escape(f"{part.called(k)}: {said}" if column else part.called(k))
-        dot = f'<circle cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
+        dot = (
+            f'<circle data-k="{k}" cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
+        )
         drawn.append(f"{dot}<title>{text}</title></circle>")
     for k, (name, colour) in enumerate(legend):
         x, y = 340 * (k % 3), 1080 + 60 * (k // 3)

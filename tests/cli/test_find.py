@@ -37,7 +37,7 @@ def test_json_is_nothing_but_json(pgso, tmp_path):
     found = json.loads(shown.stdout)
     assert found["best"] in [rung["name"] for rung in found["rungs"]]
     assert found["seed"] == 1
-    assert found["headline"] == f"Use {found['best']}"
+    assert found["headline"].startswith(f"Use {found['best']}: accuracy ")
     assert found["next"].startswith("pgso compare karate")
     assert read_finding(found["file"]).seed == 1
 

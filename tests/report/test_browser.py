@@ -8,6 +8,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 
+import pgso
 from pgso.records import Store
 from pgso.report.overview import write_overview
 from tests.report.data import make_data
@@ -306,3 +307,29 @@ def test_the_overview_is_sorted_by_a_click_and_filtered_by_words(browser, tmp_pa
     assert shown() == [90.0]
     assert browser.find_element("id", "count").text == "1 rows"
     assert browser.get_log("browser") == []
+
+
+def test_a_node_shows_what_gamma_takes_from_its_neighbours(browser, tmp_path):
+    found = pgso.find("karate")
+    browser.get(found.report(tmp_path / "found.html").as_uri())
+    matrix = pgso.shift(found.task.graph, found.best.S).to_dense()
+
+    def shown():
+        rows = browser.find_elements("css selector", "#neighbours tbody tr")
+        return [row.text.replace(" (itself)", "").split()[1:3] for row in rows]
+
+    assert dict(shown()) == entries_of(matrix[33])  # the one with most neighbours
+    browser.execute_script(
+        "document.querySelector('svg.graph circle[data-k=\"11\"]').dispatchEvent("
+        "new MouseEvent('click', {bubbles: true}))"
+    )
+    assert dict(shown()) == entries_of(matrix[11])
+    name = browser.find_element("id", "node-name")
+    name.clear()
+    name.send_keys("node 999\n")
+    assert browser.find_element("id", "node-unknown").is_displayed()
+    assert browser.get_log("browser") == []
+
+
+def entries_of(row):
+    return {str(k): f"{row[k]:.3f}" for k in row.nonzero()[:, 0].tolist()}

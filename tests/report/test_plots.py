@@ -44,7 +44,7 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 def test_the_page_and_the_figure_draw_the_same_points():
     runs = make_runs({"fixed": [0.5, 0.6], "pgso": [0.7, 0.9]})
     for plot in page_plots(runs):
-        page = Page("toy", "", (Section("one", panels=(plot,)),), scripts=("plot.js",))
+        page = Page("toy", "", (Section("one", panels=(plot,)),))
         found = re.search(r'id="data">(.*?)</script>', as_html(page))[1]
         spec, (axes,) = json.loads(found)["plots"][plot.name], draw_figure(plot).axes
         drawn = [line.get_xydata().round(4).tolist() for line in axes.lines]

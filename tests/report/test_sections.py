@@ -50,4 +50,4 @@ def test_the_text_has_the_tables_of_the_page_and_what_it_says_first():
         assert words in text
     assert "seven scalars" in html
     assert "![scores](figures/scores.png)" in text
-    assert html.count("<script") == 1  # light and dark
+    assert html.count("<script") == 2  # what is drawn, and what draws it

@@ -113,8 +113,6 @@ def show(
     if save is None:
         use = f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
     console.say(f"use it on new rows: {use}\n")
-    if record.head != "ridge":
-        console.say(finding.head_sentence(record))
     console.print(finding.rungs_grid(record, most))
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], record.objective))

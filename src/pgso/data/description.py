@@ -86,7 +86,8 @@ def sketch_of(task: Any) -> Sketch | None:
     graph = task.graph
     if not 0 < graph.num_edges <= MOST_EDGES:
         return None
-    part = sketch(graph.edge_index.numpy(force=True), graph.num_nodes)
+    weight = None if graph.edge_weight is None else graph.edge_weight.numpy(force=True)
+    part = sketch(graph.edge_index.numpy(force=True), graph.num_nodes, weight=weight)
     items = sketched_items(task, part.nodes)
     colours = {}
     if task.kind != "link":

@@ -59,6 +59,8 @@ class Sketch(Frozen):
     y: tuple[int, ...]
     edges: tuple[tuple[int, int], ...]  # positions in nodes, each pair once
     num_nodes: int  # of the whole graph
+    degree: tuple[float, ...] = ()  # in the whole graph, weighted; empty: not known
+    weights: tuple[tuple[int, int, float], ...] = ()  # target, source, A; empty: 1 both ways
     colours: dict[str, tuple[Cell, ...]] = {}  # values of the nodes: label, split, prediction
 
     def called(self, position: int) -> str:

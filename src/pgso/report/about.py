@@ -105,8 +105,13 @@ def graph_grid(data: DataRecord) -> Grid:
     return Grid("The graph", ("", "value"), rows, caption)
 
 
-def graph_section(part: Sketch | None) -> Section | None:
-    """The graph itself, drawn once for each thing that its nodes are coloured by."""
+def graph_section(
+    part: Sketch | None, operators: Mapping[str, Sequence[float]] | None = None
+) -> Section | None:
+    """The graph itself, drawn once for each thing that its nodes are coloured by.
+
+    With operators, S by name, a reader can choose a node and see what γ takes from its neighbours.
+    """
     if part is None:
         return None
     named = {name: svg(part, name, f"the graph by {name}") for name in part.colours}
@@ -115,7 +120,12 @@ def graph_section(part: Sketch | None) -> Section | None:
         f"{caption(part).capitalize()}. Point at a node for its name and value. Nodes that were "
         "trained on have no error."
     )
-    return Section("The graph", text, widget="graph", values=pictures, id="graph-section")
+    values, data = {"pictures": pictures, "columns": list(part.colours)}, {}
+    if operators and part.degree and part.edges:
+        names = [part.called(k) for k in range(len(part.nodes))]
+        data = part.model_dump(include={"edges", "weights", "degree"})
+        data = {"graph": data | {"names": names, "values": part.colours, "S": operators}}
+    return Section("The graph", text, widget="graph", values=values, data=data, id="graph-section")
 
 
 def baselines_section(data: Sequence[DataRecord], objective: Objective) -> Section:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +50,28 @@ def render_finding(record: FindingRecord) -> str:
 def finding_page(record: FindingRecord) -> Page:
     """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
-    tables = [baselines_grid(data, record.objective), rungs_grid(record), predictions_grid(record)]
+    tables = [baselines_grid(data, record.objective), predictions_grid(record)]
+    bars, S = ladder_bars(record), record.kept.S
+    weighed = {} if S is None or record.graph.is_directed else {record.best: S}
     steps = "The command above trains networks with it: does it pay there, against learned ones?"
     if not record.command:
         steps = f"{CANNOT_CONFIRM[0].upper()}{CANNOT_CONFIRM[1:]}."
     code = (("Save what predicts, for pgso predict on new rows:", save_command(record)),
-            ("In Python:", record.code))  # fmt: skip
+            ("Python code that trains a network with it", record.code))  # fmt: skip
     ladder = (
         "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
         "the rung that was challenged. Blue is kept, orange is GCN's own."
     )
     sections = (
-        Section("What to do next", steps, code=tuple(entry for entry in code if entry[1])),
-        Section("The ladder", ladder, widget="bars", values=ladder_bars(record)),
-        graph_section(record.sketch),
+        Section("The ladder", ladder, widget="bars", values=bars, folded=(rungs_grid(record),)),
+        graph_section(record.sketch, weighed),
         _operator(record),
         *(Section(grid.title, panels=(grid,)) for grid in tables if grid.rows or grid.caption),
+        Section("Use it", steps, code=tuple(entry for entry in code if entry[1])),
         data_section(data, graph_sentence(record), (("finding.json", "finding.json"),)),
         reading_section(READING),
     )
-    page = Page(
+    return Page(
         record.dataset,
         LEAD,
         tuple(section for section in sections if section is not None),
@@ -84,25 +85,19 @@ def finding_page(record: FindingRecord) -> Page:
         ),
         f"pgso {record.versions.get('pgso', '')}; split {record.seed}.",
     )
-    scripts = ("theme.js", "plot.js", "page.js")
-    return replace(page, scripts=scripts) if page.plots else page
 
 
 def headline(record: FindingRecord) -> str:
-    """What to use, in a few words."""
+    """What to use, in a few words, and the score of what predicts then."""
+    best, objective = record.kept, record.objective
+    used = f"Use {record.best}{HEADS.get(record.head, '')}"
     if record.signal == "neither":
         trees = record.head == "boosted"
-        return f"{'Use boosted trees: no' if trees else 'No'} linear operator helps here"
-    if record.kept.S is None and record.kept.family == "features":
-        return f"Leave the graph out{HEADS.get(record.head, '')}"
-    return f"Use {record.best}{HEADS.get(record.head, '')}"
-
-
-def head_sentence(record: FindingRecord) -> str:
-    """The scores of what predicts, where that is not the kept rung alone."""
-    said = (("validation", record.kept.val), ("test", record.kept.test))
-    scores = [f"{record.objective.written(value)} on {part}" for part, value in said if value]
-    return f"What predicts is {record.best}{HEADS[record.head]}: {' and '.join(scores)}."
+        used = f"{'Use boosted trees; no' if trees else 'No'} linear operator helps here"
+    elif best.S is None and best.family == "features":
+        used = f"Leave the graph out{HEADS.get(record.head, '')}"
+    score, part = (best.loo, "labels left out") if best.test is None else (best.test, "test")
+    return f"{used}: {objective.label} {objective.written(score)} on {part}"
 
 
 def save_command(record: FindingRecord) -> str:
@@ -179,6 +174,8 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
         f"{objective.heading}. Loss: of {record.judges:,} labels, each predicted by a fit that did "
         f"not see it{f'; {hidden} more rungs with --all' if hidden else ''}."
     )
+    if record.head != "ridge":
+        caption += " Scores are of each rung's own closed form."
     if most:
         return Grid("The ladder", header, tuple(rows), caption)
     caption += " p: that the best challenger looks this much better by chance."

@@ -40,7 +40,6 @@ def overview_page(heading: str, grids: Sequence[Grid]) -> Page:
         lead="Everything in this folder. A name in the first column leads to its page or record.",
         sections=(Section("Search", widget="filter"), *tables),
         footer="Written by pgso report; write it again to see what is new.",
-        scripts=("theme.js", "overview.js"),
         is_wide=True,
     )
 

@@ -25,9 +25,8 @@ from pgso.report.plots import write_figures
 from pgso.report.sections import Page, Verdict, as_html, as_markdown, filled, reading_section
 from pgso.report.series import explorer_section, training_section
 from pgso.report.tables import operator_section, scores_section
-from pgso.report.words import LABELS
+from pgso.report.words import LABELS, command_of, has_command, places
 
-SCRIPTS = ("theme.js", "plot.js", "operator.js", "explorer.js", "page.js")
 LEAD = (
     "Should the graph operator be learned? Fixed against learned operators on the same seeds, "
     "splits and initial weights."
@@ -149,7 +148,7 @@ def render_run(
     heading = f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}"
     page = comparison_page(comparison, summary, heading, data, links)
     verdict = run_verdict(record, data, summary.doubts)
-    return as_html(replace(page, lead=LEAD_OF_A_RUN, verdict=verdict))
+    return as_html(replace(page, lead=LEAD_OF_A_RUN, verdict=verdict, footer="Written by pgso."))
 
 
 def run_verdict(
@@ -170,7 +169,8 @@ def run_verdict(
         reasons.append(f"the best baseline has {objective.written(best.test)} ({best.label})")
     text = f"{part} {objective.label} {objective.written(score)}"
     tone = "open" if against or not is_done else "good"
-    return Verdict(text, "; ".join(reasons), tone, tuple(against))
+    following = command_of("compare", record.spec) if has_command(record.spec) else ""
+    return Verdict(text, "; ".join(reasons), tone, tuple(against), command=following)
 
 
 def comparison_page(
@@ -184,19 +184,20 @@ def comparison_page(
     records, objective, judgement = comparison.runs, comparison.objective, comparison.judgement
     found = () if comparison.found is None else (comparison.found.sentence,)
     notes = (*found, *comparison.notes)
-    explorer = explorer_section(records)
+    candidate, is_one = comparison.candidate, len(records) == 1
+    words = {k: text for k, text in READING.items() if not (is_one and k == "Difference")}
     sections = (
-        scores_section(comparison),
+        None if is_one else scores_section(comparison),
         data_section(data),
         baselines_section(data, objective),
-        evaluation_section(records, comparison.candidate),
-        graph_section(judged_sketch(records, data, comparison.candidate)),
+        evaluation_section(records, candidate),
+        graph_section(judged_sketch(records, data, candidate), operators_of(records)),
         *explanation_sections(records),
         operator_section(records),
         training_section(records, objective),
-        explorer,
+        explorer_section(records, candidate),
         runs_section(records, summary.command, links or {}),
-        reading_section(READING),
+        reading_section(words),
     )
     return Page(
         heading,
@@ -204,14 +205,26 @@ def comparison_page(
         filled(sections),
         Verdict(*judgement[:3], summary.doubts, notes, comparison.next_command),
         FOOTER,
-        SCRIPTS,
-        data={
-            "labels": LABELS,
-            "candidate": comparison.candidate,
-            "runs": explorer.values if explorer else [],
-        },
         summary=summary.model_dump_json(indent=1),
     )
+
+
+def operators_of(records: Sequence[RunRecord]) -> dict[str, tuple[float, ...]]:
+    """S of the first seed by its name: at the start, and as each run has learned it.
+
+    Empty where γ's entries need more than S and A: attention, another base, terms with a direction.
+    """
+    spec, found = records[0].spec, dict[str, tuple[float, ...]]()
+    is_plain = spec.base is None and spec.conv in ("gcn", "sgc", "gin", "filter", "bank")
+    if not is_plain or any("@" in term for term in spec.terms or ()):
+        return {}
+    for run in records:
+        if run.spec.seed == spec.seed and run.start and (run.chosen or run.spec.operator) != "auto":
+            found.setdefault("start", run.start[0])
+            learned = run.parameters if run.spec.operator in ("pgso", "mpgso") else ()
+            of = zip(places(spec.terms, len(learned)), learned, strict=True)
+            found |= {", ".join(filter(None, (LABELS[run.spec.operator], at))): S for at, S in of}
+    return found
 
 
 def judged_sketch(

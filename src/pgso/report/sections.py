@@ -18,6 +18,8 @@ from markupsafe import Markup
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.plots import Plot
 
+SCRIPTS = ("theme", "plot", "operator", "explorer", "graph", "page")
+
 
 @dataclass(frozen=True)
 class Section:
@@ -32,6 +34,7 @@ class Section:
     links: tuple[tuple[str, str], ...] = ()  # texts and addresses
     widget: str = ""  # a template for what is none of these, with ``values``
     values: Any = None
+    data: Mapping[str, Any] = field(default_factory=dict)  # for the scripts, beside the plots
     id: str = ""
     count: int | None = None  # beside the title
 
@@ -57,16 +60,20 @@ class Page:
     sections: tuple[Section, ...]
     verdict: Verdict | None = None
     footer: str = ""
-    scripts: tuple[str, ...] = ("theme.js",)  # files of ``assets``
-    data: Mapping[str, Any] = field(default_factory=dict)  # for the scripts, beside the plots
     summary: str = ""  # all numbers, as JSON to be saved
-    is_wide: bool = False  # whether tables may take more than a reader's width
+    is_wide: bool = False  # an overview: tables are sorted, and wider than a reader's width
 
     @property
     def plots(self) -> list[Plot]:
         """All plots, in the order of the page."""
         panels = (panel for section in self.sections for panel in section.panels)
         return [panel for panel in panels if isinstance(panel, Plot)]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All that the scripts draw."""
+        data = {name: entry for section in self.sections for name, entry in section.data.items()}
+        return data | {"plots": {plot.name: asdict(plot) for plot in self.plots}}
 
 
 def filled(sections: Iterable[Section | None]) -> tuple[Section, ...]:
@@ -96,14 +103,14 @@ def as_html(page: Page) -> str:
     )
     environment.filters |= {"download": download, "file_name": file_name}
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
-    script = "\n".join(_asset(name) for name in page.scripts)
-    data = dict(page.data) | {"plots": {plot.name: asdict(plot) for plot in page.plots}}
+    names = ("theme", "overview") if page.is_wide else SCRIPTS
+    script = "\n".join(_asset(f"{name}.js") for name in names)
     return environment.get_template("page.html.j2").render(
         page=page,
         style=Markup(_asset("report.css")),  # noqa: S704  (our own file)
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data_json=embedded(data),
+        data_json=embedded(page.data),
         date=date.today().isoformat(),
     )
 

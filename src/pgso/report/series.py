@@ -92,7 +92,7 @@ def curve_plots(records: Sequence[RunRecord], objective: Objective) -> list[Plot
     return plots
 
 
-def explorer_section(records: Sequence[RunRecord]) -> Section | None:
+def explorer_section(records: Sequence[RunRecord], candidate: str | None) -> Section | None:
     """One learned run, epoch by epoch: what the script moves together."""
     runs = [
         by_epoch(run)
@@ -102,7 +102,9 @@ def explorer_section(records: Sequence[RunRecord]) -> Section | None:
     ]
     text = "Move the slider: the values of S and all that follows from them move together."
     title = "One run, epoch by epoch"
-    return Section(title, text, id="explorer", widget="explorer", values=runs) if runs else None
+    data = {"runs": runs, "labels": LABELS, "candidate": candidate}
+    made = Section(title, text, id="explorer", widget="explorer", values=runs, data=data)
+    return made if runs else None
 
 
 def by_epoch(record: RunRecord) -> dict[str, Any]:

@@ -35,5 +35,6 @@ shadeConfusion();
 for (const details of document.querySelectorAll(".js-table")) {
   details.addEventListener("toggle", () => showPlotNumbers(details));
 }
+if (DATA.graph) new Neighbourhood(DATA.graph);
 const explorer = DATA.runs?.length ? new Explorer() : null;
 document.addEventListener("themechange", () => explorer?.show());

@@ -156,13 +156,13 @@ class Plot {
 
   drawAxes(x, y) {
     const { root, spec } = this, { right, bottom, width, height } = this.frame;
-    const yTicks = spec.y.ticks || niceTicks(y[0], y[1], 5);
+    const yTicks = spec.y.ticks || niceTicks(y[0], y[1], 6);
     for (const tick of yTicks) {
       const at = this.y(tick);
       shape("line", { class: Math.abs(tick) < 1e-12 ? "zero" : "grid", x1: MARGIN.left, x2: right, y1: at, y2: at }, root);
       shape("text", { x: MARGIN.left - 8, y: at + 4, "text-anchor": "end" }, root).textContent = tickText(tick, yTicks[1] - yTicks[0] || 1);
     }
-    const xTicks = spec.x.ticks || niceTicks(x[0], x[1], Math.max(2, width / 90), spec.x.whole ? 1 : 0).map((tick, _, all) => [tick, tickText(tick, all[1] - all[0] || 1)]);
+    const xTicks = spec.x.ticks || niceTicks(x[0], x[1], Math.max(3, width / 80), spec.x.whole ? 1 : 0).map((tick, _, all) => [tick, tickText(tick, all[1] - all[0] || 1)]);
     for (const [tick, text] of xTicks) {
       const at = this.x(tick);
       if (at < MARGIN.left - 1 || at > right + 1) continue;
