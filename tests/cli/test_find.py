@@ -83,7 +83,7 @@ def test_options_have_folders_of_their_own(pgso, tmp_path):
     for signal in ("graph", "neither"):
         shown = pgso("find", "customers", "--option", f"signal={signal}", "--option", "size=300")
         assert shown.exit_code == 0, shown.output
-    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    names = sorted(path.name for path in (tmp_path / "runs").glob("find-*"))
     assert names == ["find-customers", "find-customers-2"]
 
 

@@ -62,6 +62,45 @@ def test_four_commands_from_a_folder_to_new_customers(pgso, tmp_path, first):
     assert max(features, key=lambda name: features[name]["loss"]) == "income"
 
 
+def test_no_option_is_needed_and_a_finding_is_used_again(pgso, tmp_path, monkeypatch):
+    """find and train save models of a user's folder; train and compare take what find has kept."""
+    nodes, edges, new, links = customers(300, 10, numbers=True)
+    write(tmp_path / "shop", nodes.rename(columns={"spends": "target"}), edges)
+    write(tmp_path / "new_rows", new.drop(columns="spends"), links)
+    alone = pgso("train", "shop", "--out", "alone", "--json")
+    assert alone.exit_code == 0, alone.output
+    found = pgso("find", "shop", "--json")
+    assert found.exit_code == 0, found.output
+    finding = json.loads(found.stdout)
+    assert finding["model"] == "runs/find-shop/model"
+
+    def forbidden(*_):
+        raise AssertionError("the ladder is climbed once")
+
+    monkeypatch.setattr("pgso.training.choice.Ladder", forbidden)
+    monkeypatch.setattr("pgso.training.pages.baselines", forbidden)
+    trained = pgso("train", "shop", "--json")
+    assert trained.exit_code == 0, trained.output
+    record, before = json.loads(trained.stdout), json.loads(alone.stdout)
+    for name in ("val", "test", "rung", "network", "parameters", "closed_form", "baselines"):
+        assert record[name] == before[name], name
+    assert record["rung"] == finding["best"]
+    compared = pgso("compare", "shop", "--seeds", 1, "--epochs", 5, "--json")
+    assert compared.exit_code == 0, compared.output
+    assert json.loads(compared.stdout)["found"]["rung"] == finding["best"]
+    for model in (finding["model"], record["model"]):
+        shown = pgso("predict", model, "new_rows")
+        assert shown.exit_code == 0, shown.output
+        assert list(predictions()) == list(new["customer"])
+    assert pgso("explain", record["model"], "shop").exit_code == 0
+    assert pgso("train", "shop").stdout.count("epochs, about") == 0  # nothing is trained again
+
+    (tmp_path / "shop" / "edges.csv").write_text("source,target\nc0,c1\nc2,c3\n")
+    changed = pgso("train", "shop", "--json")  # other data have no finding
+    assert isinstance(changed.exception, SystemExit)
+    assert changed.exit_code != 0
+
+
 def test_bad_rows_are_skipped_on_request_and_listed(pgso, tmp_path):
     nodes, edges, new, links = customers(200, 5)
     write(tmp_path / "customers", nodes, edges)

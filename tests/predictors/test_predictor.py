@@ -71,6 +71,27 @@ def test_tensors_give_a_tensor(found):
         model.predict(task.graph, task.x[:, :3])
 
 
+def test_the_models_own_nodes_are_known_without_names_too(tmp_path):
+    """A rung that hears the labels of neighbours says the same of tensors as of the folder."""
+    rng = np.random.default_rng(0)
+    n = 300
+    group = rng.integers(0, 2, n)
+    edges = rng.integers(0, n, (2, 6 * n))
+    edges = edges[:, (group[edges[0]] == group[edges[1]]) | (rng.random(6 * n) < 0.05)]
+    nodes = pandas.DataFrame({"id": [f"c{i}" for i in range(n)], "noise": rng.normal(size=n)})
+    nodes["club"] = np.array(["red", "blue"])[group]
+    names = nodes["id"].to_numpy()
+    frame = pandas.DataFrame({"source": names[edges[0]], "target": names[edges[1]]})
+    finding = pgso.find(pgso.Task.from_frames(nodes, frame, target="club", key="id"))
+    assert "labels" in finding.best.name
+    model, task = pgso.load(finding.save(tmp_path / "model")), finding.task
+    graph = task.graph
+    data = Data(x=task.x, edge_index=graph.edge_index, edge_weight=graph.edge_weight)
+    for said in (model.predict(graph, task.x), model.predict(data)):
+        assert torch.equal(said, finding.predict())
+    assert not torch.equal(model.predict(graph, task.x + 1), finding.predict())  # other nodes
+
+
 def test_bad_rows_are_refused_by_name_or_skipped_and_listed(found, tmp_path):
     _, _, model, (new, links) = found
     broken = new.astype(object)

@@ -57,7 +57,7 @@ def test_an_error_of_ours_is_a_sentence_and_any_other_a_traceback(monkeypatch):
 def test_only_what_is_missing_is_run_and_only_once(store, monkeypatch):
     run = []
 
-    def spying(spec, root, device):
+    def spying(spec, root, device, out):
         run.append(spec)
         return RunRecord(spec=spec, val=0.5)
 
@@ -106,7 +106,7 @@ SWEEP = """
         from pgso.training import engines
         signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         root, out, workers, *sweep = sys.argv[1:]
-        engines.run_one = lambda spec, root, device: slow_run(spec, root)
+        engines.run_one = lambda spec, root, device, out: slow_run(spec, root)
         specs = [RunSpec(dataset="karate", seed=int(seed), epochs=int(epochs))
                  for seed, epochs in (run.split(":") for run in sweep)]
         records = engines.run_all(specs, Store(out), root, workers=int(workers))

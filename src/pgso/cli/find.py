@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,10 +11,14 @@ from pgso.cli.choices import opt
 from pgso.cli.main import as_typed, command
 from pgso.cli.terminal import Console, show_columns
 from pgso.errors import InputError
-from pgso.records.finding import FindingRecord, read_finding
+from pgso.records import RunSpec, Store
+from pgso.records.data import DataRecord
+from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
+
+if TYPE_CHECKING:
+    from pgso.finding import Finding
 
 SHOWN = 12  # rungs, unless all are asked for
-QUESTION = ("dataset", "seed", "objective", "data_options")  # choices that ask something else
 
 
 @command(
@@ -33,7 +37,10 @@ def find(
         "network", "What predicts: ridge, blend, boosted, or auto, which evidence chooses.", "auto"
     ),
     save: Path | None = opt(
-        "output", "Write what predicts to this folder, for pgso predict.", metavar="DIR"
+        "output",
+        "Write what predicts to this folder, for pgso predict.",
+        metavar="DIR",
+        show_default="beside the report, of your own folder",
     ),
     show_all: bool = opt("output", "Show every rung.", False, "--all"),
     out: Path = choices.OUT,
@@ -54,39 +61,61 @@ def find(
     import pgso
     from pgso.report.doubts import doubts_of_finding
     from pgso.report.finding import headline, write_finding
-    from pgso.training.pages import data_record
 
     with console.status("loading", spinner="line") as status:
         finding = pgso.find(
             dataset, root=data, head=head, tell=lambda name: status.update(name), **asked, **given
         )
         status.update("baselines")
-        described = data_record(spec, data, finding.task, drawn=False)  # the finding has a sketch
+        described = with_baselines(spec, finding, Store(out), data)
         record = finding.record.model_copy(update={"data": described})
-
-    def asks_the_same(place: Path) -> bool:
-        other = read_finding(place / "finding.json")
-        return all(other.spec.get(name) == record.spec.get(name) for name in QUESTION)
-
     name = files.folder_name("find", Path(dataset).name)
-    folder = files.numbered(out / name, asks_the_same)
-    record.write(folder / "finding.json")
+    question = finding.spec()  # with what the dataset suggests
+    folder = files.numbered(
+        out / name, lambda place: read_finding(place / FINDING_FILE).asks_the_same(question)
+    )
+    record.write(folder / FINDING_FILE)
     page = write_finding(record, folder)
     doubts = doubts_of_finding(record)
-    if save is not None:
-        finding.save(save)
+    model, unsaved = save, ""
+    if save is None and Path(dataset).is_dir():
+        model = folder / "model"
+    try:
+        if model is not None:
+            finding.save(model)
+    except InputError as error:
+        if save is not None:
+            raise
+        model, unsaved = None, str(error)
     if as_json:
         said = record.model_dump(mode="json") | {"headline": headline(record)}
-        said |= {"file": str(folder / "finding.json"), "report": str(page)}
-        typer.echo(json.dumps(said | {"next": record.command, "doubts": doubts}))
+        said |= {"file": str(folder / FINDING_FILE), "report": str(page)}
+        said |= {"next": record.command, "doubts": doubts, "model": model and str(model)}
+        typer.echo(json.dumps(said))
         return
     where = "" if data is None else f" {as_typed(['--data', str(data)])}"
-    show(console, record, doubts, where, None if show_all else SHOWN, save)
-    if finding.task is not None:
-        show_columns(console, finding.task)
-    if save is not None:
-        console.say(f"model: {files.about_model(save)}")
+    show(console, record, doubts, where, None if show_all else SHOWN, model, unsaved)
+    show_columns(console, finding.task)
+    if model is not None:
+        console.say(f"model: {files.about_model(model)}")
     console.say(f"report: {page}")
+
+
+def with_baselines(
+    spec: RunSpec, finding: "Finding", store: Store, root: Path | None
+) -> DataRecord:
+    """What is known about the data, for this page and for runs on the same data."""
+    from pgso.training.pages import data_record
+
+    described = store.data(spec)
+    if described is None:
+        described = data_record(spec, root, finding.task, drawn=False)
+        sketch = finding.record.sketch
+        if sketch is not None:
+            colours = {name: sketch.colours[name] for name in ("label", "split")}
+            sketch = sketch.model_copy(update={"colours": colours})
+        store.put_data(described.model_copy(update={"sketch": sketch}))
+    return described.model_copy(update={"sketch": None})  # the finding has one with predictions
 
 
 def show(
@@ -95,7 +124,8 @@ def show(
     doubts: list[str],
     where: str,
     most: int | None,
-    save: Path | None,
+    model: Path | None,
+    unsaved: str,
 ) -> None:
     """Print the verdict, then what to type next, then the tables."""
     from pgso.report import finding
@@ -109,9 +139,9 @@ def show(
         console.say(f"confirm it in a trained network: {record.command}{where}")
     else:
         console.say(f"Note: {finding.CANNOT_CONFIRM}.")
-    use = as_typed(["pgso", "predict", str(save), "FOLDER"])
-    if save is None:
-        use = f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
+    use = unsaved or f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
+    if model is not None:
+        use = as_typed(["pgso", "predict", str(model), "FOLDER"])
     console.say(f"use it on new rows: {use}\n")
     console.print(finding.rungs_grid(record, most))
     if record.data is not None and record.data.baselines:

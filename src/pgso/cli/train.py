@@ -9,11 +9,11 @@ import typer
 
 from pgso.cli import choices, files
 from pgso.cli.choices import opt
-from pgso.cli.main import command
+from pgso.cli.main import as_typed, command
 from pgso.cli.terminal import Console, progress, show_data
 from pgso.launch import launch
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.files import free_name
+from pgso.records.files import fingerprint, free_name
 
 
 @command(
@@ -29,7 +29,12 @@ from pgso.records.files import free_name
 def train(
     context: typer.Context,
     spec: RunSpec,
-    save: Path | None = opt("output", "Write the model to this folder.", metavar="DIR"),
+    save: Path | None = opt(
+        "output",
+        "Write the model to this folder.",
+        metavar="DIR",
+        show_default="runs/models, of your own folder",
+    ),
     tensorboard: Path | None = opt("output", "Log scalars to this folder."),
     out: Path = choices.OUT,
     data: Path | None = choices.DATA,
@@ -46,6 +51,13 @@ def train(
     record = store.get(spec)
     old: Path | None = None  # where a model of that name goes
     wants_more = save is not None or tensorboard is not None  # than the record holds
+    if save is None and spec.head == "trained" and Path(spec.dataset).is_dir():
+        mark = (
+            f"{spec.key[:4]}{(fingerprint(spec.dataset) or '')[:4]}"  # other files, another model
+        )
+        save = out / "models" / f"{files.folder_name(Path(spec.dataset).name)}-{mark}"
+        has_weights = record is not None and record.epoch is not None
+        wants_more |= has_weights and not save.exists()
     if record is None or record.status == "failed" or wants_more:
         if first:
             files.check_destination("--out", out, folder=True)
@@ -77,7 +89,15 @@ def train(
                     log(session)
 
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
-            record = fit(spec, data, watch=watch, save=save, checkpoint=checkpoint, device=place)
+            record = fit(
+                spec,
+                data,
+                watch=watch,
+                save=save,
+                checkpoint=checkpoint,
+                device=place,
+                finding=store.finding(spec),
+            )
         if first:
             store.put(record)
     if not first:
@@ -90,6 +110,7 @@ def train(
     if as_json:
         baselines = [entry.model_dump() for part in known for entry in part.baselines]
         more = {"report": str(page), "baselines": baselines, "doubts": doubts([record], known)}
+        more["model"] = None if save is None or record.epoch is None else str(save)
         typer.echo(json.dumps(record.model_dump(mode="json") | more))
         raise typer.Exit(int(record.status != "done"))
     show(console, record)
@@ -102,9 +123,12 @@ def train(
         console.say(f"Note: {doubt}.", "bold")
     console.say(f"record: {store.path(spec)}")
     console.say(f"report: {page}")
-    if save is not None:
-        nothing = "none, because no epoch was completed"
-        console.say(f"model: {nothing if record.epoch is None else files.about_model(save)}")
+    if save is not None and record.epoch is None:
+        console.say("model: none, because no epoch was completed")
+    elif save is not None:
+        console.say(f"model: {files.about_model(save)}")
+        use = as_typed(["pgso", "predict", str(save), "FOLDER"])
+        console.say(f"use it on new rows: {use}")
     if old is not None and old.exists():
         console.say(f"what was in {save} before: {old}")
     raise typer.Exit(int(record.status != "done"))

@@ -201,19 +201,23 @@ def _labels(model: "Predictor", task: Task, is_same: bool = False) -> tuple[Tens
     """Training labels of nodes that are in the task too; None if there are none.
 
     Nodes are the same if their names are, and for most of them also their features: nodes of two
-    graphs may both be called 0, 1, ...
+    graphs may both be called 0, 1, ... Nodes without names are the model's own if all of their
+    features are, in its order.
     """
     if model.labels is None or task.kind != "node":
         return None
-    memory = model.memory
-    if memory is None or memory.ids is None or task.ids is None:
+    (nodes, targets), memory = model.labels, model.memory
+    if memory is None or memory.ids is None:
         is_same = is_same and task.num_nodes == model.header["num_nodes"]
         return model.labels if is_same else None
-    nodes, targets = model.labels
+    are_dense = memory.x.layout == task.x.layout == torch.strided
+    if task.ids is None:
+        is_same = is_same or (are_dense and torch.equal(memory.x, task.x))
+        return model.labels if is_same and task.num_nodes == memory.num_nodes else None
     index = {name: k for k, name in enumerate(task.ids)}
     found = torch.tensor([index.get(memory.ids[node], -1) for node in nodes.tolist()])
     there = found >= 0
-    if memory.x.layout == torch.strided and task.x.layout == torch.strided:
+    if are_dense:
         equal = (memory.x[nodes[there]] == task.x[found[there]]).all(dim=1)
         if not float(equal.float().mean()) >= 0.5:  # of none at all the mean is NaN
             return None

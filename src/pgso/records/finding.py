@@ -9,11 +9,13 @@ from pydantic import model_validator
 from pgso.records.data import DataRecord, Sketch
 from pgso.records.files import as_text, read_as, write_atomically
 from pgso.records.numerics import LADDER, Frozen, Scored
-from pgso.records.spec import SevenNumbers
+from pgso.records.spec import RunSpec, SevenNumbers
 
 if TYPE_CHECKING:
     import pandas
 
+FINDING_FILE = "finding.json"
+QUESTION = {"dataset", "seed", "objective", "data_options"}  # choices that ask something else
 SCORES = {"loo", "val", "test"}
 FRAME = ("name", "family", "hops", "loss", "loo", "val", "test", "points", "p", "seconds")
 
@@ -145,6 +147,11 @@ class FindingRecord(Scored):
         scores = [{"head": h.name, **h.model_dump(include=SCORES)} for h in self.heads]
         chosen = next((entry for entry in scores if entry["head"] == self.head), {})
         return self.rung(self.best).model_copy(update=chosen)
+
+    def asks_the_same(self, spec: RunSpec) -> bool:
+        """Whether it is the finding of the data, the split and the objective of a spec."""
+        asked = spec.model_dump(mode="json", include=QUESTION)
+        return all(self.spec.get(name) == value for name, value in asked.items())
 
     def rung(self, name: str) -> RungRecord:
         """A rung by its name."""

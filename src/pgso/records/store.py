@@ -8,6 +8,7 @@ from pathlib import Path
 from pgso.errors import InputError
 from pgso.records.data import DataRecord, data_spec, read_data_record
 from pgso.records.files import as_text, fingerprint, read_as, remove_leftovers, write_atomically
+from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
@@ -66,6 +67,19 @@ class Store:
         """Write what is known about some data, replacing what was known."""
         path = self.root / "data" / f"{record.spec.key}.json"
         write_atomically(path, as_text(record, indent=None))
+
+    def finding(self, spec: RunSpec) -> FindingRecord | None:
+        """What ``pgso find`` has kept on the data of a run that asks for it; None if it is not."""
+        if spec.operator != "found":
+            return None
+        for path in sorted(self.root.glob(f"find-*/{FINDING_FILE}")):
+            with suppress(InputError):
+                finding = read_finding(path)
+                state = finding.data and finding.data.data
+                is_same = finding.asks_the_same(spec) and finding.is_current
+                if is_same and state is not None and state == fingerprint(spec.dataset):
+                    return finding
+        return None
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """The specs without a finished record; failed runs are tried again.

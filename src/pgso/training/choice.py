@@ -15,6 +15,7 @@ from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.summary import rung_record
 from pgso.records import RunRecord, RunSpec
+from pgso.records.finding import FindingRecord
 from pgso.records.suggestions import PROPOSES
 from pgso.training.session import Session, take_best
 
@@ -42,7 +43,9 @@ Judge = Callable[[Trained, Trained], float]
 Kept = tuple[Trained, dict[str, float], Candidate | None]
 
 
-def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
+def candidates_of(
+    spec: RunSpec, task: Task, finding: FindingRecord | None = None
+) -> list[Candidate]:
     """The kept rung's network first, then the networks of other rungs by leave-one-out loss.
 
     Validation labels take no part: they judge the networks. Only on a user's own data, ``found``
@@ -51,22 +54,31 @@ def candidates_of(spec: RunSpec, task: Task) -> list[Candidate]:
     Only GCNs become banks or change the edges that they see; other architectures take the operator
     of rungs that have one. There are no candidates where ``find`` has no answer: links, several
     labels, and terms that were asked for.
+
+    Args:
+        spec: The run.
+        task: Its data.
+        finding: Of the same data, which saves the search; only for ``found`` on a user's own data.
     """
     if spec.conv not in PROPOSES or spec.terms is not None:
         return []
     is_find = spec.operator == "found" and spec.dataset not in DATASETS
-    try:
-        problem = Problem.prepared(task if is_find else replace(task, val=task.val[:0]))
-        problem.check_labels()
-    except InputError:
-        return []
-    ladder = Ladder(problem)
-    best = ladder.climb()
-    others = sorted(ladder.fitted.values(), key=lambda fitted: float(fitted.losses.mean()))
+    if finding is not None and is_find:
+        is_directed, best = finding.graph.is_directed, finding.rung(finding.best)
+        rungs = [best, *sorted(finding.rungs, key=lambda rung: rung.loss)]
+    else:
+        try:
+            problem = Problem.prepared(task if is_find else replace(task, val=task.val[:0]))
+            problem.check_labels()
+        except InputError:
+            return []
+        is_directed, ladder = not problem.graph.is_undirected, Ladder(problem)
+        kept = ladder.climb()
+        others = sorted(ladder.fitted.values(), key=lambda fitted: float(fitted.losses.mean()))
+        rungs = [rung_record(fitted, kept, problem) for fitted in (kept, *others)]
     proposed: list[Candidate] = []
-    for fitted in (best, *others):
-        rung = rung_record(fitted, best, problem)
-        choices = network_of(rung, not problem.graph.is_undirected, is_find and is_table(task))
+    for rung in rungs:
+        choices = network_of(rung, is_directed, is_find and is_table(task))
         operator = str(choices.pop("operator"))
         changes = _expressible(choices, spec, rung.family)
         if changes is not None and is_find and spec.conv == "gcn":  # also layers and rates

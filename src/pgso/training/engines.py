@@ -80,10 +80,10 @@ def run_all(
     if engine == "ray":
         finished = _on_ray(missing, root, address)
     elif workers == 1 or len(missing) < 2:
-        finished = (run_one(spec, root, device) for spec in missing)
+        finished = (run_one(spec, root, device, store.root) for spec in missing)
     else:
         # Workers that are used again have the environment of their start, so this is looked up now.
-        job = partial(run_one, root=data_root(root).absolute(), device=device)
+        job = partial(run_one, root=data_root(root).absolute(), device=device, out=store.root)
         finished = in_workers(job, missing, store, min(workers, len(missing)))
     with closing(finished):  # workers end before this process does, also on Ctrl-C
         for record in finished:
@@ -94,13 +94,19 @@ def run_all(
     return [record for record in records if record is not None]
 
 
-def run_one(spec: RunSpec, root: str | Path | None = None, device: str | None = None) -> RunRecord:
+def run_one(
+    spec: RunSpec,
+    root: str | Path | None = None,
+    device: str | None = None,
+    out: Path | None = None,  # where findings may lie
+) -> RunRecord:
     """One run, in one thread. An error becomes a failed record, and does not stop the others."""
     from pgso.training.fit import fit, state_of, versions
 
     with one_thread():
         try:
-            return fit(spec, root, device=device)
+            finding = None if out is None else Store(out).finding(spec)
+            return fit(spec, root, device=device, finding=finding)
         except Exception as error:
             why = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=-4)
             state = state_of(spec.dataset)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from pgso.finding import find
 from pgso.gso.shift import nearest_preset
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import fingerprint
+from pgso.records.finding import FindingRecord
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
 from pgso.scale.place import Place, Where, place_of
@@ -53,6 +55,7 @@ def fit(
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 50,
     device: Where = None,
+    finding: FindingRecord | None = None,
 ) -> RunRecord:
     """Run one spec to its end. On one machine a spec always gives the same record, times apart.
 
@@ -76,6 +79,8 @@ def fit(
         device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
             GPU if there is one, and the default. In one of several processes, the place that
             :func:`pgso.scale.place.joined` gives.
+        finding: What :func:`pgso.find` has found on the same folder with the same options, which
+            ``operator="found"`` then does not look for again.
 
     Returns:
         The record; a run whose loss stopped being a number says so in ``status`` and ``error``,
@@ -110,7 +115,9 @@ def fit(
         with ONE_AT_A_TIME, one_thread():
             task = task_of(spec, root)
     file = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every, state)
-    session, record = fit_task(spec, task, watch=watch, checkpoint=file, device=place)
+    session, record = fit_task(
+        spec, task, watch=watch, checkpoint=file, device=place, finding=finding
+    )
     if place.is_first:
         if save is not None and session.best_weights:
             save_model(Path(save), session, record, task)
@@ -173,6 +180,7 @@ def fit_task(
     checkpoint: Checkpoint | None = None,
     device: Where = None,
     network: MakeNetwork | None = None,
+    finding: FindingRecord | None = None,
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
@@ -195,7 +203,7 @@ def fit_task(
         torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
         if spec.is_choice:
-            return _fit_choice(spec, task, watch, checkpoint, place)
+            return _fit_choice(spec, task, watch, checkpoint, place, finding)
         session = Session(spec, task, place, network)
         return session, _run(session, watch, checkpoint)
 
@@ -206,6 +214,7 @@ def _fit_choice(
     watch: Watcher | None,
     checkpoint: Checkpoint | None,
     place: Place,
+    finding: FindingRecord | None,
 ) -> tuple[Session, RunRecord]:
     def train(candidate: RunSpec, name: str) -> Trained:
         its_task = task if candidate.base == spec.base else on_base(task, candidate.base)
@@ -214,7 +223,8 @@ def _fit_choice(
         return Trained(session, _run(session, watch, part))
 
     started = time.perf_counter()
-    (session, record), sure, candidate = choose(spec, train, lambda: candidates_of(spec, task))
+    propose = partial(candidates_of, spec, task, finding)
+    (session, record), sure, candidate = choose(spec, train, propose)
     of_rung: dict[str, Any] = {}
     if candidate is not None:
         of_rung = {
