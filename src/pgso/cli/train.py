@@ -109,7 +109,8 @@ def train(
     page = write_run(record, store, known, context.obj)
     if as_json:
         baselines = [entry.model_dump() for part in known for entry in part.baselines]
-        more = {"report": str(page), "baselines": baselines, "doubts": doubts([record], known)}
+        more: dict[str, Any] = {"report": str(page), "baselines": baselines}
+        more["doubts"] = doubts([record], known)
         more["model"] = None if save is None or record.epoch is None else str(save)
         typer.echo(json.dumps(record.model_dump(mode="json") | more))
         raise typer.Exit(int(record.status != "done"))
