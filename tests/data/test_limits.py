@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from pgso.data import load_task
 from pgso.data import raw as limits
 from pgso.data.raw import read_archive, read_lines, read_numbers
 from pgso.errors import InputError
@@ -68,3 +69,13 @@ def test_words_where_numbers_are_needed_are_refused(tmp_path):
     with pytest.raises(InputError, match="'labels' must hold numbers"):
         read_archive(tmp_path / "a.npz", {"labels": 1})
     assert len(read_archive(tmp_path / "a.npz", {"labels": 1}, words=("labels",))) == 1
+
+
+def test_a_matrix_of_too_many_columns_is_refused_before_it_is_read(tmp_path):
+    (tmp_path / "edges.csv").write_text("0,1\n1,2\n")
+    (tmp_path / "labels.csv").write_text("a\nb\na\n")
+    np.lib.format.open_memmap(
+        tmp_path / "features.npy", mode="w+", dtype=np.float32, shape=(3, 10**8)
+    )  # sparse on disk
+    with pytest.raises(InputError, match="has 100,000,000 columns of numbers, at most 50,000"):
+        load_task(tmp_path)

@@ -47,11 +47,12 @@ def test_a_wrong_line_is_named(tmp_path, content, place):
     [
         ("a.txt", b"", "is empty"),
         ("a.txt", b"\n\n", "is empty"),
-        ("a.txt", b"1\n\xff\xfe\x00", "line 2: .* is not UTF-8 text; save"),
+        ("a.txt", b"1\n\xff\xfe", "line 2: .* is not UTF-8 text; save"),
+        ("a.txt", b"1\n\xff\xfe\x00", "is no text, it holds zero bytes"),
         ("a.csv.gz", gzip.compress(b"1,2\n" * 99)[:-9], "cannot be read"),
         ("a.csv.gz", b"no gzip", "cannot be read"),
     ],
-    ids=["empty", "blank", "binary", "truncated", "not gzip"],
+    ids=["empty", "blank", "other letters", "binary", "truncated", "not gzip"],
 )
 def test_what_is_no_text_is_refused(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)

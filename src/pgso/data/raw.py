@@ -30,6 +30,7 @@ MOST = {  # how many of these a file may have, and what to do
         "a relation is a kind of edges: leave the column out if it names single edges",
     ),
     "columns": (20_000, "write a matrix of numbers to features.npy"),
+    "columns of numbers": (50_000, "reduce them, such as by sklearn's TruncatedSVD"),
     "classes": (10_000, "is it the right column?"),  # a network has an output for each
     "labels": (10_000, "is it the right column?"),
     "targets": (1_000, "is it the right column?"),
@@ -104,21 +105,28 @@ def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
 def read_text(path: Path, encoding: str = "utf-8") -> str:
     """A whole file, unpacked if it is a ``.gz``, without BOM, CR and blanks at its end."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(unpacked_limit(path) + 1)
+        if path.suffix == ".gz":
+            with gzip.open(path) as file:
+                content = file.read(unpacked_limit(path) + 1)
+        else:
+            content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
     check_unpacked(path, len(content))
     content = content.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in content[:4096]:
+        if not content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise InputError(f"{path} is no text, it holds zero bytes; write or fetch it again")
+        encoding = "utf-16"  # Excel's Unicode text
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         before = content[: error.start + 1].split(b"\n")
         raise InputError(
             f"{path}, line {len(before)}: {before[-1][-20:]!r} is not {encoding.upper()} text; "
-            f"save the file as {encoding.upper()}, or fetch it again"
+            f"save the file as {encoding.upper()} (in Excel: CSV UTF-8), or fetch it again"
         ) from None
     text = text.rstrip()
     if not text:

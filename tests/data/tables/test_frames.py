@@ -177,3 +177,10 @@ def test_estimators_take_frames_with_words_dates_and_gaps(head):
         model.predict(ring, X[X.columns[::-1]])
     with pytest.raises(InputError, match="fitted with a frame"):
         model.predict(ring, np.zeros((N, 5)))
+
+
+@pytest.mark.parametrize("given", [1, "x", [[0, 1]]])
+def test_what_is_no_frame_is_named(given):
+    nodes = pd.DataFrame({"id": [0, 1, 2], "y": ["a", "b", "a"]})
+    with pytest.raises(InputError, match="DataFrame"):
+        Task.from_frames(nodes, given, target="y")

@@ -326,3 +326,83 @@ def test_graphs_may_be_called_by_their_ids(load):
     edges = "graph_id,source,target\n" + "".join(f"{i},a,b\n{i},b,c\n" for i in range(N))
     task = load(edges=edges, labels=LABELS.replace("node", "graph_id"))
     assert (task.kind, task.num_graphs, task.num_nodes) == ("graph", N, 3 * N)
+
+
+def test_a_first_column_that_counts_the_lines_is_no_source(load):
+    pairs = [(i, (i + 1) % N) for i in range(N)] + [(0, 7), (3, 9)]
+    with pytest.raises(InputError, match="the first column counts the lines"):
+        load(edges="".join(f"{k},{a},{b}\n" for k, (a, b) in enumerate(pairs)))
+    weighted = "".join(f"{a},{b},{1 + a % 3}\n" for a, b in pairs)  # whose sources count as well
+    assert load(edges=weighted).num_nodes == N
+
+
+def test_labels_from_1_beside_edges_from_0_are_refused(load):
+    labels = "node,label\n" + "".join(f"{i + 1},{'ab'[i % 2]}\n" for i in range(N))
+    with pytest.raises(InputError, match=f"the nodes 0 to {N - 1} .* the nodes 1 to {N}"):
+        load(labels=labels)
+
+
+@pytest.mark.parametrize("name", ["{}", "n{}", "{}-{}"], ids=["numbers", "words", "codes"])
+def test_pandas_calls_columns_0_and_1(tmp_path, name):
+    names = [name.format(100 + 7 * i, i) for i in range(N)]
+    pairs = pd.DataFrame([(names[i], names[(i + 1) % N]) for i in range(N)])
+    pairs.to_csv(tmp_path / "edges.csv", index=False)
+    pd.DataFrame([(n, "ab"[i % 2]) for i, n in enumerate(names)]).to_csv(
+        tmp_path / "labels.csv", index=False
+    )
+    task = load_task(tmp_path)
+    assert task.ids == tuple(names)
+    assert task.num_edges == 2 * N
+
+
+def test_an_edge_or_label_of_node_0_is_no_header(load):
+    bare = "".join(RING.splitlines(keepends=True)[1:])
+    assert load(edges=bare, labels=LABELS.replace("node,label\n", "")).num_edges == 2 * N
+    numbers = "".join(f"{i},{(i + 1) % 2}\n" for i in range(N))  # begins with 0,1
+    task = load(edges=bare, labels=numbers)
+    assert (task.num_nodes, task.classes) == (N, ("0", "1"))
+    with pytest.raises(InputError, match="is '0,1' a header, or a line like the others"):
+        load(
+            edges="source,target\n" + "".join(f"{i + 1},{i + 2}\n" for i in range(N)),
+            labels="0,1\n" + "".join(f"{i + 1},{i % 2}\n" for i in range(N)),
+        )
+
+
+def test_a_matrix_of_numpy_savetxt_has_whole_numbers(tmp_path):
+    for name, matrix in {
+        "edges": [(i, (i + 1) % N) for i in range(N)],
+        "labels": [i % 3 for i in range(N)],
+        "features": np.random.default_rng(0).normal(size=(N, 3)),
+    }.items():
+        np.savetxt(tmp_path / f"{name}.csv", np.array(matrix), delimiter=",")
+    task = load_task(tmp_path)
+    assert (task.num_nodes, task.num_edges, task.classes) == (N, 2 * N, ("0", "1", "2"))
+
+
+def test_a_table_of_r_numbers_its_rows(tmp_path):
+    ends = "".join(f'"{i + 1}" "n{i}" "n{(i + 1) % N}"\n' for i in range(N))
+    (tmp_path / "edges.txt").write_text('"source" "target"\n' + ends)
+    (tmp_path / "labels.csv").write_text(
+        "node,label\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(N))
+    )
+    assert load_task(tmp_path).ids == tuple(f"n{i}" for i in range(N))
+
+
+def test_a_node_may_be_called_node_below_a_header(load):
+    edges = RING.replace("\n0,", "\nnode,").replace(",0\n", ",node\n")
+    task = load(edges=edges, labels=LABELS.replace("\n0,", "\nnode,"))
+    assert (task.num_nodes, task.ids[0]) == (N, "node")
+
+
+def test_excel_writes_unicode_text_in_16_bits(tmp_path):
+    (tmp_path / "edges.csv").write_bytes(RING.replace(",", "\t").encode("utf-16"))
+    (tmp_path / "labels.csv").write_bytes(LABELS.encode("utf-16"))
+    assert load_task(tmp_path).num_edges == 2 * N
+
+
+def test_zero_bytes_and_other_encodings_are_refused(load, tmp_path):
+    with pytest.raises(InputError, match="no text, it holds zero bytes"):
+        load(features="node,x\n" + "\0" * 100)
+    (tmp_path / "features.csv").write_bytes("node,x\n0,Café\n".encode("cp1252"))
+    with pytest.raises(InputError, match=r"line 2: .* save the file as UTF-8 \(in Excel: CSV UTF"):
+        load_task(tmp_path)

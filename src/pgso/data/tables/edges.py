@@ -160,9 +160,10 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
     In doubt are the words of a first line that may be a header, or an edge of which neither end
     has another.
     """
-    if any(cell.lower() in HEADER for cell in table.top):
-        table = table.with_header(HEADER, (), FORM)
     top = table.top
+    is_counted = not table.has_header and top == tuple(map(str, range(len(top))))
+    if is_counted or any(cell.lower() in HEADER for cell in top):
+        table = table.with_header(HEADER, (), FORM)
     found = [c for form in (SOURCE, TARGET) for c, name in enumerate(top) if form.fullmatch(name)]
     columns = found if len(found) == 2 else [c for c, name in enumerate(top[:4]) if name]
     codes, distinct = table.coded(*(table.names[c] for c in columns))
@@ -170,6 +171,8 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
     names = set(distinct[np.bincount(below.reshape(-1), minlength=len(distinct)) > 0]) - {""}
     if table.has_header:
         return table, names, set()
+    if is_counted and len(table) > FEWEST_EDGES and not names & set(top[:2]):
+        return table, names, set()  # as pandas calls columns; other tables may name these nodes
     if names & set(top[:2]) or any(map(is_number, top)):
         return table, {*names, *top[:2]}, set()
     return table, names, set(top[:2])
@@ -203,6 +206,7 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
             "weight=COLUMN"
         )
     if is_plain and weight is not None:
+        _check_line_numbers(table, nodes)
         if len(table) > 2 and (np.diff(table.numbers(weight)) == 1).all():
             form = "if it is a weight, write a header source,target,weight, otherwise remove it"
             raise table.error(f"the third column counts the lines; {form}", 0)
@@ -225,6 +229,15 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     numbers = None if weight is None else table.numbers(weight)
     index = pd.Index(names, dtype=object)
     return Edges(table, ends, index, codes, numbers, kinds, relations, tuple(notes))
+
+
+def _check_line_numbers(table: Table, nodes: AbstractSet[str]) -> None:
+    """Refuse a first column that counts the lines and goes beyond the nodes, as pandas' index."""
+    first, *ends = (set(table.cells(name)) for name in table.names)
+    counts = {str(k) for k in range(len(table))}, {str(k + 1) for k in range(len(table))}
+    if first in counts and not first <= nodes and all(end <= nodes for end in ends):
+        form = "remove it, or write a header line,source,target"
+        raise table.error(f"the first column counts the lines; {form}", 0)
 
 
 def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> Table:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import Array, check_finite, is_on_disk
+from pgso.data.raw import check_count
 from pgso.data.tables.columns import TYPE
 from pgso.data.tables.edges import Edges
 from pgso.data.tables.table import (
@@ -136,6 +137,10 @@ def with_ends(
         both = f"one names {names[0]!r}, the other {edges.names[0]!r}"
         repair = f"{repair_of(edges.names, names)}; write names alike in both"
         raise InputError(f"{path} and {where} have no node in common: {both}{repair}")
+    if answers.key is not None and extra == ["0"] and counts_from_1(names, edges.names):
+        n = len(names)
+        problem = f"{where} names the nodes 0 to {n - 1} and {path.name} the nodes 1 to {n}"
+        raise InputError(f"{problem}; count from 0 everywhere, or from 1")
     if answers.key is None and counts_from_1(edges.names, names):
         n = len(names)
         raise InputError(
@@ -168,6 +173,7 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
     is_array = isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] > 0
     if not is_array or x.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold numbers, a row per node and one column or more")
+    check_count(x.shape[1], "columns of numbers", path)
     if count and len(x) != count:
         raise InputError(f"{path} has {len(x)} rows, but labels.csv names {count} nodes")
     if not is_on_disk(x):

@@ -16,6 +16,7 @@ from pgso.data.tables.table import DECIMAL_COMMA, SEPARATED, Table, is_number, w
 from pgso.errors import InputError
 
 ABOVE = re.compile(r"(?:sep=.\n)?(?:(?:# |%).*(?:\n|\Z)|[ \t]*\n)*")  # Excel's and SNAP's comments
+SAVETXT = re.compile(r"-?\d\.\d+e[+-]\d+")
 SOME_LINES = 20  # that show what separates cells
 CONTROLS = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160))]  # of terminals
 INVISIBLE = [*CONTROLS, *"\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"]
@@ -41,10 +42,10 @@ def read_table(path: Path, least: int = 1) -> Table:
     frame, lines = _cells(text, separator, path, above.count("\n"))
     if frame.shape[1] == 1 and re.search(r"^\s*\n", above, re.M):
         raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
-    for name in frame if separator is None else ():  # numpy.savetxt writes 7 as 7.0000e+00
-        if frame[name].str.fullmatch(r"-?\d\.\d+e[+-]\d+").all():
+    for name in frame:  # numpy.savetxt writes 7 as 7.000000000000000000e+00
+        if SAVETXT.fullmatch(frame[name].iloc[0]) and frame[name].map(SAVETXT.fullmatch).all():
             values = frame[name].astype(float)
-            if (values % 1 == 0).all():
+            if ((values % 1 == 0) & (values.abs() < 2**53)).all():
                 frame[name] = values.astype(np.int64).astype(str).astype(object)
     if frame.shape[1] > 1 and (frame["column 1"].to_numpy() == "").any():
         filled = (frame != "").any(axis=1).to_numpy()
@@ -60,6 +61,8 @@ def frame_table(frame: pd.DataFrame, path: Path) -> Table:
     An index that is not 0, 1, ... is a first column. Whole numbers that gaps made floating-point
     ones are written as whole numbers again.
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"{path} must be a pandas DataFrame, got {type(frame).__name__}")
     index = frame.index
     if index.nlevels > 1 or index.name is not None or list(index) != list(range(len(index))):
         names = [name or "" for name in index.names]
@@ -139,7 +142,7 @@ def _cells(
         problem = f"expected {first} cells, got {got} ({shown!r})"
         raise InputError(f"{path}, line {line}: {problem}; {SEPARATED}")
     frame = pd.read_csv(
-        io.StringIO(f"{separator or ' '}{text}" if is_short else text),
+        io.StringIO(f'""{separator or " "}{text}' if is_short else text),
         sep=separator or r"\s+",
         header=None,
         dtype=object,

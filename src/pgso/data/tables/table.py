@@ -215,11 +215,19 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
     first, width = table.top, len(table.names)
     below = [table.cells(name)[1:] for name in table.names]
     named = [cell.lower() in words for cell in first]
-    repeated = sum(
-        bool(cell) and not named[c] and (below[c] == cell).any() for c, cell in enumerate(first)
-    )
+    repeats = [bool(cell) and (below[c] == cell).any() for c, cell in enumerate(first)]
+    repeated = sum(again and not named[c] for c, again in enumerate(repeats))
+    if all(named) and (below[0] == first[0]).any() and width > 1:
+        return True  # a node called node: nodes are named once, so that this line is none
     if first[0] in nodes:
         return False
+    is_counted = width > 1 and first == tuple(map(str, range(width))) and len(below[0]) > 0
+    if is_counted and not repeats[0]:
+        # pandas calls columns so; or is it an edge, or a label, of node 0?
+        if not any(map(table.is_number, below[0])):
+            return True
+        if nodes:
+            return None if any(repeats) else True
     if any(named):
         return True if all(named) or repeated + sum(named) < width else None
     has_number = any(map(table.is_number, first))
