@@ -17,7 +17,7 @@ from pgso.records.store import read_record
 
 # More than twenty seconds of runs, below which useful_workers would start no workers.
 SWEEP = ["compare", "karate", "--epochs", "100", "--seeds", "13", "--workers", "2"]
-PATIENCE = 20.0  # seconds for processes to end by themselves
+PATIENCE = 10.0  # seconds for processes to end by themselves
 LONGEST = 30.0  # seconds until the kill; a sweep takes about that long
 
 

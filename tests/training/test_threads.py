@@ -6,7 +6,7 @@ import torch
 from pgso import fit
 from pgso.data import load_task
 from pgso.records import RunSpec, Store
-from pgso.training import engines
+from pgso.training import engines, pages
 from pgso.training.engines import run_all
 from tests.training.tasks import karate
 
@@ -36,6 +36,20 @@ def test_a_large_graph_takes_what_threads_there_are_unless_others_run_beside(tmp
     assert fit(SPEC).versions["threads"] == "2"
     (record,) = run_all([SPEC], Store(tmp_path))
     assert record.versions["threads"] == "1"
+
+
+def test_spectra_of_a_small_graph_do_not_keep_several_cores_busy(monkeypatch):
+    used = []
+    real = pages.density
+
+    def watched(*args, **options):
+        used.append(torch.get_num_threads())
+        return real(*args, **options)
+
+    monkeypatch.setattr(pages, "density", watched)
+    pages.spectra_of([fit(karate(epochs=2))])
+    assert set(used) == {1}
+    assert torch.get_num_threads() == 2
 
 
 def test_the_callers_random_numbers_are_left_alone():

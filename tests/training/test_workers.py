@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import warnings
 
 from pgso.records import RunRecord, Store
 from pgso.training.engines import in_workers
@@ -41,3 +43,19 @@ def test_what_lies_around_is_not_imported(tmp_path):
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert {record.status for record in Store(tmp_path / "runs")} == {"done"}
+
+
+def slow(spec):
+    time.sleep(spec.seed)
+    return RunRecord(spec=spec, val=0.5)
+
+
+def test_who_stops_early_is_not_told_how_joblib_cancels(tmp_path):
+    records = in_workers(slow, [karate(seed=s) for s in (0, 60, 61)], Store(tmp_path), 2)
+    assert next(records).spec.seed == 0
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        started = time.monotonic()
+        records.close()  # as Ctrl-C does
+    assert shown == []
+    assert time.monotonic() - started < 20

@@ -11,8 +11,9 @@ import socket
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,10 +179,15 @@ def _in_pool(
                 pre_dispatch=2 * workers,
                 max_nbytes=None,
             )
-            with closing(pool(jobs())) as records:
+            records = pool(jobs())
+            try:
                 for record in records:
                     done.add(record.spec.key)
                     yield record
+            finally:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # after Ctrl-C: how many runs are cancelled
+                    records.close()
     except TerminatedWorkerError:
         return [spec for spec in handed if spec.key not in done], list(specs[len(handed) :])
     return [], []
@@ -270,15 +276,15 @@ def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) ->
 
 
 @contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Torch computes with this number of threads within this block.
+def threads(count: int | None) -> Iterator[None]:
+    """Torch computes with this number of threads within this block; None: with as many as it does.
 
     The order of sums depends on it, so all commands take the same.
     """
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(count or before)
     try:
         yield
     finally:
@@ -288,9 +294,13 @@ def threads(count: int) -> Iterator[None]:
 one_thread = partial(threads, 1)  # on a busy machine two are slower
 
 
-def wants_threads(task: "Task") -> bool:
-    """Whether a step of this task is long enough to be shared."""
-    return task.kind == "node" and task.graph.num_edges >= MANY_EDGES
+def threads_for(task: "Task", most: int | None = None) -> AbstractContextManager[None]:
+    """One thread, or all (so many at most) where a step of this task is long enough to be shared.
+
+    On a small graph threads wait for each other, and take whole cores for it.
+    """
+    many = task.kind == "node" and task.graph.num_edges >= MANY_EDGES
+    return threads(most) if many else one_thread()
 
 
 def keep_freed_memory() -> None:

@@ -35,7 +35,7 @@ from pgso.records.record import Judged
 from pgso.scale.place import Place, Where, place_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, candidates_of, choose
-from pgso.training.engines import one_thread, threads, wants_threads
+from pgso.training.engines import one_thread, threads_for
 from pgso.training.session import Divergence, MakeNetwork, Session, evaluate
 
 Watcher = Callable[[Session], None]
@@ -199,7 +199,7 @@ def fit_task(
             task = in_fast_order(task)
     with (
         ONE_AT_A_TIME,
-        threads(place.threads if wants_threads(task) else 1),
+        threads_for(task, place.threads),
         torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
         if spec.is_choice:

@@ -19,6 +19,7 @@ from pgso.records.data import DataRecord
 from pgso.records.record import Density, DensityAtEpoch, Spectra, Subgraph, without_spectra
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
+from pgso.training.engines import threads_for
 from pgso.training.fit import on_base, state_of
 
 LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
@@ -80,12 +81,13 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
         return {}
     task = task_of(shown[0].spec, root)
     spectra: dict[str, Spectra] = {}
-    for base in dict.fromkeys(_choice(record, "base") for record in shown):
-        graph = on_base(task, base).graph
-        subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
-        for record in shown:
-            if _choice(record, "base") == base:
-                spectra[record.spec.key] = _spectra(record, graph, subgraph, density_of)
+    with threads_for(task):
+        for base in dict.fromkeys(_choice(record, "base") for record in shown):
+            graph = on_base(task, base).graph
+            subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
+            for record in shown:
+                if _choice(record, "base") == base:
+                    spectra[record.spec.key] = _spectra(record, graph, subgraph, density_of)
     return spectra
 
 
