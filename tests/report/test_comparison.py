@@ -11,6 +11,9 @@ from tests.report.records import THREE, make_record, make_runs
 rates = st.integers(0, 1000).map(lambda k: k / 1000)
 
 
+NO_EVIDENCE = "no evidence that learning the operator helps: "
+
+
 def test_every_number_of_a_difference_is_the_paired_one():
     comparison = compare(make_runs(THREE)).test.difference("pgso")
     assert comparison.seeds == (0, 1, 2, 3)
@@ -40,7 +43,8 @@ def test_the_interval_of_scores_stays_among_scores():
 def test_a_clear_gain_is_to_be_learned():
     # differences 15, 16, 17, 16 and two comparisons: 16 +- t(3, 0.9875) * 0.8165 / 2, t = 4.177
     verdict = compare(make_runs(THREE)).verdict
-    assert verdict == "learn it: mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)"
+    gain = "mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)"
+    assert verdict == f"learn the operator: accuracy 86.5, {gain}"
 
 
 def test_in_a_notebook_a_comparison_shows_its_verdict():
@@ -52,14 +56,13 @@ def test_in_a_notebook_a_comparison_shows_its_verdict():
 def test_a_clear_loss_is_to_be_left():
     swapped = {"fixed": THREE["mpgso"], "pgso": THREE["fixed"]}
     verdict = compare(make_runs(swapped)).verdict
-    assert (
-        verdict == "keep the fixed one: PGSO -16.0 points (95 % interval -17.3 to -14.7, 4 seeds)"
-    )
+    loss = "PGSO -16.0 points (95 % interval -17.3 to -14.7, 4 seeds)"
+    assert verdict == f"keep the fixed operator: accuracy 70.5, {loss}"
 
 
 def test_a_difference_that_may_be_chance_is_no_evidence():
     runs = make_runs({"fixed": [0.70, 0.72, 0.69], "pgso": [0.71, 0.70, 0.70]})
-    assert compare(runs).verdict.startswith("no evidence that it helps here: PGSO +0.0 points")
+    assert compare(runs).verdict.startswith(NO_EVIDENCE + "accuracy 70.3, PGSO +0.0 points")
 
 
 def test_the_operator_is_chosen_on_validation_even_if_test_disagrees():
@@ -102,9 +105,7 @@ def test_differences_that_are_all_equal_give_no_interval():
     same = make_runs({"fixed": [0.5, 0.5, 0.5], "pgso": [0.6, 0.6, 0.6]})
     assert compare(same).verdict.startswith("undecided: PGSO +10.0 points on each of 3 seeds")
     none = make_runs({"fixed": [0.5, 0.6], "pgso": [0.5, 0.6]})
-    assert compare(none).verdict == (
-        "no evidence that it helps here: the same score on each of 2 seeds"
-    )
+    assert compare(none).verdict == f"{NO_EVIDENCE}the same score on each of 2 seeds"
 
 
 def test_seeds_without_a_partner_are_dropped_and_said():
@@ -165,7 +166,7 @@ ERRORS = {
 def test_of_errors_the_smaller_one_is_better_and_they_are_no_points():
     comparison = compare(make_runs(ERRORS, metric="rmse"))
     assert comparison.candidate == "pgso"
-    assert comparison.verdict.startswith("learn it: PGSO -0.09")
+    assert comparison.verdict.startswith("learn the operator: RMSE 1.01, PGSO -0.09")
     assert "in RMSE (lower is better)" in comparison.verdict
     assert "points" not in comparison.verdict
     assert comparison.test.difference("pgso").surely == "better"
@@ -175,9 +176,11 @@ def test_of_errors_the_smaller_one_is_better_and_they_are_no_points():
 
 def test_errors_that_grow_are_a_reason_to_keep_the_fixed_one():
     worse = {"fixed": ERRORS["fixed"], "pgso": ERRORS["mpgso"]}
-    assert compare(make_runs(worse, metric="rmse")).verdict.startswith("keep the fixed one: PGSO +")
+    assert compare(make_runs(worse, metric="rmse")).verdict.startswith(
+        "keep the fixed operator: RMSE 1.32, PGSO +"
+    )
     better = compare(make_runs(worse, metric="r2"))
-    assert better.verdict.startswith("learn it: PGSO +0.2")
+    assert better.verdict.startswith("learn the operator: R² 1.315, PGSO +0.2")
 
 
 def test_an_interval_does_not_leave_the_bounds_of_its_objective():
@@ -199,8 +202,8 @@ def reference(scores):
 def test_a_stronger_fixed_network_that_does_better_is_the_verdict():
     comparison = compare(make_runs(THREE), reference([0.97, 0.98, 0.96, 0.97]))
     assert comparison.verdict.startswith(
-        "take a stronger network with its own fixed operator: it has accuracy 97.0; "
-        "against a fixed residual gcn of 6 layers with batch norm mPGSO -10.5 points"
+        "take a fixed residual gcn of 6 layers with batch norm: accuracy 97.0; "
+        "against it mPGSO -10.5 points"
     )
     assert comparison.reference.changes == {"operator": "fixed", **STRONGER}
     assert [entry.operator for entry in comparison.reference.differences] == ["pgso", "mpgso"]
@@ -208,13 +211,14 @@ def test_a_stronger_fixed_network_that_does_better_is_the_verdict():
 
 def test_a_gain_over_the_stronger_network_too_is_to_be_learned():
     verdict = compare(make_runs(THREE), reference([0.60, 0.61, 0.62, 0.61])).verdict
-    assert verdict.startswith("learn it: mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)")
-    assert "; against a fixed residual gcn of 6 layers with batch norm mPGSO +25.5" in verdict
+    assert verdict.startswith("learn the operator: accuracy 86.5, mPGSO +16.0 points (95 %")
+    other = "a fixed residual gcn of 6 layers with batch norm has accuracy 61.0"
+    assert f"; {other}: against it mPGSO +25.5" in verdict
 
 
 def test_a_gain_that_the_stronger_network_may_have_as_well_leaves_the_choice():
     verdict = compare(make_runs(THREE), reference([0.80, 0.95, 0.84, 0.89])).verdict
-    assert verdict.startswith("learn it, or take a stronger network: mPGSO +16.0 points")
+    assert verdict.startswith("learn the operator, or take a stronger network: accuracy 86.5")
 
 
 def test_without_a_gain_a_stronger_network_that_is_no_better_changes_nothing():
@@ -257,7 +261,7 @@ def test_the_rung_that_find_recommends_is_named_with_its_command():
     assert found.command == "pgso train toy --operator found --epochs 4"
     said = "pgso find recommends self + gcn, 1 hop on 2 of 3 seeds, S = (0, 1, 0, 0, -0.5, -0.5, 1)"
     assert found.sentence == f"{said}; {found.command} trains it"
-    assert comparison.verdict.startswith("use self + gcn, 1 hop, as pgso find recommends: found +")
+    assert comparison.verdict.startswith("use self + gcn, 1 hop, as pgso find recommends: accuracy")
     assert comparison.next_command == f"{found.command} --save model"
     assert comparison.to_dict()["found"]["rung"] == "self + gcn, 1 hop"
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pgso.report.comparison import compare
 from pgso.report.page import comparison_page, comparison_record
 from pgso.report.sections import embedded
-from pgso.report.series import MOST_EPOCHS
+from pgso.report.tables import MOST_EPOCHS
 from tests.report.records import GCN, MOVED, make_record, make_runs
 
 

@@ -75,7 +75,7 @@ def test_pages_are_drawn_again_and_records_stay_as_they_are(folder):
 def test_a_comparison_says_what_its_page_says(folder):
     output = json.loads((folder / "toy-gcn" / "comparison.json").read_text())
     page = (folder / "toy-gcn" / "report.html").read_text()
-    assert output["verdict"].startswith("learn it")
+    assert output["verdict"].startswith("learn the operator")
     assert output["verdict"].split(": ")[1] in page
     assert [entry["name"] for entry in output["baselines"]] == ["guess", "features", "graph"]
     assert any("training examples" in doubt for doubt in output["doubts"])
@@ -94,7 +94,7 @@ def test_a_comparison_whose_runs_have_another_revision_now_is_listed_as_it_was(t
     page = write_report(runs, tmp_path / "toy-gcn", store=store)
     before = page.read_text()
     store.put(runs[0].model_copy(update={"numerics": runs[0].numerics + 1, "test": 0.1}))
-    assert "learn it" in write_overview(tmp_path).read_text()
+    assert "learn the operator" in write_overview(tmp_path).read_text()
     assert page.read_text() == before
 
 

@@ -51,7 +51,7 @@ def test_a_report_is_a_page_a_text_and_figures(tmp_path):
 
 def test_the_verdict_stands_on_the_page_and_in_its_title():
     page = page_of(make_runs(THREE))
-    assert "<title>toy: learn it</title>" in page
+    assert "<title>toy: learn the operator</title>" in page
     assert "mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)" in page
 
 

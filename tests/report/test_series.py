@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgso.report.series import curve_band, thinned
+from pgso.report.tables import curve_band, thinned
 from tests.report.records import make_record
 
 

@@ -137,7 +137,7 @@ class Comparison:
         return write_comparison(self, comparison_record(self), folder)
 
     def __repr__(self) -> str:
-        """``Comparison(karate, gcn: keep the fixed one ...)``: all scores would fill pages."""
+        """``Comparison(karate, gcn: keep the fixed operator ...)``: all scores would fill pages."""
         return f"Comparison({self.dataset}, {self.conv}: {self.verdict})"
 
     @property
@@ -192,33 +192,35 @@ class Comparison:
             return Judgement("nothing to compare", self._missing())
         fixed = self.runs[0].spec.but(operator="fixed", seed=0) if self.runs else None
         best = fixed and fixed.but(operator=self.candidate)
-        take, reason = "learn it", gain.describe()
+        score = next(one.mean for one in self.test.summaries if one.operator == self.candidate)
+        reason = f"{self.objective.label} {plain(score, self.digits)}, {gain.describe()}"
+        take, none = "learn the operator", "no evidence that learning the operator helps"
         if self.candidate == "found" and self.found is not None:
             take = f"use {self.found.rung}, as pgso find recommends"
         against = reference.difference(self.candidate) if reference else None
         if reference is not None and against is not None:
-            beside = f"against {reference.description} {against.describe()}"
+            other = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
             if against.surely == "worse":
-                score = f"{self.objective.label} {plain(reference.test.mean, self.digits)}"
-                text = "take a stronger network with its own fixed operator"
                 spec = self.reference_runs[0].spec if self.reference_runs else None
-                return Judgement(text, f"it has {score}; {beside}", "bad", spec)
+                text = f"take {reference.description}"
+                return Judgement(text, f"{other}; against it {against.describe()}", "bad", spec)
             if gain.surely == "better":
+                beside = f"{reference.description} has {other}: against it {against.describe()}"
                 text = take if against.surely == "better" else f"{take}, or take a stronger network"
                 return Judgement(text, f"{reason}; {beside}", "good", best)
         if gain.surely == "better":
             return Judgement(take, reason, "good", best)
         if gain.surely == "worse":
-            return Judgement("keep the fixed one", reason, "bad", fixed)
+            return Judgement("keep the fixed operator", reason, "bad", fixed)
         if gain.holm_interval is None:
             n, why = len(gain.points), "on the only seed, and one seed gives no interval"
             if n > 1 and abs(gain.mean) >= 1e-9:
                 why = f"on each of {n} seeds, too much alike for an interval"
             elif n > 1:
                 reason = f"the same score on each of {n} seeds"
-                return Judgement("no evidence that it helps here", reason, "open", fixed)
+                return Judgement(none, reason, "open", fixed)
             return Judgement("undecided", f"{gain.amount()} {why}; run more seeds")
-        return Judgement("no evidence that it helps here", reason, "open", fixed)
+        return Judgement(none, reason, "open", fixed)
 
     def _missing(self) -> str:
         if not self.operators:

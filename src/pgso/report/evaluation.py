@@ -112,12 +112,10 @@ def costs_grid(records: Sequence[RunRecord], operator: str | None) -> Grid:
     """Of two classes: whom to flag if a miss costs so many false alarms, means over the seeds."""
     runs = [run for run in records if operator in (None, run.spec.operator)] or records
     found = [one for curves in evaluated(runs, "detection").values() for one in curves if one.costs]
-    rows = []
+    rows, shares = [], ("flagged", "recall", "precision")
     for at in zip(*(entry.costs for entry in found), strict=True):
-        shares = (
-            [getattr(one, field) for one in at] for field in ("flagged", "recall", "precision")
-        )
-        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *map(_percent, shares)))
+        means = (_percent(getattr(one, share) for one in at) for share in shares)
+        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *means))
     caption = (
         f"{LABELS[runs[0].spec.operator]}: flag where the calibrated probability of "
         f"{found[0].positive if found else ''} is above the threshold, if a miss costs so many "
@@ -261,13 +259,11 @@ def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
         found, objective = run.explanation, run.objective
         if found is not None:
             title = f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}"
-            text, bars = (
-                " ".join(f"{note}." for note in found.notes),
-                feature_bars(found, objective),
-            )
+            bars = feature_bars(found, objective)
+            drawn: Any = {"widget": "bars", "values": bars} if bars else {}
+            text = " ".join(f"{note}." for note in found.notes)
             panels = (*importance_grids(found, objective), edges_grid(found))
-            widget = "bars" if bars else ""
-            sections.append(Section(title, text, panels, "beside", widget=widget, values=bars))
+            sections.append(Section(title, text, panels, "beside", **drawn))
     return sections
 
 
@@ -330,10 +326,7 @@ def feature_bars(explanation: Explanation, objective: Objective, most: int = 20)
     span = (max([0.0, *(entry.high for entry in shown)]) - low) or 1.0
     bars = []
     for entry in shown:
-        ends = (0.0, entry.loss, entry.low, entry.high)
-        text, places = (
-            signed(objective.shown(entry.loss), 2),
-            [100 * (v - low) / span for v in ends],
-        )
+        places = (100 * (v - low) / span for v in (0.0, entry.loss, entry.low, entry.high))
+        text = signed(objective.shown(entry.loss), 2)
         bars.append(Bar(entry.name, text, "importance", *places))
     return bars

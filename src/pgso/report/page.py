@@ -23,8 +23,12 @@ from pgso.report.doubts import doubts
 from pgso.report.evaluation import evaluation_section, explanation_sections
 from pgso.report.plots import write_figures
 from pgso.report.sections import Page, Verdict, as_html, as_markdown, filled, reading_section
-from pgso.report.series import explorer_section, training_section
-from pgso.report.tables import operator_section, scores_section
+from pgso.report.tables import (
+    explorer_section,
+    operator_section,
+    scores_section,
+    training_section,
+)
 from pgso.report.words import LABELS, command_of, has_command, places
 
 LEAD = (
@@ -57,7 +61,7 @@ def write_report(
     figures: bool = False,
     store: Store | None = None,
 ) -> Path:
-    """Write ``report.html``, ``report.md`` and ``comparison.json`` from the records of one setting.
+    """Write ``report.html``, ``report.md`` and ``comparison.json``; return the first one's path.
 
     Args:
         records: Runs that differ in operator and seed only.
@@ -67,9 +71,6 @@ def write_report(
         reference: Runs of a stronger fixed network on the same seeds, if there are any.
         figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
         store: Where the records are, for links to them.
-
-    Returns:
-        The path of ``report.html``.
     """
     comparison = compare(records, reference)
     summary = comparison_record(comparison, data, command)
