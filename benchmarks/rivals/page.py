@@ -88,10 +88,15 @@ def overall(race: Race) -> str:
     paired = [verdict for verdict in verdicts if verdict != "no interval"]
     if not paired:
         return "The race against what you might use instead has begun; no comparison is there yet."
+    datasets = {
+        dataset
+        for (dataset, who), difference in race.differences.items()
+        if who in race.others and difference.reach is not None
+    }
     text = (
-        f"Against {len(race.others)} things you might use instead, on {len(race.datasets)} "
-        f"datasets with the same labels and one core, `find` is clearly better in "
-        f"{paired.count('worse')} of {len(paired)} comparisons over splits, clearly worse in "
+        f"Against {len(race.others)} things you might use instead, on {len(datasets)} datasets "
+        f"with three splits or more, the same labels and one core, `find` is clearly better in "
+        f"{paired.count('worse')} of {len(paired)} comparisons, clearly worse in "
         f"{paired.count('better')}"
     )
     toughest = max(race.others, key=lambda who: len(race.where(who, "better")), default=None)
@@ -157,13 +162,19 @@ def _scores_table(race: Race, datasets: list[str]) -> str:
     rivals = [r for r in race.rivals if any(race.runs(d, r) for d in datasets)]
     rows = []
     for dataset in datasets:
-        best = max(_merit(race, dataset, rival) for rival in rivals)
+        counts = {rival: race.scored(dataset, rival) for rival in rivals}
+        most = max(counts.values())
+        best = max(_merit(race, dataset, rival) for rival in rivals if counts[rival] == most)
         cells = []
-        for rival in rivals:
+        for rival, count in counts.items():
             text = _score(race, dataset, rival)
-            cells.append(f"**{text}**" if text and _merit(race, dataset, rival) == best else text)
+            if 0 < count < most:
+                text = f"{text} ({count})"
+            elif text and _merit(race, dataset, rival) == best:
+                text = f"**{text}**"
+            cells.append(text)
         heading = race.objective(dataset).heading
-        rows.append([f"{dataset}, {heading}", str(race.splits(dataset)), *cells])
+        rows.append([f"{dataset}, {heading}", str(most), *cells])
     return _table(["mean over splits", "splits", *(RIVALS[r].short for r in rivals)], rows)
 
 

@@ -61,9 +61,16 @@ class Race:
     def test(self, dataset: str, rival: str) -> float | None:
         """The mean test score over the splits that ``find`` has too, or over all if it has none."""
         runs = self.runs(dataset, rival)
-        shared = runs.keys() & self.runs(dataset, self.reference).keys()
-        tests = [runs[split]["test"] for split in sorted(shared or runs)]
+        tests = [runs[split]["test"] for split in self._shared(dataset, rival)]
         return mean(tests) if tests else None
+
+    def scored(self, dataset: str, rival: str) -> int:
+        """How many splits :meth:`test` is a mean over."""
+        return len(self._shared(dataset, rival))
+
+    def _shared(self, dataset: str, rival: str) -> list[int]:
+        runs = self.runs(dataset, rival)
+        return sorted((runs.keys() & self.runs(dataset, self.reference).keys()) or runs)
 
     def seconds(self, dataset: str, rival: str) -> float | None:
         """The mean CPU seconds over splits."""

@@ -94,13 +94,15 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 __all__ = sorted(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pgso' has no attribute {name!r}")
-    home = import_module(f"pgso.{_HOMES[name]}")
-    value = home if _HOMES[name] == name else getattr(home, name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else a type checker would take any misspelt name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'pgso' has no attribute {name!r}")
+        home = import_module(f"pgso.{_HOMES[name]}")
+        value = home if _HOMES[name] == name else getattr(home, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
