@@ -312,7 +312,8 @@ def plot_matrix(matrix: Array, part: Sketch, ax: "Axes | None" = None) -> "Axes"
     by_colour = [[str(value) for value in values] for values in part.colours.values()]
     order = np.argsort(by_colour[0] if by_colour else part.x, kind="stable")
     top = float(np.abs(matrix).max(initial=0)) or 1.0
-    image = ax.imshow(matrix[np.ix_(order, order)], cmap="RdBu", vmin=-top, vmax=top)
+    scale: Any = {"cmap": "RdBu", "vmin": -top} if (matrix < 0).any() else {"cmap": "Blues"}
+    image = ax.imshow(matrix[np.ix_(order, order)], vmax=top, **scale)
     ax.figure.colorbar(image, ax=ax, shrink=0.7)
     ax.set(xlabel="source", ylabel="target", xticks=[], yticks=[])
     ax.set_title(caption(part), fontsize=10)
@@ -325,7 +326,7 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     wanted = {record.best, record.reference} | {rung.name for rung in rungs if rung.S is None}
     shown = [rung for k, rung in enumerate(rungs) if k < most - 3 or rung.name in wanted]
     ax, objective = _axes(ax, height=0.9 + 0.26 * len(shown)), record.objective
-    colours = {record.reference: BLUE} | {record.best: ORANGE}
+    colours = {record.reference: ORANGE} | {record.best: BLUE}  # as on the page
     for place, rung in enumerate(shown):
         colour = colours.get(rung.name, GREY)
         low, high = rung.interval or (0.0, 0.0)
@@ -340,7 +341,7 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     part = "test" if shown[0].test is not None else "leave-one-out"
     ax.set_xlabel(f"loss of {record.judges:,} labels; at the right: {part} {objective.label}")
     hidden = f"; {len(rungs) - len(shown)} worse ones left out" if len(rungs) > len(shown) else ""
-    ax.set_title(f"{len(rungs)} rungs, the kept one in orange{hidden}", fontsize=10)
+    ax.set_title(f"{len(rungs)} rungs, the kept one in blue{hidden}", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -428,9 +429,8 @@ def write_page(
     figure = Figure(figsize=(7, 5), layout="constrained")
     draw(ax=figure.subplots())
     # Pages are above this, so they are found by name.
-    made = import_module("pgso.report.sections").picture_page(
-        title, "", [], body + figure_svg(figure)
-    )
+    sections, heading = import_module("pgso.report.sections"), title.partition("(")[0]
+    made = sections.picture_page(heading, title, [], body + figure_svg(figure))
     write_atomically(Path(path), made)
     return Path(path)
 
@@ -440,4 +440,6 @@ def figure_svg(figure: "Figure") -> str:
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None})
     picture = drawn.getvalue()
-    return picture[picture.index("<svg") :]
+    # Black and white become the colours of the page, light or dark.
+    picture = picture.replace("#000000", "currentColor").replace("#ffffff", "var(--surface)")
+    return picture[picture.index("<svg") :].replace("<svg ", '<svg fill="currentColor" ', 1)

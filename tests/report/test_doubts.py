@@ -3,6 +3,7 @@
 import pytest
 
 from pgso import find
+from pgso.data.task import IN_MEMORY
 from pgso.records.data import GRAPH, GUESS, BaselineRecord
 from pgso.report.doubts import doubts, doubts_of_finding
 from tests.report.data import make_data
@@ -108,3 +109,10 @@ def test_seeds_that_score_different_classes_are_said():
     assert any("seeds score different classes (a and b)" in doubt for doubt in doubts(runs, []))
     same = [run.model_copy(update={"positive": "a"}) for run in runs]
     assert not any("different classes" in doubt for doubt in doubts(same, []))
+
+
+def test_python_is_not_told_a_shell_option():
+    runs = make_runs({"fixed": [0.9, 0.8], "pgso": [0.9, 0.8]})
+    assert any("train longer with --epochs 16" in doubt for doubt in doubts(runs, []))
+    mine = [run.model_copy(update={"spec": run.spec.but(dataset=IN_MEMORY)}) for run in runs]
+    assert any(doubt.endswith("train longer with epochs=16") for doubt in doubts(mine, []))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
+from typing import Any
 
 from pgso.data.tables.table import MISSING
 from pgso.objectives import Objective
@@ -72,8 +73,15 @@ def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iter
         return
     means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
     # A node's own columns get weights of their own in a residual network.
-    remedy = "pgso find" if records[0].spec.residual else "--set residual=true"
+    remedy = "pgso find" if records[0].spec.residual else _option(records[0], "residual", True)
     yield from _not_better(max(map(objective.merit, means)), data, objective, remedy=remedy)
+
+
+def _option(record: RunRecord, name: str, value: Any) -> str:
+    """A choice as it is typed in the shell or, of data or a model in memory, in Python."""
+    if not has_command(record.spec):
+        return f"{name}={value!r}"
+    return f"--set {name}={str(value).lower()}" if value is True else f"--{name} {value}"
 
 
 def _of_closed_form(records: Sequence[RunRecord]) -> Iterator[str]:
@@ -143,9 +151,10 @@ def _of_training(
         )
     last = sum(record.epoch == record.spec.epochs - 1 for record in done)
     if last > len(done) / 2:
+        longer = 4 * done[0].spec.epochs
         yield (
             f"the best epoch was the last one in {last} of {len(done)} runs: validation "
-            f"was still rising; train longer with --epochs {4 * done[0].spec.epochs}"
+            f"was still rising; train longer with {_option(done[0], 'epochs', longer)}"
         )
 
 

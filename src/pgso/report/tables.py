@@ -141,11 +141,9 @@ def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
             learned.append((f"{label}: start", *_means(layer, start, at_start)))
             learned.append((label, *_means(layer, end, at_end)))
             nearest = [run.nearest[layer] for run in group if layer < len(run.nearest)]
-            cells = (NONE, NONE, NONE)
             for preset, count in Counter(preset for preset, _ in nearest).most_common(1):
                 far = np.mean([distance for other, distance in nearest if other == preset])
-                cells = (preset, f"{count} of {len(group)}", plain(float(far), 2))
-            like.append((label, *cells))
+                like.append((label, preset, f"{count} of {len(group)}", plain(float(far), 2)))
     if len({row[1:8] for row in learned[::2]}) == 1:  # all began at the same S
         learned = [("start", *learned[0][1:]), *learned[1::2]]
     several = any(len(group) > 1 for group in groups.values())
