@@ -295,7 +295,7 @@ def test_the_verdict_says_how_sure_the_family_is():
     found = find("karate")
     assert sum(found.record.families.values()) == pytest.approx(1)
     share = 100 * found.record.families[found.best.family]
-    assert f"choose this family in {share:.0f} %" in found.verdict
+    assert f"choose the same in {share:.0f} %" in found.verdict
 
 
 @pytest.mark.parametrize("case", WRONG)

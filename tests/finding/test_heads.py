@@ -39,7 +39,7 @@ def test_trees_are_taken_where_they_see_more(trees):
     own = found.record.rung(found.best.name)
     assert found.best.test > 0.9 > 0.7 > own.test
     assert "by a linear operator: none is better than the most frequent class" in found.verdict
-    assert "Trees on top predict better than the closed form" in found.verdict
+    assert "Trees on top, which see neighbours too, predict better" in found.verdict
     score = f"accuracy {100 * found.best.test:.1f} on test"
     assert headline(found.record) == f"Use boosted trees; no linear operator helps here: {score}"
 

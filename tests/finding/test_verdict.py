@@ -121,7 +121,7 @@ def test_what_is_left_to_gain_is_said():
     assert "GCN's own operator is right" in text
     assert "mean, 2 hops: accuracy 0.2 points higher, which is not significant" in text
     worse = rung("mean, 2 hops", "presets", ("mean",), -0.1)
-    assert "No other operator" in verdict_of(best, best, [best, worse], OBJECTIVES["accuracy"])
+    assert "No other candidate" in verdict_of(best, best, [best, worse], OBJECTIVES["accuracy"])
 
 
 def test_of_errors_lower_is_better():
@@ -143,6 +143,9 @@ def test_neighbours_that_differ_are_not_called_alike():
     assert text.startswith("Neighbours differ, their neighbours are alike: GCN's own operator")
     alike = verdict_of(best, best, [best], OBJECTIVES["accuracy"], graph(0.8))
     assert alike.startswith("Neighbours are alike")
+    graphs = graph(None).model_copy(update={"num_graphs": 10})
+    text = verdict_of(best, best, [best], OBJECTIVES["accuracy"], graphs)
+    assert text.startswith("What surrounds their nodes tells the graphs apart: GCN's own operator")
 
 
 def test_a_difference_that_rounding_hides_is_not_said():
@@ -190,7 +193,7 @@ def test_what_cannot_be_shown_is_said_with_the_number_of_labels():
     assert text == (
         "Labels follow the features: we cannot show that the graph adds anything (best "
         "alternative, self + mean, 2 hops: accuracy 8.9 points higher, which is not significant "
-        "with 5 labels); use no graph."
+        "with 5 labels), so the simplest stays, no graph."
     )
 
 

@@ -124,7 +124,7 @@ def features(search: Search) -> Iterator[Rung]:
 def _features_say(rung: RungRecord, context: Context) -> str:
     cannot = f"we cannot show that the graph adds anything{context.rest}"
     gain = context.gain if context.gained > 0 else ""
-    return f"Labels follow the features{gain}: {cannot}; use no graph."
+    return f"Labels follow the features{gain}: {cannot}, so the simplest stays, no graph."
 
 
 FAMILIES.register("features")(Family(0, features, says=_features_say))
@@ -147,12 +147,13 @@ def architectures(kind: str) -> tuple[str, ...]:
 
 
 def _own_says(rung: RungRecord, context: Context) -> str:
-    homophily = context.homophily
-    why = "Neighbours are alike"
-    if homophily is not None and homophily < UNLIKE:
-        why = "What surrounds a node tells its label"
-        if homophily < OPPOSED and rung.hops > 1:
-            why = "Neighbours differ, their neighbours are alike"
+    homophily, why = context.homophily, "What surrounds a node tells its label"
+    if context.graph is not None and context.graph.num_graphs > 1:
+        why = "What surrounds their nodes tells the graphs apart"
+    elif homophily is not None and homophily >= UNLIKE:
+        why = "Neighbours are alike"
+    elif homophily is not None and homophily < OPPOSED and rung.hops > 1:
+        why = "Neighbours differ, their neighbours are alike"
     return f"{why}: {rung.terms[0].upper()}'s own operator is right."
 
 
@@ -211,7 +212,7 @@ def _structure_says(rung: RungRecord, context: Context) -> str:
         is_many = context.graph is not None and context.graph.num_graphs > 1
         what = "The structure of a graph" if is_many else "The place of a node in the graph"
         return f"{what} matters: {', '.join(rung.blocks)}{context.gain}."
-    return "Degrees and other columns of the graph's structure help."
+    return "Degrees and other columns of the graph's structure add to that."
 
 
 FAMILIES.register("structure")(Family(3, structure, says=_structure_says))
@@ -390,8 +391,8 @@ def learned(search: Search) -> Iterator[Rung]:
 def _learned_says(rung: RungRecord, context: Context) -> str:
     of_hops = " of every hop" if rung.S_per_hop else ""
     over = f"better than {context.over}" if context.over else "better than its preset"
-    terms = f": {' + '.join(rung.terms)}" if len(rung.terms) > 1 else ""
-    return f"A learned S{of_hops} fits this graph {over}{terms}{context.gain}."
+    blocks = f": {', '.join(rung.blocks)}" if len(rung.blocks) > 1 else ""
+    return f"A learned S{of_hops} fits this graph {over}{blocks}{context.gain}."
 
 
 FAMILIES.register("learned")(Family(8, learned, learns=True, says=_learned_says))
@@ -433,7 +434,7 @@ def _labels_say(rung: RungRecord, context: Context) -> str:
     if rung.family == "labels":
         blocks = ", ".join(rung.blocks)
         return f"The labels of neighbours tell what features do not: {blocks}{context.gain}."
-    return "The labels of neighbours tell more than their features do."
+    return "The labels of neighbours add to that."
 
 
 FAMILIES.register("labels")(Family(9, labels, learns=True, says=_labels_say))

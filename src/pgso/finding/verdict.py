@@ -92,10 +92,14 @@ def verdict_of(
 FAMILY = {
     "features": "no graph",
     "own": "a network's own operator",
-    "presets": "another operator",
+    "presets": "another operator in its place",
+    "structure": "the structure of the graph",
+    "banks": "weights for each hop",
+    "moments": "moments of neighbours",
+    "directions": "both directions",
+    "relations": "kinds of edges",
     "learned": "a learned S",
     "labels": "labels of neighbours",
-    "relations": "kinds of edges",
 }
 
 
@@ -112,11 +116,12 @@ def whole_verdict(
     own = 100 * families.get(best.family, 0.0)
     other, most = next(iter(families.items()))
     if other == best.family:
-        verdict += f" Drawn again at random, the labels choose this family in {own:.0f} %."
+        verdict += f" Drawn again at random, the labels choose the same in {own:.0f} %."
     else:
+        kept = FAMILY.get(best.family, best.family)
         verdict += (
             " Other labels may tell another story: drawn again at random, these choose "
-            f"{FAMILY.get(other, other)} in {100 * most:.0f} % and this family in {own:.0f} %."
+            f"{FAMILY.get(other, other)} in {100 * most:.0f} % and {kept} in {own:.0f} %."
         )
     guess = GUESS[problem.answer]
     if len(problem.judges) < FEWEST:
@@ -137,9 +142,11 @@ def whole_verdict(
             merit = objective.merit(new) - objective.merit(old)
             if merit > 0 and _is_seen(merit, objective):
                 gain = f" ({difference(merit, objective)} on labels left out)"
+        has_edges = problem.graph.num_edges > 0
         what = f"A blend of {len(head.weights)} rungs predicts at least as well"
         if head.name == "boosted":
-            what = "Trees on top predict better than the closed form"
+            sees = ", which see neighbours too," if best.name == NO_GRAPH and has_edges else ""
+            what = f"Trees on top{sees} predict better than the closed form"
         verdict += f" {what}{gain}."
     if not leaks:
         return verdict
@@ -163,7 +170,7 @@ def _alternative(
     next_best = max(others, key=lambda rung: rung.points or 0.0)
     most = next_best.points or 0.0
     if most <= 0 or not _is_seen(most, objective):
-        return "No other operator of this family scores better on these labels.", ""
+        return "No other candidate scores better on these labels.", ""
     surely = next_best.p is not None and next_best.p <= RISK and best.p is not None
     why = "but a simpler one is as good within chance" if surely else "which is not significant"
     return f"{next_best.name}: {difference(most, objective)}", why
