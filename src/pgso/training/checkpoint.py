@@ -9,14 +9,12 @@ from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
-from pgso.evaluation.conformal import calibrated
 from pgso.models.build import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS, UNSAID
-from pgso.records.record import Evaluation
 from pgso.saved import count_of, header_of, naming, packed, unpacked, write_model
-from pgso.training.session import Session, assign, tensors_of
+from pgso.training.session import Session, assign, evaluate, tensors_of
 
 
 @dataclass(frozen=True)
@@ -76,42 +74,23 @@ class Checkpoint:
 
 
 def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> None:
-    """Write the best weights with all it takes to build the model again.
+    """Write the best weights of a run that has ended, with all it takes to build the model again.
 
-    Args:
-        path: A folder, or a file that ends in ``.safetensors``.
-        session: A run that has ended; its model has the weights of its best epoch.
-        record: Its record.
-        task: Its data in the order and on the graph of the user, to be remembered for new nodes.
+    The task has the data in the order and on the graph of the user, to be remembered for new nodes.
     """
+    evaluation, strange = evaluate(session)
+    assert evaluation is not None
     scale, spec = session.criterion.scale, session.spec.model_dump(mode="json")
-    strange, coverage, calibration = _calibration(session, record.evaluation)
-    header = header_of(session.task, spec, strange, coverage, task)
+    header = header_of(session.task, spec, strange, evaluation.coverage, task)
+    kept, calibration = {"temperature", "error_before", "error_after"}, evaluation.calibration
     header |= {
         "form": "network",
         "network": session.best_weights,
         "scale": scale and scale.as_dict(),
-        "calibration": calibration,
+        "calibration": calibration and calibration.model_dump(include=kept),
         "record": record.spec.key,
     }
     write_model(path, header)
-
-
-def _calibration(
-    session: Session, evaluation: Evaluation | None
-) -> tuple[Any, Any, dict[str, float] | None]:
-    """What sets are made from, what they hold on test, and a classifier's temperature."""
-    answer, calibration = session.task.answer, None
-    if evaluation is not None and evaluation.calibration is not None:
-        kept = {"temperature", "error_before", "error_after"}
-        calibration = evaluation.calibration.model_dump(include=kept)
-    if answer not in ("class", "value"):
-        return None, None, calibration
-    out, _ = session.evaluate()
-    outputs = {k: part.numpy(force=True) for k, part in session.scoring.by_part(out).items()}
-    temperature = (calibration or {}).get("temperature", 1.0)
-    log = session.spec.log_targets
-    return *calibrated(outputs, session.scoring.answers, temperature, log), calibration
 
 
 def network_of(path: Path, header: dict[str, Any]) -> Model:

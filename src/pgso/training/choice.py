@@ -121,16 +121,10 @@ def choose(
     A challenger is kept if its validation score is better. With ``evidence`` validation must also
     be as sure of it as the spec's ``needed_evidence`` says.
 
-    Args:
-        spec: What was asked for.
-        train: Trains a spec.
-        propose: The ladder's candidates, best first.
-        judge: How sure validation is that the second training is better than the first; by default
-            :func:`confidence_of`.
-
-    Returns:
-        The training that is kept, how sure validation was of every challenger, and the candidate
-        whose network it is, if the ladder proposed it.
+    ``propose`` gives the ladder's candidates, best first; ``judge`` says how sure validation is
+    that the second training is better than the first (:func:`confidence_of`). Returned are the
+    training that is kept, how sure validation was of every challenger, and the candidate whose
+    network it is, if the ladder proposed it.
     """
     if spec.operator == "found":
         candidate = next(iter(propose()), None)

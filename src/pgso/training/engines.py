@@ -119,10 +119,7 @@ def run_one(
 def useful_workers(specs: Sequence[RunSpec], workers: int, num_edges: int | None = None) -> int:
     """As many processes as asked for, or 1 where the runs end before workers are ready.
 
-    Args:
-        specs: What is to be run.
-        workers: What was asked for.
-        num_edges: Of their graph; by default as published.
+    ``num_edges`` is of their graph; by default it is as published.
 
     Example:
         >>> [useful_workers([RunSpec(dataset="karate")] * n, 8) for n in (4, 40)]

@@ -38,6 +38,11 @@ from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads_for
 from pgso.training.session import Divergence, MakeNetwork, Session, evaluate
 
+try:
+    import resource
+except ImportError:  # Windows does not say how much memory a process has held
+    resource = None  # type: ignore[assignment]
+
 Watcher = Callable[[Session], None]
 LARGEST_START = 1e38  # of a scalar of S, in 32 bits
 
@@ -265,8 +270,14 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         if checkpoint is not None and place.is_first:
             checkpoint.save(session)
     seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if resource else math.nan  # KiB
     task, at, curves = session.task, session.best_epoch, session.curves
     learned = start if at is None else tuple(curves["parameters"][at])
+    selection, judged = session.selection, None
+    if selection.judged is not None and bool(selection.judges.any()):
+        parts = (task.val, selection.judged, selection.answers)
+        rows = (part[selection.judges].numpy(force=True) for part in parts)
+        judged = Judged.of(task.objective, *rows)
     return RunRecord(
         spec=session.spec,
         status=status,  # type: ignore[arg-type]
@@ -278,37 +289,18 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         epoch=at,
         start=start,
         start_interval=start_interval,
-        evaluation=evaluate(session),
+        evaluation=evaluate(session)[0],
         parameters=learned,
         nearest=tuple(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
             for gso, S in zip(session.model.operators, learned, strict=True)
             if session.is_ours
         ),
-        judged=_judged(session),
+        judged=judged,
         curves=curves,
         versions=versions() | {"device": str(session.device)},
-        timing={"seconds": seconds, "peak_memory_mib": peak_memory()},
+        timing={"seconds": seconds, "peak_memory_mib": peak / 1024},
     )
-
-
-def _judged(session: Session) -> Judged | None:
-    """What the labels that judge say; None where the spec does not ask, or there are too few."""
-    selection, task = session.selection, session.task
-    rows = selection.judges
-    if selection.judged is None or not bool(rows.any()):
-        return None
-    parts = (task.val, selection.judged, selection.answers)
-    return Judged.of(task.objective, *(part[rows].numpy(force=True) for part in parts))
-
-
-def peak_memory() -> float:
-    """The most memory that this process has held, in MiB; NaN on Windows, which does not say."""
-    try:
-        import resource
-    except ImportError:
-        return math.nan
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def versions() -> dict[str, str]:

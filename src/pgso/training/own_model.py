@@ -27,11 +27,7 @@ Inputs = tuple[list[Any], dict[str, Any]]  # by position, and by name
 def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Module:
     """A user's model as a run trains it: new weights of the seed, converted where S is learned.
 
-    Args:
-        model: It is left unchanged.
-        data: What the task was made of.
-        spec: The run, whose operator is fixed, pgso or mpgso.
-        task: Its data.
+    The model is left unchanged; ``data`` is what the task was made of.
     """
     fresh = copy.deepcopy(model)
     for part in [fresh] if hasattr(fresh, "reset_parameters") else fresh.children():
@@ -141,13 +137,12 @@ class OwnModel(nn.Module):
     def _checked(self, out: Any, rows: int) -> Tensor:
         columns = self.task.num_outputs
         shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        if columns == 1 and shape == (rows,) and self.task.kind != "link":
+            out, shape = out.unsqueeze(1), (rows, 1)
         if self.task.kind == "link":  # embeddings of any width
             if len(shape) != 2 or not isinstance(out, Tensor):
                 raise InputError(f"the model must return an embedding per node, got {shape}")
-            return out
-        if columns == 1 and shape == (rows,):
-            return out.unsqueeze(1)  # type: ignore[no-any-return]
-        if shape != (rows, columns):
+        elif shape != (rows, columns):
             what = "class" if self.task.classes else "target"
             raise InputError(
                 f"the model must return numbers of shape {(rows, columns)}, one for each {what}, "

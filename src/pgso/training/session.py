@@ -53,8 +53,7 @@ class Session:
         self, spec: RunSpec, task: Task, device: Where = None, network: MakeNetwork | None = None
     ) -> None:
         torch.manual_seed(spec.seed)
-        self.spec, self.task = spec, task
-        self.place = place_of(device)
+        self.spec, self.task, self.place = spec, task, place_of(device)
         self.device = self.place.device
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
@@ -309,13 +308,14 @@ def take_best(session: Session) -> Model:
     return model
 
 
-def evaluate(session: Session) -> Evaluation | None:
+def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
     """Counts and curves of the test set, or of validation where there is no test set.
 
-    The model has the weights of its best epoch afterwards. None without such an epoch.
+    The model has the weights of its best epoch afterwards. None without such an epoch. Beside it
+    is what prediction sets are made from (:mod:`pgso.evaluation.conformal`).
     """
     if not session.best_weights:
-        return None
+        return None, None
     take_best(session)
     (out, _), task, scoring = session.evaluate(), session.task, session.scoring
     outputs = {name: part.numpy(force=True) for name, part in scoring.by_part(out).items()}
@@ -323,16 +323,16 @@ def evaluate(session: Session) -> Evaluation | None:
     names = task.targets or task.classes
     evaluation = evaluation_of(task.answer, outputs, scoring.answers, names, positive)
     if task.answer not in ("class", "value"):
-        return evaluation
+        return evaluation, None
     temperature = 1.0 if evaluation.calibration is None else evaluation.calibration.temperature
-    _, coverage = calibrated(outputs, scoring.answers, temperature, session.spec.log_targets)
-    evaluation = evaluation.model_copy(update={"coverage": coverage})
-    if task.graph.num_edges > MOST_EDGES:
-        return evaluation
-    # What is predicted of the nodes that a page draws; None of those that have no score.
-    edges = task.graph.edge_index.numpy(force=True)
-    items = sketched_items(task, chosen_nodes(edges, task.graph.num_nodes))
-    rows = {item: row for row, item in enumerate(scoring.scored.tolist())}
-    cells = cells_of(out.argmax(dim=1) if task.answer == "class" else out, task.classes)
-    sketched = tuple(cells[rows[item]] if item in rows else None for item in items.tolist())
-    return evaluation.model_copy(update={"sketched": sketched})
+    log = session.spec.log_targets
+    strange, coverage = calibrated(outputs, scoring.answers, temperature, log)
+    more: dict[str, Any] = {"coverage": coverage}
+    if task.graph.num_edges <= MOST_EDGES:
+        # What is predicted of the nodes that a page draws; None of those that have no score.
+        edges = task.graph.edge_index.numpy(force=True)
+        items = sketched_items(task, chosen_nodes(edges, task.graph.num_nodes))
+        rows = {item: row for row, item in enumerate(scoring.scored.tolist())}
+        cells = cells_of(out.argmax(dim=1) if task.answer == "class" else out, task.classes)
+        more["sketched"] = tuple(cells[rows[i]] if i in rows else None for i in items.tolist())
+    return evaluation.model_copy(update=more), strange
