@@ -5,8 +5,7 @@ import re
 
 from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
-from pgso.report.plots import draw_figure, write_figures
-from pgso.report.sections import Page, Section, as_html
+from pgso.report.sections import Page, Section, as_html, draw_figure, write_figures
 from pgso.report.tables import curve_plots, score_plot, scores_section
 from tests.report.records import make_record, make_runs
 

@@ -10,8 +10,7 @@ from pgso.records import RunRecord
 from pgso.records.record import Detection, Explanation, FeatureImportance
 from pgso.report.differences import by_operator
 from pgso.report.grid import Bar, Grid
-from pgso.report.plots import Axis, Plot, Series
-from pgso.report.sections import Section
+from pgso.report.sections import Axis, Plot, Section, Series
 from pgso.report.words import LABELS, NONE, plain, signed
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known

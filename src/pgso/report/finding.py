@@ -11,8 +11,16 @@ from pgso.records.finding import FindingRecord
 from pgso.report.about import baselines_grid, data_section, graph_section
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Bar, Grid
-from pgso.report.plots import Axis, Plot, Series
-from pgso.report.sections import Page, Section, Verdict, as_html, reading_section
+from pgso.report.sections import (
+    Axis,
+    Page,
+    Plot,
+    Section,
+    Series,
+    Verdict,
+    as_html,
+    reading_section,
+)
 from pgso.report.words import IN_MEMORY, NONE
 
 LEAD = (

@@ -21,8 +21,15 @@ from pgso.report.about import (
 from pgso.report.comparison import Comparison, compare
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import evaluation_section, explanation_sections
-from pgso.report.plots import write_figures
-from pgso.report.sections import Page, Verdict, as_html, as_markdown, filled, reading_section
+from pgso.report.sections import (
+    Page,
+    Verdict,
+    as_html,
+    as_markdown,
+    filled,
+    reading_section,
+    write_figures,
+)
 from pgso.report.tables import (
     explorer_section,
     operator_section,

@@ -16,8 +16,7 @@ from pgso.records.record import Spectra
 from pgso.report.comparison import Comparison, Scores
 from pgso.report.differences import Difference, by_operator
 from pgso.report.grid import Grid
-from pgso.report.plots import Axis, Mean, Plot, Series
-from pgso.report.sections import Section, is_number
+from pgso.report.sections import Axis, Mean, Plot, Section, Series, is_number
 from pgso.report.words import LABELS, NONE, places, plain, signed
 
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
