@@ -29,6 +29,7 @@ from pgso.records.files import free_name, write_beside
 
 HEADER, WEIGHTS = "model.json", "weights.safetensors"
 LARGEST_HEADER = 2**26  # bytes
+OF_TASK = ("classes", "targets", "categories", "columns", "positive", "num_features", "num_nodes")
 TENSOR = "tensor"  # the key of what stands for a tensor in plain data: its name
 State = tuple[dict[str, Tensor], dict[str, Any]]  # tensors by name, and plain data
 
@@ -40,29 +41,20 @@ def header_of(
     coverage: Mapping[str, float] | None,
     remembered: Task | None,
 ) -> dict[str, Any]:
-    """What every saved model says about the data that it was fitted to.
+    """What every saved model says about its run and the data that it was fitted to.
 
-    Args:
-        task: The data.
-        spec: The run, as plain data.
-        strangeness: What prediction sets are made from (:mod:`pgso.evaluation.conformal`).
-        coverage: How often they hold the truth on test.
-        remembered: The data as the user has them, whose graph is kept; None: it is not kept.
+    ``strangeness`` is what prediction sets are made from (:mod:`pgso.evaluation.conformal`), and
+    ``coverage`` how often they hold the truth on test. ``remembered`` are the data as the user has
+    them, whose graph is kept; None: it is not kept.
     """
     no_sets = strangeness is None or not len(strangeness)
     preparation = task.preparation
     return {
         "spec": spec,
         "kind": task.kind,
-        "num_features": task.num_features,
-        "num_nodes": task.num_nodes,
-        "classes": task.classes,
-        "targets": task.targets,
-        "categories": task.categories,
-        "columns": task.columns,
+        **{name: getattr(task, name) for name in OF_TASK},
         "preparation": None if preparation is None else preparation.model_dump(mode="json"),
         "objective": task.metric,
-        "positive": task.positive,
         "strangeness": None if no_sets else torch.from_numpy(strangeness),
         "coverage": coverage,
         "memory": None if remembered is None else _memory(remembered),
@@ -141,12 +133,6 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     with naming(path):
         header: dict[str, Any] = whole(written)
     return header
-
-
-def size_of(path: Path) -> int:
-    """The bytes that a saved model takes."""
-    files = [path / HEADER, path / WEIGHTS] if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
 
 
 @contextmanager

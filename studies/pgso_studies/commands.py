@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
-from pgso.cli import files
+from pgso.cli import choices
 from pgso.cli.terminal import Console, progress
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
@@ -89,8 +89,8 @@ class Runner:
             advance(f"{spec.dataset}, {how}")
 
         while specs := self.portion(study, done):
-            files.check_destination("--out", self.store.root, folder=True)
-            files.check_destination("--results", self.ledger(name))
+            choices.check_destination("--out", self.store.root, folder=True)
+            choices.check_destination("--results", self.ledger(name))
             workers = useful_workers(specs, self.workers)
             with progress(self.console, name, len(specs)) as advance:
                 ended = run_all(

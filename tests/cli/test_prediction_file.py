@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from pgso.cli.predict import check_format, ranked, write_table
+from pgso.cli.predict import check_table, ranked, write_table
 from pgso.errors import InputError
 
 COLUMNS = ["id", "prediction", "p(yes)", "p(no)", "true price"]
@@ -48,23 +48,23 @@ def test_parquet_keeps_the_types(tmp_path):
 def test_parquet_without_pyarrow_is_refused_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match="pip install pyarrow"):
-        check_format(tmp_path / "a.parquet")
-    check_format(tmp_path / "a.csv")
+        check_table(tmp_path / "a.parquet")
+    check_table(tmp_path / "a.csv")
 
 
 def test_a_format_that_is_not_written_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"a.XLSX would not be a .XLSX; write a .csv, .json or"):
-        check_format(tmp_path / "a.XLSX")
-    check_format(tmp_path / "table-v1.2")
+        check_table(tmp_path / "a.XLSX")
+    check_table(tmp_path / "table-v1.2")
 
 
 def test_numbers_are_written_with_all_their_digits(tmp_path):
-    numbers = [1234567.0, 1234567891.25, 0.1, float(np.float32(0.1)), 1e39]
-    write_table(tmp_path / "a.csv", pandas.DataFrame({"price": numbers}))
+    numbers = [1234567.0, 1234567891.25, 0.1, 1e39]
+    short = np.array([0.1, 0.2, 1 / 3, 1e7], dtype=np.float32)  # as networks say them
+    write_table(tmp_path / "a.csv", pandas.DataFrame({"price": numbers, "p(yes)": short}))
     assert (tmp_path / "a.csv").read_text().split()[1:] == [
-        "1234567.0",
-        "1234567891.25",
-        "0.1",
-        "0.1",
-        "1e+39",
+        "1234567.0,0.1",
+        "1234567891.25,0.2",
+        "0.1,0.33333334",
+        "1e+39,1e+07",
     ]

@@ -264,6 +264,11 @@ def test_the_rung_that_find_recommends_is_named_with_its_command():
     assert comparison.verdict.startswith("use self + gcn, 1 hop, as pgso find recommends: accuracy")
     assert comparison.next_command == f"{found.command} --save model"
     assert comparison.to_dict()["found"]["rung"] == "self + gcn, 1 hop"
+    network = {"conv": "bank", "terms": ("self", "gcn"), "num_layers": 1, "preset": None}
+    of_rung = {"network": network, "closed_form": (0.7, 0.75)}
+    headed = compare([run.model_copy(update=of_rung) for run in named]).found
+    head = "a network (conv bank, terms self + gcn, num_layers 1), whose closed form scores 75.0"
+    assert headed.sentence == f"{said}, head: {head} on test; {found.command} trains it"
 
 
 def test_the_next_command_follows_from_the_verdict():

@@ -1,25 +1,33 @@
-"""The options of the commands, made from the fields of a RunSpec, and the spec they make."""
+"""The options of the commands, made from the fields of a RunSpec; the spec they make; its files."""
 
 import functools
+import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from glob import escape, glob
+from hashlib import sha256
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from pgso.cli.main import as_typed
 from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.presets import PRESETS
 from pgso.objectives import OBJECTIVES
-from pgso.records import RunSpec
+from pgso.records import RunRecord, RunSpec, Store
+from pgso.records.data import DataRecord
+from pgso.records.files import fingerprint
 
 SCHEMA = RunSpec.model_json_schema()["properties"]
 KINDS = {"boolean": bool, "integer": int, "number": float}  # others are texts for the spec to read
+LONGEST = 80  # letters of the name of a folder
 
 
 def with_spec(
@@ -96,12 +104,7 @@ def opt(panel: str, about: str, default: Any = None, *names: str, **more: Any) -
 
 
 def kind_and_words(name: str) -> tuple[Any, list[str]]:
-    """What typer reads for a choice of a run, and the words that it may be.
-
-    Example:
-        >>> kind_and_words("norm"), kind_and_words("epochs")
-        ((<class 'str'>, ['batch', 'layer']), (<class 'int'>, []))
-    """
+    """What typer reads for a choice of a run, and the words that it may be."""
     hints = [h for h in SCHEMA[name].get("anyOf", [SCHEMA[name]]) if h.get("type") != "null"]
     words = [w for h in hints for w in h.get("enum", [h["const"]] if "const" in h else [])]
     return (KINDS.get(hints[0]["type"], str) if len(hints) == 1 else str), words
@@ -129,7 +132,7 @@ COMPLETED = {  # the names of convs and bases import torch, so they are written 
 }
 
 
-def go_offline(offline: bool) -> bool:
+def _go_offline(offline: bool) -> bool:
     """Set ``$PGSO_OFFLINE``, which worker processes inherit."""
     if offline:
         os.environ["PGSO_OFFLINE"] = "1"
@@ -143,11 +146,39 @@ def _device(name: str) -> str:
     return name
 
 
+def check_destination(option: str, path: Path | None, folder: bool = False) -> Path | None:
+    """Refuse, before the work, a place that cannot be written to after it; leave nothing there."""
+    if path is None:
+        return None
+    if path.exists() and path.is_dir() != folder:
+        kind = "a folder" if folder else "a file"
+        raise InputError(f"{option} must name {kind}, and {path} is not one; choose another name")
+    target = path if folder else path.parent
+    # Folders that are not there yet are made by what is written, in the first one that is there.
+    there = next(filter(os.path.lexists, (target, *target.parents)), target)
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return path
+    except OSError as error:
+        raise InputError(
+            f"{option} {path} cannot be written to ({error.strerror}); choose another place"
+        ) from None
+
+
+def _model(path: Path | None) -> Path | None:
+    """Refuse, before the work, a place where no model can be saved."""
+    if path is None or path.suffix == ".safetensors":
+        return check_destination("--save", path)
+    from pgso.saved import check_folder
+
+    check_folder(path)
+    check_destination("--save", path.parent, folder=True)
+    return path
+
+
 RUNS = Path("runs")
 DATASET: Any = typer.Argument(
-    metavar="DATASET",
-    help="A name (pgso list datasets) or your own folder.",
-    autocompletion=dataset_names,
+    metavar="DATASET", help=SCHEMA["dataset"]["description"], autocompletion=dataset_names
 )
 SETTINGS = opt(
     "training",
@@ -163,7 +194,19 @@ DATA_OPTIONS = opt(
     "--option",
     metavar="NAME=VALUE",
 )
-OUT = opt("output", "Where records and reports go.", RUNS)
+OUT = opt(
+    "output",
+    "Where records and reports go.",
+    RUNS,
+    callback=lambda path: check_destination("--out", path, folder=True),
+)
+SAVE = opt(
+    "output",
+    "Write the model to this folder, for pgso predict.",
+    metavar="DIR",
+    callback=_model,
+    show_default="in --out if the data are your own folder",
+)
 DATA = opt("data", "Where datasets are.", show_default="$PGSO_DATA, or ~/.cache/pgso")
 OFFLINE = opt(
     "data",
@@ -171,7 +214,7 @@ OFFLINE = opt(
     False,
     "--offline",
     envvar="PGSO_OFFLINE",
-    callback=go_offline,
+    callback=_go_offline,
 )
 WORKERS = opt("machine", "Processes, one thread each.", os.cpu_count() or 1, min=1)
 ENGINE = opt("machine", "What runs the workers.", "local")
@@ -206,14 +249,7 @@ def make_spec(
 
 
 def read_choice(name: str, value: Any) -> Any:
-    """What was typed for a choice, as a spec takes it: lists are separated by commas.
-
-    Example:
-        >>> read_choice("terms", "self, gcn@in"), read_choice("learn", "false")
-        (['self', 'gcn@in'], False)
-        >>> read_choice("preset", "gcn"), read_choice("preset", "0,1,0,0,-0.5,-0.5,1")[4]
-        ('gcn', '-0.5')
-    """
+    """What was typed for a choice, as a spec takes it: lists are separated by commas."""
     if name == "learn" and value in ("true", "false"):
         return value == "true"
     is_list = name in ("terms", "sample", "presets", "learn")
@@ -239,3 +275,59 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
         except (ValueError, RecursionError):  # no JSON, or numbers and nesting without end
             settings[name] = value
     return settings
+
+
+def own_model(spec: RunSpec, out: Path) -> Path | None:
+    """Where the model of a run on the user's own folder is saved, one per state of its files."""
+    path = Path(spec.dataset).expanduser()
+    if spec.head != "trained" or not path.is_dir():
+        return None
+    mark = f"{spec.key[:4]}{(fingerprint(spec.dataset) or '')[:4]}"
+    return out / "models" / f"{folder_name(path.name)}-{mark}"
+
+
+def about_model(path: Path) -> str:
+    """Where a model was saved, how large it is, and how to use it."""
+    files = list(path.iterdir()) if path.is_dir() else [path]
+    size = sum(file.stat().st_size for file in files)
+    said = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
+    return (
+        f"model: {path} ({said}); on new rows: {as_typed(['pgso', 'predict', str(path), 'FOLDER'])}"
+    )
+
+
+def folder_name(*parts: str) -> str:
+    """Words as the name of a folder, such as ``find-my-bank``.
+
+    A path of several folders, and what is too long and cut, ends in a mark of the whole.
+    """
+    whole = "-".join(part.removeprefix("./").rstrip("/") or "dataset" for part in parts)
+    text = re.sub(r"[^\w-]", "-", whole).strip("-").lower()
+    if "/" not in whole and len(text) <= LONGEST:
+        return text
+    mark = sha256(whole.encode(errors="surrogateescape")).hexdigest()[:8]
+    return f"{text[: LONGEST - 9].rstrip('-')}-{mark}"
+
+
+def numbered(folder: Path, holds_the_same: Callable[[Path], bool]) -> Path:
+    """``bank``, ``bank-2``, ...: the first that is free, or holds the same result."""
+    others = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    for place in itertools.chain([folder], others):
+        if not place.exists():
+            return place
+        with suppress(InputError):  # a damaged file is left alone
+            if holds_the_same(place):
+                return place
+    raise AssertionError("unreachable")
+
+
+def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[DataRecord]:
+    """What is known about the data of some runs, one per seed; torch is loaded only to compute."""
+    specs = {record.spec.seed: record.spec for record in records}
+    stored = [store.data(spec) for spec in specs.values()]
+    complete = [record for record in stored if record is not None]
+    if len(complete) < len(stored):
+        from pgso.training.pages import complete_data_records
+
+        complete = list(complete_data_records(specs.values(), store, data).values())
+    return complete

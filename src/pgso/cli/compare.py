@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from pgso.cli import choices, files
+from pgso.cli import choices
 from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console, progress, show_data
@@ -68,7 +68,6 @@ def compare(
     specs = [one.but(seed=seed) for seed in range(seeds) for one in spec.compared]
     beside = [] if stronger is None else [stronger.but(seed=seed) for seed in range(seeds)]
     specs += beside
-    files.check_destination("--out", out, folder=True)
     console, store = Console(stderr=as_json), Store(out)
     missing = store.missing(specs)
 
@@ -95,7 +94,7 @@ def compare(
         runs = [record for record in map(store.get, specs) if record is not None]
     with console.status("baselines", spinner="line") as status:
         records = [run for run in runs if run.spec not in beside]
-        data_records = files.data_of(records, store, data)
+        data_records = choices.data_of(records, store, data)
         status.update("drawing")
         if without_spectra(records):
             from pgso.training.pages import complete_spectra
@@ -103,8 +102,8 @@ def compare(
             records = complete_spectra(records, store, data)
         comparison = compare_records(records, [run for run in runs if run.spec in beside])
         summary = comparison_record(comparison, data_records, context.obj)
-        folder = files.numbered(
-            out / files.folder_name(Path(spec.dataset).name),
+        folder = choices.numbered(
+            out / choices.folder_name(Path(spec.dataset).name),
             lambda place: read_comparison(place / COMPARISON_FILE).runs[:1] == summary.runs[:1],
         )
         page = write_comparison(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pgso.cli import choices, files
-from pgso.cli.choices import opt
+from pgso.cli import choices
+from pgso.cli.choices import about_model, opt
 from pgso.cli.main import as_typed, command
 from pgso.cli.terminal import Console, show_columns
 from pgso.errors import InputError
@@ -36,12 +36,7 @@ def find(
     head: str = opt(
         "network", "What predicts: ridge, blend, boosted, or auto, which evidence chooses.", "auto"
     ),
-    save: Path | None = opt(
-        "output",
-        "Write what predicts to this folder, for pgso predict.",
-        metavar="DIR",
-        show_default="beside the report, of your own folder",
-    ),
+    save: Path | None = choices.SAVE,
     show_all: bool = opt("output", "Show every rung.", False, "--all"),
     out: Path = choices.OUT,
     data: Path | None = choices.DATA,
@@ -49,8 +44,6 @@ def find(
     as_json: bool = choices.AS_JSON,
 ) -> None:
     """Rank operators by leave-one-out error; keep the simplest that evidence allows; say why."""
-    files.check_destination("--out", out, folder=True)
-    files.check_model(save)
     console = Console(stderr=as_json)
     given = choices.pairs(options)
     for option in {"data", "x", "y", "train", "val", "test", "tell", "head"} & given.keys():
@@ -69,24 +62,22 @@ def find(
         status.update("baselines")
         described = with_baselines(spec, finding, Store(out), data)
         record = finding.record.model_copy(update={"data": described})
-    name = files.folder_name("find", Path(dataset).name)
+    name = choices.folder_name("find", Path(dataset).name)
     question = finding.spec()  # with what the dataset suggests
-    folder = files.numbered(
+    folder = choices.numbered(
         out / name, lambda place: read_finding(place / FINDING_FILE).asks_the_same(question)
     )
     record.write(folder / FINDING_FILE)
     page = write_finding(record, folder)
     doubts = doubts_of_finding(record)
     model, unsaved = save, ""
-    if save is None and Path(dataset).is_dir():
-        model = folder / "model"
-    try:
-        if model is not None:
-            finding.save(model)
-    except InputError as error:
-        if save is not None:
-            raise
-        model, unsaved = None, str(error)
+    if save is not None:
+        finding.save(save)
+    elif Path(dataset).is_dir():
+        try:
+            model = finding.save(folder / "model")
+        except InputError as error:
+            unsaved = str(error)
     if as_json:
         said = record.model_dump(mode="json") | {"headline": headline(record)}
         said |= {"file": str(folder / FINDING_FILE), "report": str(page)}
@@ -96,8 +87,6 @@ def find(
     where = "" if data is None else f" {as_typed(['--data', str(data)])}"
     show(console, record, doubts, where, None if show_all else SHOWN, model, unsaved)
     show_columns(console, finding.task)
-    if model is not None:
-        console.say(f"model: {files.about_model(model)}")
     console.say(f"report: {page}")
 
 
@@ -140,9 +129,7 @@ def show(
     else:
         console.say(f"Note: {finding.CANNOT_CONFIRM}.")
     use = unsaved or f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
-    if model is not None:
-        use = as_typed(["pgso", "predict", str(model), "FOLDER"])
-    console.say(f"use it on new rows: {use}\n")
+    console.say(f"use it on new rows: {use}\n" if model is None else f"{about_model(model)}\n")
     console.print(finding.rungs_grid(record, most))
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], record.objective))

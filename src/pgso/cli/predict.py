@@ -1,14 +1,13 @@
 """``pgso predict`` and ``pgso explain``: a saved model, applied and explained."""
 
-import io
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
-from pgso.cli import choices, files
+from pgso.cli import choices
 from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
@@ -37,7 +36,10 @@ def predict(
     dataset: str = choices.DATASET,
     options: list[str] | None = choices.DATA_OPTIONS,
     to: Path = opt(
-        "options", "The table to write: .csv, .json or .parquet.", Path("predictions.csv")
+        "options",
+        "The table to write: .csv, .json or .parquet.",
+        Path("predictions.csv"),
+        callback=lambda path: check_table(path),
     ),
     links: int = opt("options", "Of a link model: how many new links to write.", 100, min=1),
     rank_by: str | None = opt(
@@ -62,18 +64,13 @@ def predict(
     graph with the same features. Its table is prepared as the model's was. A file that is there
     already is kept under another name.
     """
-    files.check_destination("--to", to)
-    check_format(to)
     predictor, asked = opened(model, dataset, options, data, skip_bad_rows)
-    import pandas
-
     from pgso.predictors.table import most_probable_links, prediction_table
 
     if predictor.kind == "link":
-        named = most_probable_links(predictor.network, asked.task, links, asked.ids)
+        table = most_probable_links(predictor.network, asked.task, links, asked.ids)
     else:
-        named = prediction_table(predictor, asked, predictor.outputs(asked))
-    table = pandas.DataFrame(dict(named))
+        table = prediction_table(predictor, asked, predictor.outputs(asked))
     table = (table if rank_by is None else ranked(table, rank_by)).head(top or len(table))
     old = write_table(to, table)
     calibration, coverage = predictor.calibration, predictor.coverage
@@ -128,19 +125,18 @@ def opened(
 WRITTEN = (".csv", ".json", ".parquet", ".txt")
 
 
-def check_format(path: Path) -> None:
-    """Refuse, before the work, a format that is not written, and Parquet where nothing can."""
+def check_table(path: Path) -> Path:
+    """Refuse, before the work, a file that cannot be written, or Parquet where nothing can."""
+    choices.check_destination("--to", path)
     if path.suffix.lower() not in WRITTEN and path.suffix[1:].isalpha():
         raise InputError(
             f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
         )
-    if path.suffix.lower() == ".parquet":
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError:
-            raise InputError(
-                f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
-            ) from None
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise InputError(
+            f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
+        )
+    return path
 
 
 def write_table(path: Path, table: "pandas.DataFrame") -> Path | None:
@@ -149,23 +145,12 @@ def write_table(path: Path, table: "pandas.DataFrame") -> Path | None:
     Returns:
         The new name of another table that was there; None if there was none.
     """
-    ending = path.suffix.lower()
-    if ending == ".parquet":
-        buffer = io.BytesIO()
-        table.to_parquet(buffer, index=False)
-        return write_beside(path, buffer.getvalue())
-    if ending == ".json":
-        return write_beside(path, json.dumps(as_dicts(table), ensure_ascii=False) + "\n")
-    return write_beside(path, table.apply(_short).to_csv(index=False, lineterminator="\n"))
-
-
-def _short(column: "pandas.Series") -> "pandas.Series":
-    """Numbers of 32 bits with as many digits as they have."""
-    if column.dtype != np.float64:
-        return column
-    with np.errstate(over="ignore"):
-        short = column.astype(np.float32)
-    return short.astype(str).astype(np.float64).where(short == column, column)
+    content: str | bytes = table.to_csv(index=False, lineterminator="\n")
+    if path.suffix.lower() == ".parquet":
+        content = table.to_parquet(index=False)
+    elif path.suffix.lower() == ".json":
+        content = json.dumps(as_dicts(table), ensure_ascii=False) + "\n"
+    return write_beside(path, content)
 
 
 def as_dicts(table: "pandas.DataFrame") -> list[dict[str, Any]]:
@@ -175,18 +160,7 @@ def as_dicts(table: "pandas.DataFrame") -> list[dict[str, Any]]:
 
 
 def ranked(table: "pandas.DataFrame", by: str) -> "pandas.DataFrame":
-    """The rows by a column, largest first and those without a number last, with their rank.
-
-    Args:
-        table: What to sort.
-        by: A class (then by its probability) or a column of numbers.
-
-    Example:
-        >>> import pandas
-        >>> table = pandas.DataFrame({"id": ["a", "b"], "p(yes)": [0.2, 0.9]})
-        >>> ranked(table, "yes").values.tolist()
-        [[1, 'b', 0.9], [2, 'a', 0.2]]
-    """
+    """The rows by a class's probability or by a number, largest first, with their rank."""
     numbers = [name for name in table.select_dtypes("float") if table[name].notna().any()]
     name = next((name for name in (f"p({by})", by) if name in numbers), None)
     if name is None and len(table):
@@ -242,7 +216,7 @@ def explain(
     if record is not None and asked.is_trained_here:
         record = record.model_copy(update={"explanation": explanation})
         store.put(record)
-        page = write_run(record, store, files.data_of([record], store, data))
+        page = write_run(record, store, choices.data_of([record], store, data))
     if as_json:
         said = explanation.model_dump(mode="json") | {"report": page and str(page)}
         typer.echo(json.dumps(said))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pgso.cli import choices, files
+from pgso.cli import choices
 from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
@@ -76,8 +76,8 @@ def spectrum(
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
     # Other settings, another folder: nothing is overwritten but the same once more.
     parts = ("spectrum", source, what, *(["undirected"] if undirected else []))
-    out = out or choices.RUNS / files.folder_name(*parts)
-    files.check_destination("--out", out, folder=True)
+    out = out or choices.RUNS / choices.folder_name(*parts)
+    choices.check_destination("--out", out, folder=True)
     from pgso.drawing import figure_svg
     from pgso.report.sections import picture_page
     from pgso.spectrum.certified import undirected as check_undirected

@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from pgso.cli import choices, files
+from pgso.cli import choices
 from pgso.cli.choices import opt
-from pgso.cli.main import as_typed, command
+from pgso.cli.main import command
 from pgso.cli.terminal import Console, progress, show_data
 from pgso.launch import launch
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.files import fingerprint, free_name
+from pgso.records.files import free_name
 
 
 @command(
@@ -29,12 +29,7 @@ from pgso.records.files import fingerprint, free_name
 def train(
     context: typer.Context,
     spec: RunSpec,
-    save: Path | None = opt(
-        "output",
-        "Write the model to this folder.",
-        metavar="DIR",
-        show_default="runs/models, of your own folder",
-    ),
+    save: Path | None = choices.SAVE,
     tensorboard: Path | None = opt("output", "Log scalars to this folder."),
     out: Path = choices.OUT,
     data: Path | None = choices.DATA,
@@ -51,17 +46,11 @@ def train(
     record = store.get(spec)
     old: Path | None = None  # where a model of that name goes
     wants_more = save is not None or tensorboard is not None  # than the record holds
-    if save is None and spec.head == "trained" and Path(spec.dataset).is_dir():
-        mark = (
-            f"{spec.key[:4]}{(fingerprint(spec.dataset) or '')[:4]}"  # other files, another model
-        )
-        save = out / "models" / f"{files.folder_name(Path(spec.dataset).name)}-{mark}"
+    if save is None:
+        save = choices.own_model(spec, out)
         has_weights = record is not None and record.epoch is not None
-        wants_more |= has_weights and not save.exists()
+        wants_more |= save is not None and has_weights and not save.exists()
     if record is None or record.status == "failed" or wants_more:
-        if first:
-            files.check_destination("--out", out, folder=True)
-            files.check_model(save)
         old = None if save is None else free_name(save)
         from pgso.scale.place import joined
         from pgso.training.fit import fit
@@ -105,7 +94,7 @@ def train(
     from pgso.report.doubts import doubts
     from pgso.report.page import write_run
 
-    known = [] if record.status == "failed" else files.data_of([record], store, data)
+    known = [] if record.status == "failed" else choices.data_of([record], store, data)
     page = write_run(record, store, known, context.obj)
     if as_json:
         baselines = [entry.model_dump() for part in known for entry in part.baselines]
@@ -127,9 +116,7 @@ def train(
     if save is not None and record.epoch is None:
         console.say("model: none, because no epoch was completed")
     elif save is not None:
-        console.say(f"model: {files.about_model(save)}")
-        use = as_typed(["pgso", "predict", str(save), "FOLDER"])
-        console.say(f"use it on new rows: {use}")
+        console.say(choices.about_model(save))
     if old is not None and old.exists():
         console.say(f"what was in {save} before: {old}")
     raise typer.Exit(int(record.status != "done"))

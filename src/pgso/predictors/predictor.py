@@ -4,8 +4,9 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas
 import torch
 from torch import Tensor
 
@@ -22,9 +23,6 @@ from pgso.predictors.inputs import Asked, asked_of
 from pgso.predictors.table import prediction_table
 from pgso.records import RunSpec
 from pgso.saved import memory_of, naming, places, read_model
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def load(path: str | os.PathLike[str]) -> "Predictor":
@@ -105,7 +103,7 @@ class Predictor:
 
     def predict(
         self, data: Any = None, x: Any = None, *, skip_bad_rows: bool = False, **options: Any
-    ) -> "Tensor | pandas.DataFrame":
+    ) -> Tensor | pandas.DataFrame:
         """Probabilities of classes, or numbers, of every node or graph that is asked about.
 
         A table of rows that have names gives a frame, one row per name: the most probable class,
@@ -123,21 +121,10 @@ class Predictor:
         """
         asked = self.asked(data, x, skip_bad_rows=skip_bad_rows, **options)
         out = self.outputs(asked)
-        if not asked.is_named:
-            return out
-        import pandas
-
-        columns = prediction_table(self, asked, out)
-        return pandas.DataFrame(dict(columns)).set_index("id")
+        return prediction_table(self, asked, out).set_index("id") if asked.is_named else out
 
     def sets(
-        self,
-        data: Any = None,
-        x: Any = None,
-        *,
-        coverage: float = LEVEL,
-        skip_bad_rows: bool = False,
-        **options: Any,
+        self, data: Any = None, x: Any = None, *, coverage: float = LEVEL, **options: Any
     ) -> "pandas.Series[Any] | pandas.DataFrame":
         """Sets of classes, or intervals of numbers, that hold the truth with some probability.
 
@@ -148,16 +135,13 @@ class Predictor:
             data: As in :meth:`predict`.
             x: Likewise.
             coverage: The probability, above 0 and below 1.
-            skip_bad_rows: As in :meth:`predict`.
-            options: Likewise.
+            options: As in :meth:`predict`, with ``skip_bad_rows``.
 
         Returns:
             Classes: a series of tuples of their names, the most probable first. Numbers: a frame
             with the columns ``NAME low`` and ``NAME high``.
         """
-        import pandas
-
-        asked = self.asked(data, x, skip_bad_rows=skip_bad_rows, **options)
+        asked = self.asked(data, x, **options)
         out = self.outputs(asked).numpy()
         index = pandas.Index(asked.ids, name="id")
         if self.answer == "class":

@@ -1,9 +1,10 @@
 """Predictions as people use them: names, probabilities and sets, a row for each item."""
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas
 import torch
 from torch import Tensor
 
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
     from pgso.predictors.inputs import Asked
     from pgso.predictors.predictor import Predictor
 
-Column = tuple[str, Sequence[Any]]  # its name, and a cell of each item
 MOST_NODES = 50_000  # above which the best of all pairs would take too long
 PERCENT = f"{100 * LEVEL:.0f}"
 
 
-def prediction_table(model: "Predictor", asked: "Asked", out: Tensor) -> list[Column]:
+def prediction_table(model: "Predictor", asked: "Asked", out: Tensor) -> pandas.DataFrame:
     """What the model says of each item, then what is known.
 
     Classes: the most probable one, how probable it is, the probability of every class, and a set
@@ -33,68 +33,57 @@ def prediction_table(model: "Predictor", asked: "Asked", out: Tensor) -> list[Co
     Where the task has answers, there are columns ``label``, or ``true NAME`` of numbers. Where it
     is the one that the model was trained on, ``split`` says who was trained on.
     """
-    known = _known(asked.task, asked.is_trained_here, model.separator)
-    if asked.rows is not None:
-        places = asked.rows.tolist()
-        known = [(name, [cells[row] for row in places]) for name, cells in known]
-        if all(cell in ("", None) for _, cells in known for cell in cells):
-            known = []
-    columns: list[Column] = [("id", asked.ids)]
+    values = out.numpy()
+    columns: dict[str, Any] = {"id": asked.ids}
     if model.answer == "value":
-        low = high = values = out.numpy()
+        low = high = np.full_like(values, np.nan)
         if model.strangeness is not None:
             low, high = (end.astype(values.dtype) for end in model.ends(values, LEVEL))
-        else:
-            low = high = values + math.nan
-        ends = (("", values), (f" low {PERCENT}", low), (f" high {PERCENT}", high))
         for k, name in enumerate(model.targets):
-            columns += [(f"{name}{end}", part[:, k].tolist()) for end, part in ends]
-        return columns + known
-    names = model.classes
-    each = [(f"p({name})", out[:, k].tolist()) for k, name in enumerate(names)]
-    if model.answer == "labels":
-        columns += [("prediction", _chosen(names, out > 0.5, model.separator)), *each]
-        return columns + known
-    best = out.argmax(dim=1)
-    columns += [("prediction", [names[k] for k in best.tolist()])]
-    columns += [("probability", out.gather(1, best.unsqueeze(1))[:, 0].tolist()), *each]
-    if model.strangeness is not None:
-        held = model.held_classes(out.numpy(), LEVEL)
-        columns += [(f"set {PERCENT}", _chosen(names, held, model.separator))]
-    return columns + known
+            for end, part in (("", values), (f" low {PERCENT}", low), (f" high {PERCENT}", high)):
+                columns[f"{name}{end}"] = part[:, k]
+    else:
+        names, each = model.classes, {f"p({c})": values[:, k] for k, c in enumerate(model.classes)}
+        if model.answer == "labels":
+            columns |= {"prediction": _chosen(names, values > 0.5, model.separator), **each}
+        else:
+            columns["prediction"] = [names[k] for k in values.argmax(axis=1)]
+            columns |= {"probability": values.max(axis=1), **each}
+            if model.strangeness is not None:
+                held = model.held_classes(values, LEVEL)
+                columns[f"set {PERCENT}"] = _chosen(names, held, model.separator)
+    known = _known(asked.task, asked.is_trained_here, model.separator)
+    if asked.rows is not None:
+        known = known.iloc[asked.rows.numpy()].reset_index(drop=True)
+        known = known[[] if known.isin(["", None, np.nan]).all(axis=None) else list(known)]
+    return pandas.concat([pandas.DataFrame(columns), known], axis=1)
 
 
-def _known(task: Task, is_trained_here: bool, separator: str) -> list[Column]:
-    columns: list[Column] = []
+def _known(task: Task, is_trained_here: bool, separator: str) -> pandas.DataFrame:
+    columns: dict[str, Any] = {}
     if task.targets:
-        for k, name in enumerate(task.targets):
-            cells = task.y[:, k].tolist()
-            columns += [(f"true {name}", [None if math.isnan(v) else v for v in cells])]
+        columns = {f"true {name}": task.y[:, k].numpy() for k, name in enumerate(task.targets)}
     elif task.answer == "labels" and task.classes:
-        named = _chosen(task.classes, task.y == 1, separator)
-        pairs = zip(named, task.has_answer.tolist(), strict=True)
-        columns += [("label", [labels if is_known else "" for labels, is_known in pairs])]
+        named = _chosen(task.classes, task.y.numpy() == 1, separator)
+        columns["label"] = np.where(task.has_answer.numpy(), named, "")
     elif task.classes:
-        columns += [("label", ["" if c < 0 else task.classes[c] for c in task.y.tolist()])]
+        columns["label"] = np.array([*task.classes, ""], dtype=object)[task.y.numpy()]  # -1: ""
     if is_trained_here and len(task.train):
-        part = [""] * len(task.y)
+        columns["split"] = np.full(len(task.y), "", dtype=object)
         for name in ("train", "val", "test"):
-            for i in getattr(task, name).tolist():
-                part[i] = name
-        columns += [("split", part)]
-    return columns
+            columns["split"][getattr(task, name).numpy()] = name
+    return pandas.DataFrame(columns, index=range(len(task.y)))
 
 
 def _chosen(names: Sequence[str], is_chosen: Any, separator: str) -> list[str]:
     """As labels.csv has them, where a separator alone says that there are none."""
-    rows = is_chosen.tolist()
-    named = ([n for n, yes in zip(names, row, strict=True) if yes] for row in rows)
+    named = ([n for n, yes in zip(names, row, strict=True) if yes] for row in is_chosen)
     return [separator.join(labels) or separator for labels in named]
 
 
 def most_probable_links(
     model: "LinkModel", task: Task, count: int, ids: Sequence[Any]
-) -> list[Column]:
+) -> pandas.DataFrame:
     """The pairs of nodes that are most probably linked and are not, best first.
 
     Links that were held out for validation and test are links: they are not among them.
@@ -119,5 +108,6 @@ def most_probable_links(
             pairs = torch.cat([pairs, from_here])
             order = best.argsort(descending=True, stable=True)[:count]
             best, pairs = best[order], pairs[order]
-    ends = [[ids[node] for node in side] for side in pairs.T.tolist()]
-    return [("source", ends[0]), ("target", ends[1]), ("probability", best.sigmoid().tolist())]
+    sources, targets = ([ids[node] for node in side] for side in pairs.T.tolist())
+    probability = best.sigmoid().numpy()
+    return pandas.DataFrame({"source": sources, "target": targets, "probability": probability})

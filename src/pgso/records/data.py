@@ -109,14 +109,7 @@ class DataRecord(Scored):
 
 
 def data_spec(spec: RunSpec) -> RunSpec:
-    """The choices of a spec that choose its data.
-
-    Example:
-        >>> data_spec(RunSpec(dataset="karate", conv="gat", seed=3)).key == (
-        ...     data_spec(RunSpec(dataset="karate", operator="fixed", seed=3)).key
-        ... )
-        True
-    """
+    """The choices of a spec that choose its data; all others are defaults."""
     names = {"dataset", "seed", "data_options", "task", "objective"}
     return RunSpec(complete=True, **spec.model_dump(include=names))
 

@@ -60,13 +60,6 @@ def write_beside(path: Path, content: str | bytes) -> Path | None:
 
     Returns:
         The new name of another file that had this one; None if there was none, or the same.
-
-    Example:
-        >>> path = Path(tempfile.mkdtemp()) / "table.csv"
-        >>> write_beside(path, "1"), write_beside(path, "1")
-        (None, None)
-        >>> write_beside(path, "2").name, path.read_text()
-        ('table-1.csv', '2')
     """
     data = content.encode() if isinstance(content, str) else content
     path = path.resolve() if path.is_symlink() else path
@@ -117,12 +110,7 @@ READ_UP_TO = 2**26  # bytes of a file that are read: a twentieth of a second
 
 
 def file_kind(name: str) -> str | None:
-    """What a file of a user's folder holds, by its name; None: it is no part of the dataset.
-
-    Example:
-        >>> file_kind("Edges.CSV"), file_kind("nodes.tsv.gz"), file_kind("notes.txt")
-        ('edges', 'features', None)
-    """
+    """What a file of a user's folder holds, by its name; None: it is no part of the dataset."""
     if name.lower() in ("columns.json", "features.npy"):
         return "columns" if name.lower() == "columns.json" else "array"
     table = _TABLE.fullmatch(name)

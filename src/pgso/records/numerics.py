@@ -36,9 +36,9 @@ LADDER = 7
 
 
 class Frozen(BaseModel):
-    """A value: it is not changed once it is made."""
+    """A value: it is not changed once it is made. An error in it may be infinite."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
 
 class Revised(Frozen):
@@ -85,9 +85,7 @@ class Scored(Revised):
 def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
     """Refuse results of several revisions: a difference between them is no finding.
 
-    Args:
-        results: What a page or a table is about to show.
-        remedy: What the user can do: ``pgso run recipes makes the old ones again``.
+    ``remedy`` says what the user can do: ``pgso run recipes makes the old ones again``.
     """
     results = list(results)
     ladders = [result.ladder_revision for result in results]

@@ -5,17 +5,11 @@ from collections.abc import Iterable
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    NotRequired,  # pydantic needs these before 3.12
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
-from typing_extensions import TypedDict
+from pydantic import ValidationInfo, field_validator
+from typing_extensions import TypedDict  # pydantic needs it before 3.12
 
 from pgso.objectives import Objective
 from pgso.records.data import BaselineRecord
@@ -33,10 +27,8 @@ LETTERS = ("m1", "m2", "m3", "e1", "e2", "e3", "a")
 COMPARISON_FILE = "comparison.json"
 
 
-class Judged(BaseModel):
+class Judged(Frozen):
     """Outcomes of the labels that judge: of no epoch, S or candidate that was chosen on them."""
-
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
     items: tuple[int, ...]  # indices of nodes, graphs or pairs
     outcomes: tuple[float, ...] = ()  # 1 and 0 for right and wrong, or minus the error
@@ -217,8 +209,6 @@ def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
 class RunRecord(Scored):
     """What a run leaves behind. The epoch is chosen on validation; test is only recorded."""
 
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
-
     spec: StoredSpec
     status: Literal["done", "diverged", "failed"] = "done"
     error: str | None = None  # why it failed or where it diverged
@@ -318,8 +308,6 @@ class RunRecord(Scored):
 class ComparisonRecord(Scored):
     """What ``compare`` leaves behind: enough to list it, and to make its page from its runs."""
 
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")  # an error may be infinite
-
     dataset: str
     conv: str
     command: str | None = None  # what the user typed
@@ -327,7 +315,7 @@ class ComparisonRecord(Scored):
     reference: tuple[str, ...] = ()  # of the stronger fixed network
     verdict: str
     next: str = ""  # the command that follows from it
-    found: dict[str, Any] | None = None  # what find recommends: rung, S, network, command
+    found: dict[str, Any] | None = None  # what find recommends: rung, S, network, head, command
     doubts: tuple[str, ...] = ()  # what speaks against the result
     baselines: tuple[BaselineRecord, ...] = ()  # what a network must beat: means over the seeds
     scores: dict[str, Any] = {}  # test and val: scores by operator, and paired differences

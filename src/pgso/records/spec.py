@@ -41,14 +41,10 @@ LINKS = {"dropout": 0.0, "weight_decay": 0.0, "lr_decay": 1.0}
 def choice(
     default: Any, panel: str, about: str, usual: str | None = None, option: str | None = None
 ) -> Any:
-    """A field of a spec that is also an option of the commands.
+    """A field of a spec that is also an option of the commands, in this panel of their help.
 
-    Args:
-        default: Of the field.
-        panel: Of the help: data, network, S or training.
-        about: What it chooses, in one sentence.
-        usual: The default in words, where the value alone says too little.
-        option: Its name on the command line; by default the field's.
+    ``usual`` is the default in words, where the value alone says too little; ``option`` its name
+    on the command line, by default the field's.
     """
     extra: dict[str, Any] = {"panel": panel, "usual": usual, "option": option}
     return Field(default, description=about, json_schema_extra=extra)
@@ -252,12 +248,7 @@ class RunSpec(BaseModel):
 
     @property
     def compared(self) -> "list[RunSpec]":
-        """The runs of a comparison that differ: with one layer mPGSO is PGSO.
-
-        Example:
-            >>> [spec.operator for spec in RunSpec(dataset="karate", num_layers=1).compared]
-            ['fixed', 'pgso', 'found']
-        """
+        """The runs of a comparison that differ: with one layer mPGSO is PGSO."""
         names = ["fixed", "pgso"]
         if self.num_layers > 1:
             names.append("mpgso")
@@ -274,11 +265,6 @@ class RunSpec(BaseModel):
         It is twice as deep, with residual maps, a norm and the architecture's own operator, and
         drops out as the dataset's strong network does where one is published. None if this network
         has residual maps already.
-
-        Example:
-            >>> spec = RunSpec(dataset="karate").stronger
-            >>> spec.operator, spec.num_layers, spec.norm, spec.residual
-            ('fixed', 4, 'batch', True)
         """
         if self.residual or self.recipe == "strong":
             return None

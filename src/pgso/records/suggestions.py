@@ -26,10 +26,6 @@ def known_dataset(name: Any) -> Any:
     """The registered dataset of this name, or None.
 
     Datasets lie above records: their registry, which needs no torch, is found by its name.
-
-    Example:
-        >>> known_dataset("MINESWEEPER").model, known_dataset("./my_graph")
-        ({'num_layers': 3, 'norm': 'batch'}, None)
     """
     return import_module("pgso.data").DATASETS.get(name)
 
@@ -69,12 +65,7 @@ MOST_LAYERS = 12
 
 
 def strong(dataset: str, suggested: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a strong network: as published, or :func:`deeper` than what is suggested.
-
-    Example:
-        >>> strong("Minesweeper", {})["num_layers"], strong("karate", {})["num_layers"]
-        (12, 4)
-    """
+    """The settings of a strong network: as published, or :func:`deeper` than what is suggested."""
     usual = deeper(suggested.get("num_layers", 2), suggested.get("norm"))
     return dict(STRONG.get(dataset.lower(), usual))
 

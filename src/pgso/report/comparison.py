@@ -66,14 +66,16 @@ class Found:
     S: tuple[float, ...] | None  # where it starts; None without a graph
     network: dict[str, Any]  # what the rung changed in the network
     command: str  # trains it; empty for data in memory
+    head: str = ""  # what predicts: the network in words, and the score of the closed form beside
 
     @property
     def sentence(self) -> str:
         """The recommendation in words, with the command."""
         some = "" if self.seeds == self.of else f" on {self.seeds} of {self.of} seeds"
         S = "" if self.S is None else f", S = ({', '.join(f'{value:.4g}' for value in self.S)})"
+        head = f", head: {self.head}" if self.head else ""
         train = f"; {self.command} trains it" if self.command else ""
-        return f"pgso find recommends {self.rung}{some}{S}{train}"
+        return f"pgso find recommends {self.rung}{some}{S}{head}{train}"
 
 
 class Judgement(NamedTuple):
@@ -347,7 +349,12 @@ def _found(runs: Sequence[RunRecord]) -> Found | None:
         run = next(run for run in kept if run.rung == rung)
         command = command_of("train", run.spec) if has_command(run.spec) else ""
         S = run.start[0] if run.start else None
-        return Found(str(rung), count, len(kept), S, dict(run.network), command)
+        choices = {k: " + ".join(v) if k == "terms" else v for k, v in run.network.items() if v}
+        head = choices and f"a network ({', '.join(f'{k} {v}' for k, v in choices.items())})"
+        closed = run.closed_form and run.closed_form[1]
+        if head and closed is not None:
+            head += f", whose closed form scores {run.objective.written(closed)} on test"
+        return Found(str(rung), count, len(kept), S, dict(run.network), command, head or "")
     return None
 
 
