@@ -16,7 +16,6 @@ from typing import Any
 
 import typer
 
-from pgso.cli.main import as_typed
 from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.presets import PRESETS
@@ -287,13 +286,11 @@ def own_model(spec: RunSpec, out: Path) -> Path | None:
 
 
 def about_model(path: Path) -> str:
-    """Where a model was saved, how large it is, and how to use it."""
+    """Where a model was saved, and how large it is."""
     files = list(path.iterdir()) if path.is_dir() else [path]
     size = sum(file.stat().st_size for file in files)
     said = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    return (
-        f"model: {path} ({said}); on new rows: {as_typed(['pgso', 'predict', str(path), 'FOLDER'])}"
-    )
+    return f"model: {path} ({said}); use it on new rows"
 
 
 def folder_name(*parts: str) -> str:

@@ -128,8 +128,11 @@ def show(
         console.say(f"confirm it in a trained network: {record.command}{where}")
     else:
         console.say(f"Note: {finding.CANNOT_CONFIRM}.")
+    what = "use it on new rows"
     use = unsaved or f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
-    console.say(f"use it on new rows: {use}\n" if model is None else f"{about_model(model)}\n")
+    if model is not None:
+        what, use = about_model(model), as_typed(["pgso", "predict", str(model), "FOLDER"])
+    console.say(f"{what}: {use}\n")
     console.print(finding.rungs_grid(record, most))
     if record.data is not None and record.data.baselines:
         console.print(baselines_grid([record.data], record.objective))

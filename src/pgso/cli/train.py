@@ -9,7 +9,7 @@ import typer
 
 from pgso.cli import choices
 from pgso.cli.choices import opt
-from pgso.cli.main import command
+from pgso.cli.main import as_typed, command
 from pgso.cli.terminal import Console, progress, show_data
 from pgso.launch import launch
 from pgso.records import RunRecord, RunSpec, Store
@@ -116,7 +116,8 @@ def train(
     if save is not None and record.epoch is None:
         console.say("model: none, because no epoch was completed")
     elif save is not None:
-        console.say(choices.about_model(save))
+        use = as_typed(["pgso", "predict", str(save), "FOLDER"])
+        console.say(f"{choices.about_model(save)}: {use}")
     if old is not None and old.exists():
         console.say(f"what was in {save} before: {old}")
     raise typer.Exit(int(record.status != "done"))
