@@ -60,24 +60,37 @@ def merged(
     Returns:
         The edges and their weights; None in place of weights that are all 1.
     """
+    import pandas as pd
+
     n = max(num_nodes, 1)
-    key = edge_index[1].astype(np.int64) * n + edge_index[0]
-    key, group = np.unique(key, return_inverse=True)
+    group, key = pd.factorize(edge_index[1].astype(np.int64) * n + edge_index[0])
     total = np.bincount(group, weight, minlength=len(key)).astype(np.float64)
+    order = np.argsort(key)
+    key, total = key[order], total[order]
     if undirected:
-        twice, both = np.concatenate([key, key % n * n + key // n]), np.concatenate([total, total])
-        key, first, where = np.unique(twice, return_index=True, return_inverse=True)
-        reverse = np.argsort(key % n * n + key // n)  # the reverse of the reverse is the edge
-        total = both[first]
+        listed, sums = key, total
+        key = np.sort(np.concatenate([listed, _reversed(listed, n)]))
+        key = key[np.diff(key, prepend=-1) > 0]
+        reverse = np.argsort(_reversed(key, n))  # the reverse of the reverse is the edge
+        place = np.searchsorted(key, listed)
+        total = np.full(len(key), np.nan)
+        total[place] = sums
+        total = np.where(np.isnan(total), total[reverse], total)
         if weight is None:
             total = np.maximum(total, total[reverse])
         else:  # an edge's two sums may differ by the order of its parts: one of them counts
             total = np.where(key <= key[reverse], total, total[reverse])
-            sizes = np.tile(np.bincount(group, np.abs(weight)), 2)
+            sizes = np.bincount(group, np.abs(weight))[order]
             with np.errstate(invalid="ignore"):  # infinite weights are refused later
-                wrong = np.flatnonzero(np.abs(total[where] - both) > ROUNDING * sizes)
+                wrong = np.flatnonzero(np.abs(total[place] - sums) > ROUNDING * sizes)
             if len(wrong):
-                j, i = int(twice[wrong[0]] % n), int(twice[wrong[0]] // n)
-                weights = sorted({float(both[wrong[0]]), float(total[where][wrong[0]])})
+                j, i = int(listed[wrong[0]] % n), int(listed[wrong[0]] // n)
+                weights = sorted({float(sums[wrong[0]]), float(total[place[wrong[0]]])})
                 raise TwoWeightsError(path, (j, i), weights)
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
+
+
+def _reversed(key: Array, n: int) -> Array:
+    """The numbers of the same edges in the other direction."""
+    turned: Array = key % n * n + key // n
+    return turned

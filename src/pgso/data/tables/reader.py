@@ -124,12 +124,15 @@ def _cells(
     write tables whose first column has no name.
     """
     bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
-    rows = bare.split("\n")
     if separator is None:
-        widths = np.array([len(row.split()) for row in rows])
+        widths = np.array([len(row.split()) for row in bare.split("\n")])
     else:
-        widths = np.array([row.count(separator) + 1 for row in rows])
-        widths[[not row.strip() for row in rows] if (widths == 1).any() else []] = 0
+        letters = np.frombuffer(bare.encode(), np.uint8)
+        ends = np.append(np.flatnonzero(letters == ord("\n")), len(letters))
+        marks = np.flatnonzero(letters == ord(separator))
+        widths = np.diff(np.searchsorted(marks, ends), prepend=0) + 1
+        if (widths == 1).any():
+            widths[[not row.strip() for row in bare.split("\n")]] = 0
     filled = np.flatnonzero(widths)
     first, usual = widths[0], widths[filled[min(1, len(filled) - 1)]]
     check_count(int(usual), "columns", path)
@@ -153,7 +156,8 @@ def _cells(
     frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
     blanks, ends = " " if separator == "\t" else " \t", (separator or " ", "\n")
     pairs = [pair for a in blanks for b in ends for pair in (a + b, b + a)]
-    if '"' in text or any(pair in f"\n{text}" for pair in pairs):
+    has_blanks = any(blank in text for blank in blanks)
+    if '"' in text or (has_blanks and any(pair in f"\n{text}" for pair in pairs)):
         frame = frame.apply(lambda cells: cells.str.strip())
     return frame, lines
 
