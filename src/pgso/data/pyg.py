@@ -73,11 +73,11 @@ def task_from_graph(
     """
     if y is None:
         raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
-    answers = _read(y, numbers)
+    answers = answers_of(y, numbers)
     n = len(answers["y"])
     split: Any = split_by_seed(answers["y"], seed)
     if any(part is not None for part in parts.values()):
-        split = tuple(_indices(part, name, n) for name, part in parts.items())
+        split = tuple(indices_of(part, name, n) for name, part in parts.items())
     return graph_task(graph, x, split=split, **answers)
 
 
@@ -174,7 +174,7 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
         )
         for graph in graphs
     ]
-    answers = _read(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]), numbers)
+    answers = answers_of(np.stack([as_array(graph.y).reshape(-1) for graph in graphs]), numbers)
     split = split_by_seed(answers["y"], seed)
     union = _graph(Batch.from_data_list(parts))
     return {**union, "nodes_per_graph": sizes, "split": split, **answers}
@@ -269,7 +269,7 @@ def relation_names(edge_types: list[tuple[str, str, str]]) -> list[str]:
 
 def _answers(data: Any, numbers: bool, seed: int, items: str) -> dict[str, Any]:
     """The answers in ``data.y`` about ``items`` ("34 nodes"), split by masks or the seed."""
-    answers = _read(data.y, numbers)
+    answers = answers_of(data.y, numbers)
     y = answers["y"]
     if len(y) != int(items.split()[0]):
         raise InputError(f"y has {len(y)} answers, but there are {items}; give one for each")
@@ -290,7 +290,7 @@ def _answers(data: Any, numbers: bool, seed: int, items: str) -> dict[str, Any]:
     return {**answers, "split": masks_to_split(*parts)}
 
 
-def _read(given: Any, numbers: bool) -> dict[str, Any]:
+def answers_of(given: Any, numbers: bool) -> dict[str, Any]:
     """Y, what it is and its metric, as :meth:`Task.from_arrays` takes them."""
     values, are_numbers = read_answers(given, numbers)
     if values.ndim == 2:
@@ -311,12 +311,13 @@ def _read(given: Any, numbers: bool) -> dict[str, Any]:
     return {"y": y, "classes": tuple(map(str, classes)), "metric": "accuracy"}
 
 
-def _indices(part: Any, name: str, n: int) -> Array:
+def indices_of(part: Any, name: str, n: int) -> Array:
+    """A part of a split as indices of n nodes, of indices, a mask or None."""
     given = np.zeros(0, dtype=np.int64) if part is None else as_array(part)
     if given.dtype == bool and given.shape == (n,):
         return np.flatnonzero(given)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise InputError(f"{name} must hold indices of nodes, or a mask of {n}")
+        raise InputError(f"{name} must be indices or masks of {n} nodes")
     return given.astype(np.int64)
 
 

@@ -89,4 +89,4 @@ def test_numbers_are_a_regression_with_missing_ones(tmp_path):
     assert (task.metric, task.answer, task.num_outputs) == ("rmse", "value", 1)
     assert 1 not in torch.cat([task.train, task.val, task.test])
     np.savez(tmp_path / "graph.npz", edge_index=np.array([[0], [1]]), y=np.stack([y, y], 1))
-    assert load_task(tmp_path / "graph.npz").targets == ("target 0", "target 1")
+    assert load_task(tmp_path / "graph.npz").targets == ("0", "1")

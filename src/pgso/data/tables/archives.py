@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from pgso.data.arrays import Array, Split, check_range, identity, is_unknown
+from pgso.data.arrays import check_range, identity
 from pgso.data.edge_lists import merged
+from pgso.data.pyg import answers_of, indices_of
 from pgso.data.raw import check_dense, check_num_nodes, read_archive
-from pgso.data.splits import split_at_random, split_each_class
-from pgso.data.tables.answers import encode_labels
+from pgso.data.splits import split_by_seed
 from pgso.data.tables.edges import HEADER
 from pgso.data.tables.reader import read_table, tidy
 from pgso.data.task import Task
@@ -18,7 +18,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph
 
 PARTS = ("train", "val", "test")
-INDICES = {"coo": ("row", "col"), "dia": ("offsets",)}  # arrays of scipy's formats
+INDICES = ("indices", "indptr", "row", "col", "offsets")  # arrays of scipy's formats
 
 
 def load_npz(
@@ -29,14 +29,8 @@ def load_npz(
     ``edge_index`` (2, E) integers; ``y`` (n,) labels, integers (-1: unknown) or words (empty:
     unknown), or numbers, (n,) or (n, T) floats (NaN: missing); and, if there are, ``x`` (n, F)
     numbers (otherwise the identity), ``edge_weight`` (E,), and ``train``, ``val`` and ``test``,
-    indices or masks.
-
-    Args:
-        path: The archive.
-        root: Not used.
-        seed: Of the split, 60/20/20 of each class, where the archive has none.
-        undirected: Whether an edge goes both ways, however often it is listed.
-        metric: The objective; ``"auto"``: accuracy of labels, RMSE of numbers.
+    indices or masks. Without those, the seed splits 60/20/20 (of each class). An edge goes both
+    ways if ``undirected``, however often it is listed.
     """
     raw = read_archive(path)
     for key in ("edge_index", "y"):
@@ -56,44 +50,25 @@ def load_npz(
     x = raw["x"] if "x" in raw else identity(n)
     if x.ndim != 2 or x.shape[0] != n or x.dtype.kind not in "biuf":
         raise InputError(f"{path}: 'x' must be numbers of shape ({n}, F), a row per node")
-    classes: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    if are_numbers:
-        y, metric = y.reshape(n, -1), "rmse" if metric == "auto" else metric
-        targets = tuple(f"target {k}" for k in range(y.shape[1])) if y.shape[1] > 1 else ("y",)
-        split = split_at_random(~is_unknown(y), seed)
-    else:
-        unknown, metric = "" if y.dtype.kind == "U" else "-1", metric.replace("auto", "accuracy")
-        y, classes = encode_labels(["" if str(v) == unknown else tidy(str(v)) for v in y])
-        if len(classes) < 2:
-            raise InputError(f"{path}: 'y' needs two classes or more, got {len(classes)}")
-        split = split_each_class(y, seed)
+    if y.dtype.kind == "U":
+        y = np.array([tidy(word) or "-1" for word in y])
+    answers = answers_of(y, are_numbers)
+    if not are_numbers and len(answers["classes"]) < 2:
+        count = len(answers["classes"])
+        raise InputError(f"{path}: 'y' needs two classes or more, got {count}")
+    parts = [raw[part] for part in PARTS if part in raw]
+    if parts and len(parts) < len(PARTS):
+        raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
+    split: Any = tuple(indices_of(raw[part], f"{path}: {part}", n) for part in PARTS if parts)
     edge_index, weight = merged(edge_index.astype(np.int64), weight, n, undirected, path)
     return Task.from_arrays(
         path.stem,
         edge_index=edge_index,
         edge_weight=weight,
         x=x.astype(np.float32),
-        y=y,
-        split=_split(raw, n, path) or split,
-        classes=classes,
-        targets=targets,
-        metric=metric,
-    )
-
-
-def _split(raw: dict[str, Array], n: int, path: Path) -> Split | None:
-    parts = [raw[part] for part in PARTS if part in raw]
-    if not parts:
-        return None
-    if len(parts) < len(PARTS):
-        raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
-    train, val, test = (
-        np.flatnonzero(p) if p.dtype == bool and p.shape == (n,) else p for p in parts
-    )
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (train, val, test)):
-        raise InputError(f"{path}: train, val and test must be indices or masks of {n} nodes")
-    return train, val, test
+        split=split or split_by_seed(answers["y"], seed),
+        **answers,
+    ).scored_by(None if metric == "auto" else metric)
 
 
 def read_edge_list(path: Path) -> Graph:
@@ -124,40 +99,24 @@ def read_sparse_matrix(path: Path) -> Graph:
     scipy itself trusts the index arrays of the file, and reads outside of its memory where they
     are wrong.
     """
-    raw = read_archive(path)
-    try:
-        return Graph.from_scipy(_matrix(raw, path))
-    except InputError:
-        raise
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"{path} holds no scipy sparse matrix ({str(error)[:200]}); write one with "
-            "scipy.sparse.save_npz"
-        ) from None
-
-
-def _matrix(raw: dict[str, Any], path: Path) -> Any:
     import scipy.sparse
 
-    kind, data = raw["format"].item(), raw["data"]
-    kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
-    shape = tuple(int(size) for size in raw["shape"])
-    if kind not in ("csr", "csc", "bsr", *INDICES):
-        raise ValueError(f"the format {kind[:40]!r}")
-    if data.dtype.kind not in "biuf" or len(shape) != 2 or min(shape) < 0:
-        raise ValueError(f"a matrix of {data.dtype} and shape {shape}")
-    check_num_nodes(max(shape), data.size, path)
-    indices = [raw[name] for name in INDICES.get(kind, ("indices", "indptr"))]
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in indices):
-        raise ValueError("its indices are no lists of whole numbers")
-    array = getattr(scipy.sparse, f"{kind}_array")
-    if kind == "coo":
-        return array((data, tuple(indices)), shape=shape)  # which checks its indices itself
-    if kind == "dia":
-        check_dense(len(indices[0]), shape[1], f"{path}: its diagonals")
-    matrix = array((data, *indices), shape=shape)
-    if kind != "dia":
-        matrix.check_format(full_check=True)
-        if (np.diff(matrix.indptr) < 0).any():
-            raise ValueError("its row pointers go backwards")
-    return matrix
+    raw = read_archive(path)
+    try:
+        shape, data = tuple(int(size) for size in raw["shape"]), raw["data"]
+        indices = [raw[name] for name in INDICES if name in raw]
+        if data.dtype.kind not in "biuf" or len(shape) != 2 or min(shape) < 0:
+            raise ValueError(f"a matrix of {data.dtype} and shape {shape}")
+        if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in indices):
+            raise ValueError("its indices are no lists of whole numbers")
+        check_num_nodes(max(shape), data.size, path)
+        check_dense(len(raw.get("offsets", ())), shape[1], f"{path}: its diagonals")
+        matrix = scipy.sparse.load_npz(path)
+        if matrix.format in ("csr", "csc", "bsr"):  # others check their indices themselves
+            matrix.check_format(full_check=True)
+        return Graph.from_scipy(matrix)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file can raise anything
+        problem = f"{path} holds no scipy sparse matrix ({str(error)[:200]})"
+        raise InputError(f"{problem}; write one with scipy.sparse.save_npz") from None
