@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array, Array]  # the training, validation and test set
 READ_UP_TO = 2**26  # bytes of a features.npy that are read and checked; larger ones are mapped
+MOST_CLASSES = 50  # whole numbers with more values are no classes,
+FEW_CLASSES = 3  # nor are those with more than this and more than half as many as there are
 BLOCK = 2**16  # rows looked at together: features may be larger than memory
 
 
@@ -139,6 +141,18 @@ def named_class(name: object, classes: tuple[str, ...], where: str) -> str:
             f"got {name!r:.80}"
         )
     return alike[0]
+
+
+def are_values(numbers: Array) -> bool:
+    """Whether numbers are no classes: they have fractions, or too many values.
+
+    Example:
+        >>> are_values(np.array([0.0, 1, 2, 1])), are_values(np.array([0.5, 1]))
+        (False, True)
+    """
+    distinct = np.unique(numbers)
+    most = min(MOST_CLASSES, max(FEW_CLASSES, len(numbers) / 2))
+    return bool((distinct % 1).any()) or len(distinct) > most
 
 
 def is_unknown(y: Array) -> Array:  # (items,) of booleans

@@ -8,12 +8,9 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, check_finite
+from pgso.data.arrays import Array, are_values, check_finite
 from pgso.errors import InputError
 from pgso.graph import Graph
-
-MOST_CLASSES = 50  # whole floating-point numbers with more values than this are no classes
-FEW_CLASSES = 3  # nor with more than half as many values as there are answers, but for so many
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
@@ -108,10 +105,7 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
         return values, numbers and values.dtype.kind in "iu"
     if np.isinf(values).any():
         raise InputError("y holds inf; numbers must be finite, or NaN where one is unknown")
-    finite = values[np.isfinite(values)]
-    some = np.unique(finite)
-    most = min(MOST_CLASSES, max(FEW_CLASSES, len(finite) / 2))
-    return values, numbers or bool((some % 1).any()) or len(some) > most
+    return values, numbers or are_values(values[np.isfinite(values)])
 
 
 def _is_missing(label: Any) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, Split, is_unknown
+from pgso.data.arrays import Array, Split, are_values, is_unknown
 from pgso.data.raw import check_count
 from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, repair_of
 from pgso.errors import InputError
@@ -17,8 +17,6 @@ PARTS |= {"test": 2, "testing": 2, "": -1, "none": -1, "nan": -1}
 UNKNOWN = ("", "nan", "NaN", "NAN")  # labels
 SEVERAL = "|"  # between the labels of one node
 FEWEST_LABELS = 20  # below which classes of one example each are taken as they are
-MOST_CLASSES = 50  # whole numbers with more values are numbers,
-FEW_CLASSES = 3  # as are those with more than this and more than half as many as there are cells
 Learned = tuple[Array, tuple[str, ...], tuple[str, ...]]  # y, classes, names of numbers
 
 
@@ -188,11 +186,7 @@ def _answer_columns(
 def look_like_numbers(table: Table, name: str) -> bool:
     """Whether cells are numbers with fractions, or with too many values for classes."""
     values = table.parsed(name).values[~np.isin(table.cells(name), (*UNKNOWN, "NA"))]
-    if not len(values) or not np.isfinite(values).all():
-        return False
-    distinct = np.unique(values)
-    most = min(MOST_CLASSES, max(FEW_CLASSES, len(values) / 2))
-    return bool((distinct % 1).any()) or len(distinct) > most
+    return len(values) > 0 and bool(np.isfinite(values).all()) and are_values(values)
 
 
 def encode_labels(names: Sequence[str] | Array) -> tuple[Array, tuple[str, ...]]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, identity, is_unknown
+from pgso.data.arrays import Array, identity
 from pgso.data.raw import read_text
-from pgso.data.splits import split_at_random, split_each_class
+from pgso.data.splits import split_by_seed
 from pgso.data.tables.answers import (
     LABEL,
     SEVERAL,
@@ -103,27 +103,11 @@ def load_folder(
     known: Collection[str] = (),
     **options: Any,
 ) -> Task:
-    """A node or graph task from files. Ids and labels may be any words; headers may be missing.
+    """A node or graph task from the files of a folder, which docs/own_data.md describes.
 
-    Cells are separated by commas, tabs or semicolons; a file may be Parquet, or gzipped.
-
-    ``edges``: source, target and, if edges are weighted, weight. Under a header, a column
-    ``relation`` says of which kind an edge is, and a column ``graph`` to which of several graphs it
-    belongs. ``labels``: node and label (empty: unknown; ``red|blue``: two labels of one node); with
-    labels alone, the nodes are called 0, 1, ... In its place, ``targets``: node and numbers (empty:
-    missing) under a header. ``features``: node and numbers, words, dates, yes or no, or nothing,
-    under a header. Its columns are prepared (:class:`Preparation`) on the training rows, and
-    ``columns.json`` may say how. A column ``type`` says what a node is; edges between two types
-    are a relation then. ``features.npy``: numbers, taken as they are; without either,
-    x is the identity. ``splits``: node and train, val, test or nothing.
-
-    Args:
-        path: The folder.
-        root: Not used.
-        seed: Of the split, 60/20/20 (of each class), where there is no ``splits.csv``.
-        preparation: How a saved model prepares features; by default it is learned on these data.
-        known: Nodes of a saved model, which edges may lead to. Those that do have features of 0.
-        options: Of :class:`Options`.
+    The seed splits 60/20/20 (of each class) where there is no ``splits.csv``. A saved model brings
+    its ``preparation`` of features and the nodes that it has ``known``: edges may lead to them, and
+    their features are 0. ``options`` are those of :class:`Options`.
     """
     files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
@@ -346,10 +330,8 @@ def _learned(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> 
         split = read_split(given.splits, items, y, len(answers.table))
     elif column is not None:
         split = read_split(answers.table, items, y, len(answers.table), column)
-    elif y.ndim == 1:
-        split = split_each_class(y, given.seed)
     else:
-        split = split_at_random(~is_unknown(y), given.seed)
+        split = split_by_seed(y, given.seed)
     suits = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"
     metric = suits if given.metric == "auto" else given.metric
     return {"y": y, "classes": classes, "targets": targets, "split": split, "metric": metric}
