@@ -154,8 +154,8 @@ def _cells(
         skipinitialspace=True,
     )
     frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
-    blanks, ends = " " if separator == "\t" else " \t", (separator or " ", "\n")
-    pairs = [pair for a in blanks for b in ends for pair in (a + b, b + a)]
+    blanks = " " if separator == "\t" else " \t"
+    pairs = [pair for a in blanks for b in (separator or " ", "\n") for pair in (a + b, b + a)]
     has_blanks = any(blank in text for blank in blanks)
     if '"' in text or (has_blanks and any(pair in f"\n{text}" for pair in pairs)):
         frame = frame.apply(lambda cells: cells.str.strip())
