@@ -1,5 +1,7 @@
 """Sums, products and polynomials of operators against dense matrices."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -172,6 +174,12 @@ def test_any_kind_of_number_is_a_factor(number):
     torch.testing.assert_close((op / number) @ x, (op @ x) / 2)
 
 
+@pytest.mark.parametrize("exponent", [2, np.int64(2), np.uint8(2)])
+def test_any_whole_number_is_an_exponent(exponent):
+    op, x = shift(TRAIL, "gcn"), random_features(TRAIL.num_nodes, 2)
+    torch.testing.assert_close(op**exponent @ x, op @ (op @ x))
+
+
 @pytest.mark.parametrize(
     ("values", "make"),
     [
@@ -213,11 +221,15 @@ def test_the_sum_of_a_list_and_coefficients_in_an_array():
         (lambda op: polynomial(op, [1.0], "jacobi", gamma=1.0), "option of basis 'jacobi'"),
         (lambda op: polynomial(op, ["a"]), "coefficients must be numbers"),
         (lambda op: polynomial(op, np.array(["a"])), "coefficients must be numbers"),
-        (lambda op: op * np.ones(3), "multiplied by a number"),
-        (lambda op: op * "2", "multiplied by a number"),
+        (lambda op: op * np.ones(3), "multiplied or divided by a number"),
+        (lambda op: op * "2", "multiplied or divided by a number"),
         (lambda op: op**-1, "exponent must be 0, 1, 2"),
         (lambda op: op * op, "multiplied by @"),
-        (lambda op: op * torch.ones(3), "multiplied by a number"),
+        (lambda op: op / op, "multiplied by @"),
+        (lambda op: op / "2", "multiplied or divided by a number"),
+        (lambda op: op / None, "multiplied or divided by a number"),
+        (lambda op: op @ [1.0, 2.0, 3.0], r"a pair of features is .* got 3 of them"),
+        (lambda op: op * torch.ones(3), "multiplied or divided by a number"),
         (lambda op: op + shift(torch.tensor([[0], [1]]), "gcn"), "cannot be added"),
         (lambda op: op @ shift(torch.tensor([[0], [1]]), "gcn"), "cannot follow"),
     ],
@@ -239,7 +251,9 @@ def test_a_factor_that_is_no_finite_number_is_refused_in_words(factor):
         factor * op
 
 
-@pytest.mark.parametrize("divisor", [0, 0.0, torch.tensor(0.0), float("nan")])
+@pytest.mark.parametrize(
+    "divisor", [0, 0.0, np.float32(0), torch.tensor(0.0), float("nan"), 10**400, math.inf]
+)
 def test_a_divisor_that_gives_no_finite_number_is_refused_in_words(divisor):
     with pytest.raises(InputError, match=r"divided by|finite number"):
         shift(TRAIL, "gcn") / divisor

@@ -11,6 +11,7 @@ from torch_geometric.nn.dense.linear import Linear as PyGLinear
 
 from pgso.errors import InputError
 from pgso.graph import Memo, Pattern, product
+from pgso.graph.inputs import check_pair
 from pgso.graph.pattern import inverse
 
 
@@ -115,9 +116,7 @@ def as_features(x: Features) -> Features:
 
 def as_pair(x: Any) -> Pair:
     """Features of sources and targets, each as :func:`as_features`."""
-    if len(x) != 2:
-        raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
-    source, target = x
+    source, target = check_pair(x)
     if source is None:
         raise InputError("the sources need features: (x_source, None) leaves out the targets'")
     return as_features(source), None if target is None else as_features(target)

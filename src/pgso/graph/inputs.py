@@ -264,6 +264,14 @@ def check_features(x: Tensor) -> int:
     return x.size(max(-2, -x.dim()))
 
 
+def check_pair(x: Any) -> tuple[Any, Any]:
+    """Refuse anything but two features, of sources and of targets."""
+    if len(x) != 2:
+        raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
+    source, target = x
+    return source, target
+
+
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
     """Refuse x unless it has one row per node of the graph, and is where the graph is."""
     if x.size(max(-2, -x.dim())) != num_nodes:

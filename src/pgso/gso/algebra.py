@@ -43,22 +43,7 @@ class Scaled(Expression):
     of: ShiftOperator
 
     def __init__(self, factor: Any, of: ShiftOperator) -> None:
-        if getattr(factor, "ndim", 0):
-            raise InputError(f"an operator is multiplied by a number, got {tuple(factor.shape)}")
-        if isinstance(factor, (np.generic, np.ndarray)):
-            factor = factor.item()
-        if not isinstance(factor, (int, float, Tensor)):
-            raise InputError(f"an operator is multiplied by a number, got {factor!r}")
-        if isinstance(factor, Tensor):
-            factor = factor.clone()  # what becomes of the caller's tensor changes nothing
-        if is_eager() or not isinstance(factor, Tensor):  # traced numbers cannot be looked at
-            try:
-                is_finite = math.isfinite(as_float(factor))
-            except OverflowError:
-                is_finite, factor = False, "an integer beyond 10^308"
-            if not is_finite:
-                raise InputError(f"an operator is multiplied by a finite number, got {factor}")
-        self._set(factor=factor, of=of, shape=of.shape, device=of.device)
+        self._set(factor=finite_factor(factor), of=of, shape=of.shape, device=of.device)
 
     def _matmul(self, x: Tensor) -> Tensor:
         out: Tensor = self.factor * self.of.times(x)
@@ -86,6 +71,29 @@ class Scaled(Expression):
     @property
     def is_certifiable(self) -> bool:
         return self.of.is_certifiable
+
+
+def finite_factor(factor: Any) -> Any:
+    """What an operator may be multiplied or divided by: a finite number, or a 0-d tensor."""
+    scaled = "an operator is multiplied or divided by a"
+    if isinstance(factor, ShiftOperator):
+        raise InputError(f"{scaled} number; operators are multiplied by @: op @ other")
+    if getattr(factor, "ndim", 0):
+        raise InputError(f"{scaled} number, got {tuple(factor.shape)}")
+    if isinstance(factor, (np.generic, np.ndarray)):
+        factor = factor.item()
+    if not isinstance(factor, (int, float, Tensor)):
+        raise InputError(f"{scaled} number, got {factor!r}")
+    if isinstance(factor, Tensor):
+        factor = factor.clone()  # what becomes of the caller's tensor changes nothing
+    if is_eager() or not isinstance(factor, Tensor):  # traced numbers cannot be looked at
+        try:
+            is_finite = math.isfinite(as_float(factor))
+        except OverflowError:
+            is_finite, factor = False, "an integer beyond 10^308"
+        if not is_finite:
+            raise InputError(f"{scaled} finite number, got {factor}")
+    return factor
 
 
 class Identity(Expression):

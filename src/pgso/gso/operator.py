@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.graph import sparse_matrix
-from pgso.graph.inputs import check_features, check_rows
+from pgso.graph.inputs import check_features, check_pair, check_rows
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +48,7 @@ class ShiftOperator(ABC):
     def times(self, x: Features) -> Tensor:
         """γ x: what ``op @ x`` does, under a name that ``torch.compile`` can trace."""
         if isinstance(x, (tuple, list)):
-            return self._apply_pair(*x)
+            return self._apply_pair(*check_pair(x))
         self._check(x, self.shape[1])
         return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
 
@@ -182,16 +182,17 @@ class ShiftOperator(ABC):
     def __mul__(self, factor: Any) -> "ShiftOperator":
         from pgso.gso.algebra import Scaled
 
-        if isinstance(factor, ShiftOperator):
-            raise InputError("operators are multiplied by @: op @ other; * takes a number")
         return Scaled(factor, self)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, factor: Any) -> "ShiftOperator":
-        if isinstance(factor, (int, float)) and factor == 0:
+    def __truediv__(self, divisor: Any) -> "ShiftOperator":
+        from pgso.gso.algebra import finite_factor
+
+        divisor = finite_factor(divisor)
+        if not isinstance(divisor, Tensor) and divisor == 0:
             raise InputError("an operator is divided by a number other than 0, got 0")
-        return self.__mul__(1 / factor)
+        return self * (1 / divisor)
 
     def __neg__(self) -> "ShiftOperator":
         return self * -1.0

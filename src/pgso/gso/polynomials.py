@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def polynomial(
 
 def power(op: ShiftOperator, exponent: int) -> ShiftOperator:
     """Op @ op @ ... @ op."""
-    if not isinstance(exponent, int) or isinstance(exponent, bool) or exponent < 0:
+    if not isinstance(exponent, Integral) or isinstance(exponent, bool) or exponent < 0:
         raise InputError(f"an operator's exponent must be 0, 1, 2, ..., got {exponent!r}")
     if exponent > MOST_HOPS:
         raise InputError(f"a power is so many products: at most {MOST_HOPS}, got {exponent}")
@@ -136,7 +137,7 @@ def power(op: ShiftOperator, exponent: int) -> ShiftOperator:
         raise InputError(f"a power needs a square operator, got shape {op.shape}")
     if exponent < 2:
         return Identity(op) if exponent == 0 else op
-    return polynomial(op, [0.0] * exponent + [1.0])
+    return polynomial(op, [0.0] * int(exponent) + [1.0])
 
 
 Times = Callable[[Tensor], Tensor]

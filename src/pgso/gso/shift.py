@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, is_eager
-from pgso.graph.inputs import check_features
+from pgso.graph.inputs import check_features, check_pair
 from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
 from pgso.gso.node_shift import ChannelShift, NodeShift, OnPattern
@@ -127,9 +127,7 @@ def num_nodes_of(x: Features) -> int | tuple[int, int] | None:
     """N of features; (targets, sources) of a pair of them, None where one is missing."""
     if not isinstance(x, (tuple, list)):
         return check_features(x)
-    if len(x) != 2:
-        raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
-    source, target = x
+    source, target = check_pair(x)
     if target is source:
         return check_features(source)
     return None if target is None else (check_features(target), check_features(source))
