@@ -388,10 +388,3 @@ def test_pygs_ready_made_models_print_as_before_and_their_layers_what_learns():
     assert repr(converted) == "GCN(4, 3, num_layers=2)"
     assert "GCNPGSO(8, 3, PGSO(" in repr(converted.convs)
     assert repr(converted.convs).count("learn=m2") == 1
-
-
-def test_the_older_path_of_conversion_still_works():
-    from pgso.models.conversion import ConversionWarning, Converted, Reading, converts, one_set
-
-    assert convert.__module__.startswith("pgso.conversion")
-    assert all((ConversionWarning, Converted, Reading, converts, one_set))

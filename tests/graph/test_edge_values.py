@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from pgso.graph import EdgeList
-from pgso.graph.edge_values import softmax_over_edges, source_values, sum_over_edges, target_values
+from pgso.graph.edge_values import on_edges, softmax_over_edges, sum_over_edges
 from tests.strategies import edge_lists, random_features
 
 
@@ -25,8 +25,8 @@ def values_on(graph):
 @given(graph=graphs())
 def test_an_entry_has_the_values_of_its_row_and_column(graph):
     values = random_features(graph.num_nodes, 2)
-    assert torch.equal(target_values(graph, values), values[graph.pattern.row])
-    assert torch.equal(source_values(graph, values), values[graph.pattern.col])
+    assert torch.equal(on_edges(values, graph.pattern.row), values[graph.pattern.row])
+    assert torch.equal(on_edges(values, graph.pattern.col), values[graph.pattern.col])
 
 
 @given(graph=graphs())
@@ -53,8 +53,7 @@ def test_everything_is_differentiable(graph):
     nodes = random_features(graph.num_nodes, 2).requires_grad_()
     entries = values_on(graph).requires_grad_()
     for function, inputs in (
-        (target_values, nodes),
-        (source_values, nodes),
+        (lambda graph, values: on_edges(values, graph.pattern.col), nodes),
         (sum_over_edges, entries),
         (softmax_over_edges, entries),
     ):

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 
 from pgso import Graph, apply_pgso, dense_pgso
 from pgso.errors import InputError
-from pgso.graph import EdgeList, as_graph
+from pgso.graph import EdgeList
 from pgso.graph.degrees import received_weight
 from tests.strategies import edge_lists, random_features
 
@@ -265,7 +265,7 @@ def test_degrees_are_counted_with_enough_digits_whatever_the_default_type_is():
 def test_pygs_edge_index_says_how_many_nodes_there_are():
     pairs = [[0, 1], [1, 0]]
     assert Graph.from_edge_index(EdgeIndex(pairs, sparse_size=(5, 5))).num_nodes == 5
-    assert as_graph(EdgeIndex(pairs, sparse_size=(4, 3))).shape == (3, 4)
+    assert Graph.of(EdgeIndex(pairs, sparse_size=(4, 3))).shape == (3, 4)
     assert Graph.from_edge_index(EdgeIndex(pairs)).num_nodes == 2
     with pytest.raises(InputError, match="there are 6 source nodes"):
         Graph.from_edge_index(EdgeIndex(pairs, sparse_size=(5, 5)), num_nodes=6)

@@ -9,7 +9,6 @@ from torch_geometric.data import Data
 
 from pgso import PGSO, Graph, apply_pgso
 from pgso.errors import InputError
-from pgso.graph import as_graph
 
 
 @pytest.fixture
@@ -18,44 +17,44 @@ def edges():
 
 
 def test_the_same_tensor_gives_the_same_graph(edges):
-    assert as_graph(edges) is as_graph(edges)
-    assert as_graph(edges, num_nodes=5) is as_graph(edges, num_nodes=5)
+    assert Graph.of(edges) is Graph.of(edges)
+    assert Graph.of(edges, num_nodes=5) is Graph.of(edges, num_nodes=5)
 
 
 def test_an_equal_but_different_tensor_gives_another_graph(edges):
-    assert as_graph(edges) is not as_graph(edges.clone())
+    assert Graph.of(edges) is not Graph.of(edges.clone())
 
 
 def test_a_change_in_place_is_noticed(edges):
-    before = as_graph(edges)
+    before = Graph.of(edges)
     edges[:, 2:] = 0
-    after = as_graph(edges)
+    after = Graph.of(edges)
     assert after is not before
     assert after.num_nodes == 2
     assert after.degree.tolist() == [3, 1]
 
 
 def test_the_answer_does_not_depend_on_what_was_asked_before(edges):
-    assert as_graph(edges).num_nodes == 3
-    assert as_graph(edges, num_nodes=7).num_nodes == 7
-    assert as_graph(edges).num_nodes == 3
+    assert Graph.of(edges).num_nodes == 3
+    assert Graph.of(edges, num_nodes=7).num_nodes == 7
+    assert Graph.of(edges).num_nodes == 3
 
 
 def test_two_sizes_of_one_edge_index_are_both_remembered(edges):
-    small, large = as_graph(edges), as_graph(edges, num_nodes=7)
-    assert as_graph(edges) is small
-    assert as_graph(edges, num_nodes=7) is large
+    small, large = Graph.of(edges), Graph.of(edges, num_nodes=7)
+    assert Graph.of(edges) is small
+    assert Graph.of(edges, num_nodes=7) is large
 
 
 def test_too_few_nodes_are_refused_also_the_second_time(edges):
-    as_graph(edges)
+    Graph.of(edges)
     with pytest.raises(InputError, match="names node 2"):
-        as_graph(edges, num_nodes=2)
+        Graph.of(edges, num_nodes=2)
 
 
 def test_a_graph_is_forgotten_when_its_edge_index_dies():
     edges = torch.tensor([[0, 1], [1, 0]])
-    graph = weakref.ref(as_graph(edges))
+    graph = weakref.ref(Graph.of(edges))
     assert graph() is not None
     del edges
     gc.collect()
@@ -63,40 +62,40 @@ def test_a_graph_is_forgotten_when_its_edge_index_dies():
 
 
 def test_an_old_graph_is_forgotten_when_its_edge_index_changes(edges):
-    graph = weakref.ref(as_graph(edges))
+    graph = weakref.ref(Graph.of(edges))
     edges.zero_()
-    as_graph(edges)
+    Graph.of(edges)
     gc.collect()
     assert graph() is None
 
 
 def test_weights_are_remembered_by_identity_and_version(edges):
     weight = torch.tensor([2.0, 2.0, 3.0, 3.0])
-    weighted = as_graph(edges, weight)
-    assert as_graph(edges, weight) is weighted
+    weighted = Graph.of(edges, weight)
+    assert Graph.of(edges, weight) is weighted
     weight[0] = 5.0
-    assert as_graph(edges, weight).degree.tolist() == [2, 8, 3]
-    assert as_graph(edges, torch.ones(4)).degree.tolist() == [1, 2, 1]
-    assert as_graph(edges).degree.tolist() == [1, 2, 1]
+    assert Graph.of(edges, weight).degree.tolist() == [2, 8, 3]
+    assert Graph.of(edges, torch.ones(4)).degree.tolist() == [1, 2, 1]
+    assert Graph.of(edges).degree.tolist() == [1, 2, 1]
 
 
 def test_weights_that_died_are_not_mistaken_for_none(edges):
-    as_graph(edges, torch.full((4,), 2.0))
+    Graph.of(edges, torch.full((4,), 2.0))
     gc.collect()
-    assert as_graph(edges).weight is None
+    assert Graph.of(edges).weight is None
 
 
 def test_the_weights_are_not_kept_alive(edges):
     weight = torch.full((4,), 2.0)
     alive = weakref.ref(weight)
-    as_graph(edges, weight)
+    Graph.of(edges, weight)
     del weight
     gc.collect()
     assert alive() is None
 
 
 def test_the_structure_is_shared_between_weights(edges):
-    first, second = as_graph(edges, torch.rand(4)), as_graph(edges, torch.rand(4))
+    first, second = Graph.of(edges, torch.rand(4)), Graph.of(edges, torch.rand(4))
     assert first.pattern is second.pattern
 
 
@@ -121,28 +120,28 @@ def test_a_learned_operator_survives_several_backward_passes(edges):
 def test_a_graph_first_seen_in_inference_mode_can_be_trained_on(edges):
     weight, fixed = torch.rand(4, requires_grad=True), torch.full((4,), 2.0)
     with torch.inference_mode():
-        as_graph(edges)
-        as_graph(edges, fixed)
+        Graph.of(edges)
+        Graph.of(edges, fixed)
     apply_pgso(torch.eye(3), edges, "gcn", weight).sum().backward()
     assert weight.grad is not None
     gso = PGSO("gcn")
-    gso.to_torch_sparse(edges, fixed).to_dense().sum().backward()
+    gso.on(edges, fixed).to_torch_sparse().to_dense().sum().backward()
     assert gso.m2.grad is not None
 
 
 def test_tensors_made_in_inference_mode_are_prepared_each_time():
     with torch.inference_mode():
         edges = torch.tensor([[0, 1], [1, 0]])
-        assert as_graph(edges).num_edges == 2
+        assert Graph.of(edges).num_edges == 2
         edges[1, 1] = 1
-        assert as_graph(edges).degree.tolist() == [0, 2]
+        assert Graph.of(edges).degree.tolist() == [0, 2]
 
 
 def test_whatever_stands_for_a_graph_is_taken(edges):
     graph = Graph.from_edge_index(edges)
-    assert as_graph(graph) is graph
+    assert Graph.of(graph) is graph
     for form in (edges, graph.to_torch_sparse(), Data(edge_index=edges, num_nodes=3)):
-        assert as_graph(form).degree.tolist() == [1, 2, 1]
+        assert Graph.of(form).degree.tolist() == [1, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -156,18 +155,18 @@ def test_whatever_stands_for_a_graph_is_taken(edges):
 )
 def test_weights_for_a_graph_that_has_its_own_are_refused(form):
     with pytest.raises(InputError, match="edge_weight goes with an edge_index"):
-        as_graph(form, torch.ones(2))
+        Graph.of(form, torch.ones(2))
 
 
 def test_a_sparse_matrix_is_prepared_once_until_it_changes():
     A = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).to_sparse_csr()
-    first = as_graph(A)
-    assert as_graph(A) is first
+    first = Graph.of(A)
+    assert Graph.of(A) is first
     A.values().mul_(2)
-    assert as_graph(A).degree.tolist() == [2, 2]
+    assert Graph.of(A).degree.tolist() == [2, 2]
 
 
 def test_a_data_object_is_prepared_once():
     data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
-    assert as_graph(data) is as_graph(data)
-    assert as_graph(data).num_nodes == 3
+    assert Graph.of(data) is Graph.of(data)
+    assert Graph.of(data).num_nodes == 3

@@ -200,21 +200,6 @@ def test_expressions_are_one_matrix_per_channel(name):  # as many channels as no
         op.to_scipy()
 
 
-def test_powers_once_for_each_degree_are_those_of_every_node(monkeypatch):
-    n = 1100
-    ring = torch.stack([torch.arange(n), (torch.arange(n) + 1) % n])
-    edges = torch.cat([ring, ring.flip(0), torch.tensor([[0, 7], [7, 0]])], dim=1)
-    graph, x = Graph.from_edge_index(edges), torch.randn(n, 3, dtype=torch.float64)
-    S = torch.linspace(-0.5, 1.5, 21, dtype=torch.float64).view(7, 1, 3).requires_grad_()
-    made = []
-    for most in (0, 2**20):
-        monkeypatch.setattr("pgso.gso.node_shift.MANY_VALUES", most)
-        y = shift(graph, S) @ x
-        made.append((y, *torch.autograd.grad(y.square().sum(), S, create_graph=True)))
-    torch.testing.assert_close(*made)
-    torch.testing.assert_close(*(torch.autograd.grad(g.square().sum(), S) for _, g in made))
-
-
 def test_many_matrices_are_no_sparse_one():
     operator = shift(torch.tensor([[0, 1], [1, 0]]), torch.ones(7, 1, 2))
     for form in (operator.to_scipy, operator.to_torch_sparse):

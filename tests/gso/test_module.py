@@ -126,7 +126,7 @@ def test_the_tuple_is_plain_floats():
 def test_the_sparse_matrix_is_the_dense_operator(edges, S):
     gso = PGSO(S).double()
     graph = edges.graph.to(torch.float64)
-    matrix = gso.to_torch_sparse(graph)
+    matrix = gso.on(graph).to_torch_sparse()
     assert matrix.is_coalesced()
     assert torch.equal(matrix.clone().detach().coalesce().indices(), matrix.detach().indices())
     torch.testing.assert_close(
@@ -136,7 +136,7 @@ def test_the_sparse_matrix_is_the_dense_operator(edges, S):
 
 def test_the_sparse_matrix_passes_gradients_to_S_and_weights():
     gso, weight = PGSO("gcn"), torch.ones(5, requires_grad=True)
-    gso.to_torch_sparse(EDGES, weight).to_dense().square().sum().backward()
+    gso.on(EDGES, weight).to_torch_sparse().to_dense().square().sum().backward()
     assert gso.e2.grad != 0
     assert weight.grad[:4].abs().min() > 0  # a lone self-loop is 1, with any weight
 
@@ -178,6 +178,15 @@ def test_an_explainer_may_look_at_features_of_any_shape(shape):
     expected = gso(x, edges)
     gso.explain, gso._edge_mask, gso._apply_sigmoid = True, torch.ones(4), False
     torch.testing.assert_close(gso(x, edges), expected)
+
+
+def test_an_explainer_may_look_at_an_operator_per_channel():
+    gso, x = PGSO("gcn", shape=("channel", 2)), torch.randn(3, 2)
+    edges, mask = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.tensor([1.0, 0.5, 0.0, 2.0])
+    gso.explain, gso._edge_mask, gso._apply_sigmoid = True, mask, False
+    same = PGSO("gcn")
+    same.explain, same._edge_mask, same._apply_sigmoid = True, mask, False
+    torch.testing.assert_close(gso(x, edges), same(x, edges))
 
 
 @pytest.mark.parametrize(("num_nodes", "sources"), [(3, 3), ((3, 4), 4)])

@@ -36,12 +36,12 @@ def test_the_matrix_of_an_operator_per_node_is_its_product():
     with torch.no_grad():
         gso.a.copy_(torch.tensor([[1.0], [0.5], [0.0], [2.0]]))
         gso.m2.mul_(torch.tensor([[1.0], [-1.0], [0.5], [2.0]]))
-    torch.testing.assert_close(gso.to_torch_sparse(GRAPH).to_dense() @ X, gso(X, GRAPH))
+    torch.testing.assert_close(gso.on(GRAPH).to_torch_sparse().to_dense() @ X, gso(X, GRAPH))
 
 
 def test_an_operator_per_channel_is_no_single_matrix():
-    with pytest.raises(InputError, match="one matrix per channel"):
-        PGSO("gcn", shape=("channel", 6)).to_torch_sparse(GRAPH)
+    with pytest.raises(InputError, match="one for each channel"):
+        PGSO("gcn", shape=("channel", 6)).on(GRAPH).to_torch_sparse()
 
 
 @pytest.mark.parametrize("shape", ["nodes", ("node", 0), ("edge", 3), ("node",), 7, ("node", 2.5)])

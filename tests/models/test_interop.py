@@ -76,7 +76,7 @@ def test_a_mask_of_zero_removes_the_message_and_keeps_the_degrees(name):
     make, linear = LAYERS[name]
     layer = make()
     message = torch.zeros(6, 6)
-    message[2, 1] = layer.gso.to_torch_sparse(EDGES).to_dense()[2, 1]
+    message[2, 1] = layer.gso.on(EDGES).to_dense()[2, 1]
     mask = torch.ones(NUM_EDGES)
     mask[2] = 0.0  # 1 -> 2
     set_masks(layer, mask, EDGES, apply_sigmoid=False)

@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from pgso.errors import InputError
-from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
+from pgso.models.gnn import GNN, LinkModel
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 PAIRS = torch.tensor([[[0, 1], [2, 2]], [[1, 0], [0, 2]]])

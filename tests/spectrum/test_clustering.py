@@ -12,6 +12,8 @@ from pgso.errors import InputError
 from pgso.spectrum import (
     PGSOSpectralClustering,
     PGSOSpectralEmbedding,
+    bethe_hessian,
+    eigenpairs,
     eigenvalues,
     regularised_adjacency,
 )
@@ -109,3 +111,30 @@ def test_a_finds_communities_in_a_sparse_graph_where_its_absence_does_not():
 def test_more_components_than_nodes_are_refused():
     with pytest.raises(InputError, match="between 1 and the number of nodes 80, got 81"):
         PGSOSpectralEmbedding(81).fit(Graph.from_networkx(block_graph()))
+
+
+def test_the_bethe_hessian_is_gamma_and_its_formula():
+    A = networkx.to_numpy_array(networkx.karate_club_graph(), weight=None)
+    d = A.sum(1)
+    r = (np.sum(d**2) / d.sum() - 1) ** 0.5
+    wanted = (r**2 - 1) * np.eye(len(A)) - r * A + np.diag(d)
+    made = dense_pgso(torch.from_numpy(A), bethe_hessian(A))
+    torch.testing.assert_close(made, torch.from_numpy(wanted))
+    with pytest.raises(InputError, match="a graph with edges"):
+        bethe_hessian(np.zeros((3, 3)))
+
+
+def test_the_bethe_hessian_finds_communities_of_a_sparse_graph_where_the_adjacency_does_not():
+    n = 4000  # three neighbours a node; (5 - 1)² > 2 (5 + 1): detectable (Decelle et al., 2011)
+    rates = np.array([[5.0, 1.0], [1.0, 5.0]]) / n
+    drawn = networkx.stochastic_block_model([n // 2] * 2, rates, seed=2)
+    graph = Graph.from_networkx(networkx.Graph(drawn.edges))
+    nodes = list(networkx.Graph(drawn.edges))
+    blocks = np.where(np.array(nodes) < n // 2, -1, 1)
+
+    def overlap(S, which, column):
+        vector = eigenpairs(graph, S, k=2, which=which, tol=1e-4).vectors[:, column]
+        return abs(np.mean(np.sign(vector) * blocks))
+
+    assert overlap(bethe_hessian(graph), "smallest", 1) > 0.4
+    assert overlap("adjacency", "largest", 0) < 0.25  # it sits on hubs

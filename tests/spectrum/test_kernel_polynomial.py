@@ -72,3 +72,11 @@ def test_too_few_probes_are_refused():
     path = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
     with pytest.raises(InputError, match="num_probes must be at least 2, got 1"):
         density(path, "gcn", num_probes=1)
+
+
+def test_the_grid_is_that_of_the_optimal_interval():
+    star = Graph.from_networkx(networkx.star_graph(400))  # Theorem 2 has ±400, eigenvalues ±20
+    found = density(star, "adjacency")
+    assert found.grid[-1] == pytest.approx(20.4, rel=1e-3)
+    shares, errors = found.histogram([-22.0, -18.0, 18.0, 22.0])
+    assert shares[1] == pytest.approx(399 / 401, abs=errors[1] + 1e-3)

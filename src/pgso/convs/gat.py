@@ -20,7 +20,7 @@ from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dense_dropout
 from pgso.errors import InputError
 from pgso.graph import Graph, weighted_product
-from pgso.graph.edge_values import softmax_over_edges, source_values, target_values
+from pgso.graph.edge_values import on_edges, softmax_over_edges
 from pgso.graph.inputs import check_rows
 from pgso.gso.module import PGSO
 from pgso.gso.node_shift import OnPattern
@@ -166,11 +166,12 @@ def scales_of(operator: ShiftOperator, heads: int, dtype: torch.dtype) -> list[T
 
 def attention(target: Tensor, source: Tensor, graph: Graph, slope: float) -> Tensor:  # (nnz, H)
     """α of every entry and head, from t and s, (n, H)."""
-    logits = leaky_relu(target_values(graph, target) + source_values(graph, source), slope)
+    row, col = graph.pattern.row, graph.pattern.col
+    logits = leaky_relu(on_edges(target, row) + on_edges(source, col), slope)
     if graph.is_sorted:
         return softmax_over_edges(graph, logits)
     # Edges are not merged there, but α is a softmax over nodes: each counts once.
-    pair = graph.pattern.row * graph.num_nodes + graph.pattern.col
+    pair = row * graph.num_nodes + col
     ordered = pair.sort().values
     first, after = (torch.searchsorted(ordered, pair, right=right) for right in (False, True))
     copies = (after - first).to(logits.dtype).unsqueeze(1)

@@ -7,8 +7,6 @@ from pgso.graph.pattern import Pattern, Sample, Structure
 from pgso.graph.product import product, row_dots, turn, weighted_product
 from pgso.graph.relations import Relations
 
-as_graph = Graph.of  # its older name
-
 __all__ = [
     "EdgeList",
     "Graph",
@@ -17,7 +15,6 @@ __all__ = [
     "Relations",
     "Sample",
     "Structure",
-    "as_graph",
     "for_any_mode",
     "is_eager",
     "learns",

@@ -29,9 +29,9 @@ def sent_weight(graph: Graph) -> Tensor:  # (n,)
 def _sizes(graph: Graph, pattern: Pattern, ends: Tensor) -> Tensor:
     if graph.weight is None:
         assert pattern.rowptr is not None
-        return (pattern.rowptr.diff() - (1 if pattern.is_square else 0)).double()
+        return (pattern.rowptr.diff() - int(pattern.places is not None)).double()
     size = graph.weight.double().abs()
-    if pattern.is_square:
+    if pattern.places is not None:
         size = size.index_fill(0, graph.pattern.diagonal, 0)
     return size.new_zeros(pattern.shape[0]).index_add(0, ends, size)
 
@@ -41,7 +41,7 @@ def with_edges(graph: Graph, pattern: Pattern) -> Tensor | None:  # (rows,) of b
 
     def make() -> Tensor | None:
         assert pattern.rowptr is not None
-        present = pattern.rowptr.diff() > (1 if pattern.is_square else 0)
+        present = pattern.rowptr.diff() > int(pattern.places is not None)
         if graph.loops is not None:
             present |= graph.loops.detach() != 0
         return None if bool(present.all()) else present

@@ -172,10 +172,11 @@ class Graph:
         unweighted = not learns(entries) and bool(plain.all())
         weight = None if unweighted else entries
 
-        undirected = structure.is_symmetric and (
+        mirrored = structure.transposed is pattern  # every edge has its reverse
+        undirected = mirrored and (
             weight is None or _is_symmetric(weight.detach(), structure, edge_weight)
         )
-        may_be_symmetric = diagonal is not None and not structure.is_symmetric
+        may_be_symmetric = diagonal is not None and not mirrored
         if may_be_symmetric and weight is not None and not learns(weight):
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
             is_kept = weight != 0

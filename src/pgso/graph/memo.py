@@ -62,6 +62,11 @@ def is_wrapped(value: Any) -> bool:
 
 T = TypeVar("T")
 
+PARTS = {  # what a sparse tensor is made of
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+}
 LANES = 61  # sums that a checksum holds: a prime, so that rows of a matrix do not line up
 
 
@@ -75,16 +80,9 @@ def state_of(x: Tensor) -> tuple[Any, ...]:
     """
     if x.device.type != "cpu":
         return (x._version,)
-    if x.layout == torch.sparse_coo:
-        return x._version, state_of(x._indices()), state_of(x._values())
-    if x.layout == torch.sparse_csr:
-        parts = x.crow_indices(), x.col_indices(), x.values()
-        return x._version, *map(state_of, parts)
-    if x.layout == torch.sparse_csc:
-        parts = x.ccol_indices(), x.row_indices(), x.values()
-        return x._version, *map(state_of, parts)
     if x.layout != torch.strided:
-        return (x._version,)
+        parts = (getattr(x, name)() for name in PARTS.get(x.layout, ()))
+        return x._version, *map(state_of, parts)
     words = x.detach().contiguous().view(-1)
     if words.element_size() > 1 and words.is_floating_point():
         words = words.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[words.element_size()])

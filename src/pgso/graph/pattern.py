@@ -25,11 +25,6 @@ class Pattern:
     shape: tuple[int, int]  # rows, columns
 
     @property
-    def is_square(self) -> bool:
-        """Whether rows and columns are the same nodes."""
-        return self.places is not None
-
-    @property
     def diagonal(self) -> Tensor:  # (n,)
         """Where the diagonal entries stand; only a square pattern has them."""
         assert self.places is not None, "a rectangle has no diagonal"
@@ -65,11 +60,6 @@ class Structure:
     transposed: Pattern  # the same object where the pattern is symmetric
     transposition: Tensor  # (nnz,) where each entry of ``transposed`` stands in ``pattern``
     position: Tensor  # (E,) the entry that each input edge adds to
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether every edge has its reverse."""
-        return self.transposed is self.pattern
 
     @classmethod
     def of(

@@ -164,12 +164,8 @@ class NodeVectors(torch.autograd.Function):
 
 
 def by_node(part: Tensor, index: Tensor | None) -> Tensor:
-    """One value (or row) per node, from one per kind of node."""
-    if index is None or part.dim() == 0:
-        return part
-    if part.dim() == 1:
-        return part.index_select(0, index)
-    return torch.nn.functional.embedding(index, part)  # whose gradient is quicker
+    """One value per node, from one per kind of node."""
+    return part if index is None or part.dim() == 0 else part.index_select(0, index)
 
 
 @np.errstate(all="ignore")  # of a run that diverges

@@ -123,14 +123,6 @@ class PGSO(EdgeMasking):
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
         return torch.stack([getattr(self, name) for name in NAMES])
 
-    def S_on(self, graph: Graph) -> Tensor:
-        """The S of this graph: other than ``S`` only where a network finds it."""
-        if self.network is None:
-            return self.S
-        check_one_set(graph)
-        S: Tensor = self.S.view(-1, 1, 1) + self.moves * self.network(graph)
-        return S
-
     def parameters_tuple(self) -> PGSOParameters:
         """The current S as plain floats: means where there are many values."""
         S = self.S.detach()
@@ -158,12 +150,15 @@ class PGSO(EdgeMasking):
                 given = given.flip(0)
             elif isinstance(given, Graph):
                 given = given.edge_index.flip(0)  # in the order of a mask
-        S = self.S_on(graph)
+        S = self.S
+        if self.network is not None:
+            check_one_set(graph)
+            S = S.view(-1, 1, 1) + self.moves * self.network(graph)
         per_head, fixed = self.kind == "head", not self.learned
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
             return operator
-        return self._matrix(operator).but(values=self.masked(graph.entries, graph, given))
+        return operator.but(values=self.masked(graph.entries, graph, given))
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""
@@ -189,18 +184,6 @@ class PGSO(EdgeMasking):
         if not isinstance(graph, ShiftOperator):
             graph = operators_on((self,), graph, edge_weight, num_nodes_of(x))[self]
         return graph.times(x)
-
-    def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
-        return self._matrix(self.on(graph, edge_weight)).to_torch_sparse()
-
-    def _matrix(self, operator: OnPattern) -> OnPattern:
-        if not self.commutes:
-            raise InputError(
-                f"an operator of shape {self.shape} is one matrix per {self.kind}; "
-                "take one with PGSO(gso.S[:, 0, c])"
-            )
-        return operator
 
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""

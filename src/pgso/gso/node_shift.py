@@ -16,7 +16,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph, is_eager, learns, turn, weighted_product
 from pgso.graph.degrees import kinds_of_nodes, received_weight, sent_weight
 from pgso.graph.graph import sparse_matrix
-from pgso.gso.formula import Factors, NodeVectors, array_factors, by_node, factors
+from pgso.gso.formula import Factors, NodeVectors, array_factors, factors
 from pgso.gso.gradients import Held, Propagation, entries_of
 from pgso.gso.operator import ShiftOperator, flatten, unflatten
 
@@ -105,19 +105,14 @@ class OnPattern(ShiftOperator):
     def _matmul(self, x: Tensor) -> Tensor:
         """The general path."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        own, outer, right = self._vectors(wide.dtype)
+        vectors = self.factors(wide.dtype)
         values = (self.graph.entries if self.values is None else self.values).to(wide.dtype)
-        sent = self._column(right, wide) * wide
+        sent = self._column(vectors.right, wide) * wide
         received = unflatten(weighted_product(self.graph, values, flatten(sent)), wide)
-        out = self._column(outer, wide) * received
-        if own is not None:
-            out = self._column(own, wide) * wide + out
+        out = self._column(vectors.outer, wide) * received
+        if not self.graph.is_bipartite:
+            out = self._column(vectors.own, wide) * wide + out
         return out.to(x.dtype)
-
-    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
-        """What a node keeps of itself (None between two sets of nodes), m2 l and r, by node."""
-        vectors = self.factors(dtype)
-        return None if self.graph.is_bipartite else vectors.own, vectors.outer, vectors.right
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, 1) or (n, F)
         """A vector as it is multiplied with features (..., n, F)."""
@@ -159,7 +154,7 @@ class OnPattern(ShiftOperator):
 
     def diagonal(self) -> Tensor:
         pattern = self._graph().pattern
-        if not pattern.is_square:
+        if pattern.places is None:
             raise InputError(f"a rectangle of shape {self.shape} has no diagonal")
         return self.entries()[pattern.diagonal]
 
@@ -306,9 +301,6 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
 
-MANY_VALUES = 2**20  # of nodes times channels, from which on powers are taken once for a degree
-
-
 class ChannelShift(OnPattern):
     """γ with an S (7, 1, C) of its own for every channel, or head of neighbouring channels."""
 
@@ -317,17 +309,6 @@ class ChannelShift(OnPattern):
         columns = None if self.columns is None else self.columns.unsqueeze(1).to(dtype)
         rows = self.graph.row_sums.unsqueeze(1).to(dtype)
         return factors(self.S.to(dtype).unbind(), rows, columns)
-
-    def _vectors(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor, Tensor]:
-        S, graph = self.S, self.graph
-        if S is None or self.columns is not None or not is_eager():
-            return super()._vectors(dtype)
-        if graph.num_nodes * S.size(-1) < MANY_VALUES:
-            return super()._vectors(dtype)
-        degree, *_, kind, _ = kinds_of_nodes(graph)
-        vectors = factors(S.to(dtype).unbind(), degree.unsqueeze(1).to(dtype))
-        own, outer, right = vectors.own, vectors.outer, vectors.right
-        return by_node(own, kind), by_node(outer, kind), by_node(right, kind)
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, C) -> (n, F)
         count, width = values.size(-1), x.size(-1)

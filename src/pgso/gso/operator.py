@@ -192,7 +192,7 @@ class ShiftOperator(ABC):
         divisor = finite_factor(divisor)
         if not isinstance(divisor, Tensor) and divisor == 0:
             raise InputError("an operator is divided by a number other than 0, got 0")
-        return self * (1 / divisor)
+        return self.__mul__(1 / divisor)
 
     def __neg__(self) -> "ShiftOperator":
         return self * -1.0

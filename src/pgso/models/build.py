@@ -4,8 +4,7 @@ from typing import Any
 
 from pgso.convs import CONVS
 from pgso.errors import InputError
-from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
+from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 
 Model = GNN | LinkModel  # of a spec

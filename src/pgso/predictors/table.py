@@ -14,7 +14,7 @@ from pgso.errors import InputError
 from pgso.evaluation.conformal import LEVEL
 
 if TYPE_CHECKING:
-    from pgso.models.links import LinkModel
+    from pgso.models.gnn import LinkModel
     from pgso.predictors.inputs import Asked
     from pgso.predictors.predictor import Predictor
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from pgso.spectrum.certified import operator_norm_bound, symmetrised, symmetriser
 from pgso.spectrum.eigen import Eigenpairs, NotConvergedError, eigenpairs, eigenvalues
-from pgso.spectrum.filters import dirichlet_energy, mean_average_distance
 from pgso.spectrum.interval import gershgorin_interval, interval
 from pgso.spectrum.kernel_polynomial import Density, density
 
@@ -14,13 +13,12 @@ __all__ = [
     "NotConvergedError",
     "PGSOSpectralClustering",
     "PGSOSpectralEmbedding",
+    "bethe_hessian",
     "density",
-    "dirichlet_energy",
     "eigenpairs",
     "eigenvalues",
     "gershgorin_interval",
     "interval",
-    "mean_average_distance",
     "operator_norm_bound",
     "regularised_adjacency",
     "symmetrised",

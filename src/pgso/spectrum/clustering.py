@@ -31,6 +31,25 @@ def regularised_adjacency(a: float) -> PGSOParameters:
     return PGSOParameters(-a, 1, 0, -1, -0.5, -0.5, a)
 
 
+def bethe_hessian(graph: Any) -> PGSOParameters:
+    r"""The S of the Bethe-Hessian :math:`(r^2 - 1) I - r A + D`, also called deformed Laplacian.
+
+    With :math:`r^2 = \sum_i d_i^2 / \sum_i d_i - 1` it finds communities of sparse graphs as far
+    down as any method can: each of its negative eigenvalues has the eigenvector of one (Saade,
+    Krzakala and Zdeborová, 2014). Eigenvectors of A sit on hubs there.
+
+    Example:
+        >>> ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+        >>> bethe_hessian(ring)  # r = 1: D - A
+        PGSOParameters(m1=1, m2=-1.0, m3=0.0, e1=1, e2=0, e3=0, a=0)
+    """
+    d = Graph.of(graph).row_sums
+    if not float(d.sum()) > 0:
+        raise InputError("the Bethe-Hessian needs a graph with edges")
+    r_squared = max(float(d.square().sum() / d.sum()) - 1, 0.0)
+    return PGSOParameters(1, -(r_squared**0.5), r_squared - 1, 1, 0, 0, 0)
+
+
 class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
     """Node positions from the eigenvectors of γ(A, S) at the end where communities show.
 
@@ -103,8 +122,8 @@ def _grows_with_likeness(op: ShiftOperator) -> bool:
 class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
     """k-means on the eigenvectors of γ(A, S).
 
-    On sparse graphs, ``S=regularised_adjacency(a)`` with a near the mean degree finds communities
-    that a = 0 misses.
+    On sparse graphs, ``S=bethe_hessian(graph)``, or ``S=regularised_adjacency(a)`` with a near the
+    mean degree, find communities that the presets miss.
 
     Args:
         n_clusters: How many communities.

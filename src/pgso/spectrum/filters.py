@@ -20,7 +20,6 @@ from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
-from pgso.gso.shift import shift
 from pgso.spectrum.certified import certified, roots, row_and_column_norm
 from pgso.spectrum.eigen import eigenpairs
 from pgso.spectrum.interval import interval
@@ -302,47 +301,6 @@ def smoothness(op: ShiftOperator, x: Tensor) -> Tensor:  # (n, F) -> (F,), (n,) 
     """
     product, size = (x * (_square(op) @ x)).sum(0), x.square().sum(0)
     return torch.where(size > 0, product / torch.where(size > 0, size, 1.0), 0.0)
-
-
-def dirichlet_energy(h: Tensor, graph: Graph) -> float:  # h: (n, F)
-    r"""The share of high frequencies in h, the Rayleigh quotient of the symmetric Laplacian.
-
-    .. math::
-        E(h) = \frac{\operatorname{tr}\, h^\top (I - D^{-1/2} A D^{-1/2})\, h}{\|h\|_F^2} \in [0, 2]
-
-    It does not depend on the scale of h. Where h is 0 it is 0.
-
-    Example:
-        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
-        >>> dirichlet_energy(torch.tensor([[1.0], [1.0]]), edge)
-        0.0
-        >>> dirichlet_energy(torch.tensor([[1.0], [-1.0]]), edge)
-        2.0
-    """
-    h = h.detach().reshape(h.size(0), -1).float()
-    size = float(h.square().sum())
-    if size == 0:
-        return 0.0
-    return float((h * (shift(graph, "symmetric_laplacian") @ h)).sum()) / size
-
-
-def mean_average_distance(h: Tensor, graph: Graph) -> float:  # h: (n, F)
-    r"""The mean over nodes of the average cosine distance to their neighbours.
-
-    MAD of Chen et al. (2020) on neighbours: :math:`1 - \cos(h_i, h_j)`, weighted as the edges are,
-    over the nodes that have neighbours.
-
-    Example:
-        >>> edge = Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
-        >>> mean_average_distance(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), edge)
-        1.0
-    """
-    h = torch.nn.functional.normalize(h.detach().reshape(h.size(0), -1).float(), dim=1)
-    has_neighbours = graph.degree > 0
-    if not bool(has_neighbours.any()):
-        return 0.0
-    cosines = (h * (shift(graph, "mean") @ h)).sum(dim=1)
-    return float((1 - cosines)[has_neighbours].mean())
 
 
 def gradient(graph: Graph | Tensor, x: Tensor) -> Tensor:  # (n, F) -> (num_edges, F)

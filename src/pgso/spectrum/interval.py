@@ -7,7 +7,7 @@ eigenvalues of a polynomial p(γ) are p(λ), so that of an expression in one γ 
 import math
 from collections.abc import Callable
 from functools import partial, singledispatch
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -138,8 +138,7 @@ def _(op: Scaled, method: str) -> Ends:
 
 @certified_interval.register
 def _(op: Polynomial, method: str) -> Ends:
-    values = partial(polynomial_at, op)
-    return range_over(values, len(op.coefficients) - 1, *certified_interval(op.of, method))
+    return range_over(partial(polynomial_at, op), *certified_interval(op.of, method))
 
 
 @certified_interval.register(Sum)
@@ -153,8 +152,7 @@ def _(op: Sum | Product, method: str) -> Ends:
         )
         bounds.append((low + other_low, high + other_high))
     if base is not None and base.is_certifiable:  # a polynomial of one operator
-        values = partial(values_at, op)
-        bounds.append(range_over(values, degree_of(op), *certified_interval(base, method)))
+        bounds.append(range_over(partial(values_at, op), *certified_interval(base, method)))
     lows, highs = (torch.stack(side) for side in zip(*bounds, strict=True))
     return lows.amax(), highs.amin()
 
@@ -221,9 +219,15 @@ def _optimal(op: NodeShift, C: Tensor) -> Ends:
     return ends(C, radii(best(-1.0)))[0], ends(C, radii(best(+1.0)))[1]
 
 
-def range_over(
-    values_of: Callable[[Tensor], tuple[Tensor, Tensor]], degree: int, low: Tensor, high: Tensor
-) -> Ends:
+class Values(NamedTuple):
+    """The polynomial that an expression is of its base, at some points."""
+
+    values: Tensor  # as the points
+    error: Tensor  # 0-d, a bound on their rounding
+    degree: int
+
+
+def range_over(values_of: Callable[[Tensor], Values], low: Tensor, high: Tensor) -> Ends:
     r"""Bounds on a polynomial p over [low, high], from its values and a bound on their rounding.
 
     From the values at M of Chebyshev's nodes (Ehlich and Zeller, 1964), applied to p minus the
@@ -236,22 +240,23 @@ def range_over(
     and are exact at the two ends. Both are widened by the rounding of what they come from.
     """
 
-    def at(t: Tensor) -> tuple[Tensor, Tensor]:  # values and their error at points of [-1, 1]
+    def at(t: Tensor) -> Values:  # at points of [-1, 1]
         return values_of((low + high) / 2 + (high - low) / 2 * t)
 
     def nodes(count: int) -> Tensor:  # (count,) Chebyshev's
         k = torch.arange(count, dtype=torch.float64, device=low.device)
         return (torch.pi * (k + 0.5) / count).cos()
 
+    degree = at(low.new_zeros(1)).degree
     count = SAMPLES * max(degree, 1)
-    values, error = at(nodes(count))
+    values, error, _ = at(nodes(count))
     least, most = values.amin(), values.amax()
     beyond = (most - least) / 2 / math.cos(math.pi * degree / (2 * count)) + error
     least, most = (least + most) / 2 - beyond, (least + most) / 2 + beyond
     if degree > MOST_BERNSTEIN:
         return least, most
     t = nodes(degree + 1)
-    values, error = at(t)
+    values, error, _ = at(t)
     matrix = bernstein(t, degree)
     coefficients = torch.linalg.solve(matrix, values)
     error = error * torch.linalg.cond(matrix)
@@ -259,62 +264,49 @@ def range_over(
     return torch.maximum(least, lower), torch.minimum(most, upper)
 
 
-def degree_of(op: ShiftOperator) -> int:
-    """The degree of the polynomial that an expression is of its base."""
-    match op:
-        case Identity():
-            return 0
-        case Scaled():
-            return degree_of(op.of)
-        case Sum():
-            return max(degree_of(op.left), degree_of(op.right))
-        case Product():
-            return degree_of(op.left) + degree_of(op.right)
-        case Polynomial() if bases_of(op)[0] is not op:
-            return len(op.coefficients) - 1
-    return 1
-
-
 @singledispatch
-def values_at(op: ShiftOperator, nodes: Tensor) -> tuple[Tensor, Tensor]:  # as nodes, 0-d
-    """The polynomial that an expression is of its base, at the nodes; a bound on its rounding."""
-    return nodes, nodes.new_zeros(())  # the base itself
+def values_at(op: ShiftOperator, nodes: Tensor) -> Values:
+    """The polynomial that an expression is of its base, at the nodes."""
+    return Values(nodes, nodes.new_zeros(()), 1)  # the base itself
 
 
 @values_at.register
-def _(op: Identity, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.ones_like(nodes), nodes.new_zeros(())
+def _(op: Identity, nodes: Tensor) -> Values:
+    return Values(torch.ones_like(nodes), nodes.new_zeros(()), 0)
 
 
 @values_at.register
-def _(op: Scaled, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    values, error = values_at(op.of, nodes)
-    values = op.factor * values
-    return values, abs(op.factor) * error + _rounding(values)
+def _(op: Scaled, nodes: Tensor) -> Values:
+    inner = values_at(op.of, nodes)
+    values = op.factor * inner.values
+    return Values(values, abs(op.factor) * inner.error + _rounding(values), inner.degree)
 
 
 @values_at.register
-def _(op: Sum, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    (left, left_error), (right, right_error) = values_at(op.left, nodes), values_at(op.right, nodes)
-    return left + right, left_error + right_error + _rounding(left) + _rounding(right)
+def _(op: Sum, nodes: Tensor) -> Values:
+    left, right = values_at(op.left, nodes), values_at(op.right, nodes)
+    error = left.error + right.error + _rounding(left.values) + _rounding(right.values)
+    return Values(left.values + right.values, error, max(left.degree, right.degree))
 
 
 @values_at.register
-def _(op: Product, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    (left, left_error), (right, right_error) = values_at(op.left, nodes), values_at(op.right, nodes)
-    size, other = left.detach().abs().amax(), right.detach().abs().amax()
-    error = size * right_error + other * left_error + left_error * right_error
-    return left * right, error + _rounding(left * right)
+def _(op: Product, nodes: Tensor) -> Values:
+    left, right = values_at(op.left, nodes), values_at(op.right, nodes)
+    size, other = (side.values.detach().abs().amax() for side in (left, right))
+    error = size * right.error + other * left.error + left.error * right.error
+    values = left.values * right.values
+    return Values(values, error + _rounding(values), left.degree + right.degree)
 
 
 @values_at.register
-def _(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    is_base = bases_of(op)[0] is op  # a polynomial of an expression
-    return (nodes, nodes.new_zeros(())) if is_base else polynomial_at(op, nodes)
+def _(op: Polynomial, nodes: Tensor) -> Values:
+    if bases_of(op)[0] is op:  # a polynomial of an expression
+        return Values(nodes, nodes.new_zeros(()), 1)
+    return polynomial_at(op, nodes)
 
 
-def polynomial_at(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    """The polynomial at the nodes, and a bound on its rounding."""
+def polynomial_at(op: Polynomial, nodes: Tensor) -> Values:
+    """The polynomial at the nodes."""
     c = op.coefficients.double()
     values = evaluate(lambda x: nodes * x, torch.ones_like(nodes), c, op.basis, **op.options)
     with torch.no_grad():  # the sizes of what is summed, which may cancel
@@ -322,7 +314,7 @@ def polynomial_at(op: Polynomial, nodes: Tensor) -> tuple[Tensor, Tensor]:
         one = torch.ones_like(nodes)
         terms = BASES[op.basis](lambda x: nodes * x, one, len(c) - 1, **op.options)
         size = sum((c_k * term).abs().amax() for c_k, term in zip(c, terms, strict=True))
-        return values, torch.finfo(torch.float64).eps * len(c) ** 2 * size
+        return Values(values, torch.finfo(torch.float64).eps * len(c) ** 2 * size, len(c) - 1)
 
 
 def _rounding(values: Tensor) -> Tensor:  # 0-d

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pgso.drawing import GREY, ORANGE, PALETTE
+from pgso.drawing import ORANGE, PALETTE
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
@@ -71,39 +71,20 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
 
 
 def draw(graph: Graph, title: str, summaries: Sequence[Summary]) -> Figure:
-    """A panel for the degrees and one for each operator, two in a row."""
-    panels = len(summaries) + 1
-    rows = (panels + 1) // 2
-    figure = Figure(figsize=(11, 0.7 + 2.9 * rows), layout="constrained")
-    axes = figure.subplots(rows, 2, squeeze=False).flatten()
+    """A panel for each operator, two in a row."""
+    columns = min(2, len(summaries))
+    rows = -(-len(summaries) // columns)
+    figure = Figure(figsize=(1 + 5 * columns, 0.7 + 2.9 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
     counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
     figure.suptitle(f"{title}: {counts}", fontsize=13, parse_math=False)
-    _draw_degrees(axes[0], graph)
-    for ax, summary in zip(axes[1:], summaries, strict=False):
+    for ax, summary in zip(axes, summaries, strict=False):
         _draw_operator(ax, summary)
-    for ax in axes[panels:]:
+    for ax in axes[len(summaries) :]:
         ax.set_visible(False)
-    handles, labels = axes[1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
-
-
-def _draw_degrees(ax: Axes, graph: Graph) -> None:
-    degree = graph.degree.detach().numpy(force=True)
-    low, high = float(degree.min()), float(degree.max())
-    edges = np.linspace(low - 0.5, high + 0.5, min(51, int(high - low) + 2))
-    if (
-        low >= 0 and high > 50
-    ):  # a long tail needs a logarithm; log(1 + d) keeps nodes without edges
-        spread = np.expm1(np.linspace(np.log1p(low), np.log1p(high), 31))
-        edges = np.append(np.unique(np.floor(spread))[:-1], high + 1) - 0.5  # whole degrees a bin
-        ax.set_xscale("log" if low > 0 else "symlog")
-        ax.set_yscale("log")
-        ax.set_ylim(bottom=0.7)  # so that a single node is seen
-    ax.hist(degree, bins=edges.tolist(), color=GREY)
-    ax.set(xlabel="degree d (edges, or their weight)", ylabel="number of nodes")
-    ax.set_title("degrees", fontsize=10)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_operator(ax: Axes, summary: Summary) -> None:

@@ -16,8 +16,7 @@ from pgso.errors import InputError
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
 from pgso.models.build import Model
-from pgso.models.gnn import GNN
-from pgso.models.links import LinkModel
+from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer
 from pgso.scale.place import Place

@@ -17,7 +17,7 @@ from pgso.data.pyg import target_type
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.module import PGSO
-from pgso.models.links import LinkModel
+from pgso.models.gnn import LinkModel
 from pgso.records import RunSpec
 
 WEIGHTS = ("edge_weight", "edge_attr")  # how models call the weights of edges
