@@ -263,3 +263,25 @@ def test_gradients_flow_into_s_and_the_transpose_is_a_filter():
     assert isinstance(made.T, Filter)
     np.testing.assert_allclose(matrix(made.T), matrix(made).T, atol=1e-12)
     assert made.T.error == made.error
+
+
+@pytest.mark.parametrize("take", [pgso.gft, pgso.igft])
+def test_whole_numbers_are_refused_where_they_would_be_cut(take):
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    with pytest.raises(InputError, match="floating-point"):
+        take(shift(path, "laplacian"), torch.arange(3))
+    with pytest.raises(InputError, match="floating-point"):
+        pgso.gradient(path, torch.arange(3))
+    with pytest.raises(InputError, match="floating-point"):
+        pgso.divergence(path, torch.arange(4))
+    with pytest.raises(InputError, match="must be a tensor"):
+        take(shift(path, "laplacian"), [1.0, 2.0, 3.0])
+
+
+def test_what_is_no_function_of_eigenvalues_is_refused():
+    path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    op = shift(path, "laplacian")
+    with pytest.raises(InputError, match="takes a function of the eigenvalues, got 3"):
+        pgso.filter(op, 3)
+    with pytest.raises(InputError, match=r"a number for each of 41 eigenvalues, got shape \(2,\)"):
+        pgso.filter(op, lambda s: s[:2])

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
+from pgso.graph.inputs import check_features
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
 from pgso.spectrum.certified import certified, roots, row_and_column_norm
@@ -273,8 +274,7 @@ def _transformed(op: ShiftOperator, x: Tensor, which: int) -> Tensor:
             f"the Fourier transform needs all {n} eigenvectors, a dense matrix; it is made for up "
             f"to {MOST_EXACT} nodes; pgso.filter needs none, spectrum.eigenpairs gives some"
         )
-    if x.size(0) != n:
-        raise InputError(f"the signal has {x.size(0)} rows, the graph {n} nodes")
+    _check_signal(x, n, "nodes")
 
     def make() -> tuple[Tensor, Tensor]:
         T = roots(op)
@@ -319,27 +319,26 @@ def gradient(graph: Graph | Tensor, x: Tensor) -> Tensor:  # (n, F) -> (num_edge
         >>> divergence(path, gradient(path, x))  # (D - A) x
         tensor([-1.0000, -1.0000,  2.0000])
     """
-    graph, lengths = _lengths(graph, x)
-    if x.size(0) != graph.num_nodes:
-        raise InputError(f"the signal has {x.size(0)} rows, the graph {graph.num_nodes} nodes")
+    graph = Graph.of(graph)
+    _check_signal(x, graph.num_nodes, "nodes")
+    lengths = _lengths(graph, x)
     source, target = graph.edge_index
     return lengths * (x[target] - x[source])
 
 
 def divergence(graph: Graph | Tensor, y: Tensor) -> Tensor:  # (num_edges, F) -> (n, F)
     """The adjoint of :func:`gradient`: what flows into each node minus what flows out."""
-    graph, lengths = _lengths(graph, y)
-    if y.size(0) != graph.num_edges:
-        raise InputError(f"the flow has {y.size(0)} rows, the graph {graph.num_edges} edges")
+    graph = Graph.of(graph)
+    _check_signal(y, graph.num_edges, "edges")
+    lengths = _lengths(graph, y)
     source, target = graph.edge_index
     flow = lengths * y
     out = flow.new_zeros(graph.num_nodes, *y.shape[1:])
     return out.index_add(0, target, flow).index_add(0, source, -flow)
 
 
-def _lengths(graph: Graph | Tensor, signal: Tensor) -> tuple[Graph, Tensor]:  # (num_edges, 1, ...)
-    """The graph, and √(A_ij / 2) of its edges in the type and dimensions of the signal."""
-    graph = Graph.of(graph)
+def _lengths(graph: Graph, signal: Tensor) -> Tensor:  # (num_edges, 1, ...)
+    """√(A_ij / 2) of the edges in the type and dimensions of the signal."""
     if graph.is_bipartite:
         raise InputError("differences over edges need one set of nodes; this graph has two")
     weight = graph.edge_weight
@@ -350,7 +349,7 @@ def _lengths(graph: Graph | Tensor, signal: Tensor) -> tuple[Graph, Tensor]:  # 
             f"the gradient takes roots of weights, and {int((weight < 0).sum())} are negative"
         )
     lengths = (weight.to(signal.dtype) / 2).sqrt()
-    return graph, lengths.reshape(-1, *[1] * (signal.dim() - 1))
+    return lengths.reshape(-1, *[1] * (signal.dim() - 1))
 
 
 # What the functions above share.
@@ -364,6 +363,13 @@ def certified_ends(op: ShiftOperator) -> tuple[float, float]:
     if not op.is_symmetric:
         roots(op)  # refuses γ without a basis of eigenvectors: f(γ) needs more than f(λ) there
     return float(low.detach()), float(high.detach())
+
+
+def _check_signal(x: Tensor, count: int, what: str) -> None:
+    """Refuse anything but a floating-point tensor with one row per node, or per edge."""
+    check_features(x)
+    if x.size(0) != count:
+        raise InputError(f"the signal has {x.size(0)} rows, the graph {count} {what}")
 
 
 def _square(op: ShiftOperator) -> ShiftOperator:
@@ -398,10 +404,18 @@ def _filter(
 
 def _values(function: Function, points: Array) -> Array:
     """The function at the points, checked."""
+    if not callable(function):
+        raise InputError(f"a filter takes a function of the eigenvalues, got {function!r}")
     returned = function(torch.from_numpy(points))
     if isinstance(returned, Tensor):
         returned = returned.detach().cpu()
-    values = np.broadcast_to(np.asarray(returned), points.shape)
+    values = np.asarray(returned)
+    if values.shape not in ((), points.shape):
+        raise InputError(
+            f"the function of a filter must return a number for each of {len(points)} eigenvalues, "
+            f"got shape {values.shape}"
+        )
+    values = np.broadcast_to(values, points.shape)
     if np.iscomplexobj(values):
         raise InputError("the function of a filter must return real numbers, got complex ones")
     values = values.astype(np.float64)
