@@ -32,7 +32,6 @@ MOST_NODES = 300  # of a picture
 MOST_BRANCHES = 6  # neighbours that a sample follows from one node: hubs do not fill the picture
 DENSE = 10  # edges per node of a picture above which a matrix is clearer
 MOST_CLASSES = 8
-VIEWS = ("auto", "graph", "matrix")
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, and viridis in five steps.
 # All are readable on white and on black.
@@ -182,12 +181,11 @@ def cells(values: Any, count: int) -> list[Cell]:
     array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
     if array.shape != (count,):
         raise InputError(f"color needs one value per node, ({count},), got shape {array.shape}")
-    is_whole = array.dtype.kind in "iu"
-    if is_whole and len(np.unique(array)) <= 20:
-        return [None if value < 0 else str(value) for value in array.tolist()]
-    if is_whole or array.dtype.kind == "f":
-        return [None if value != value else float(value) for value in array.tolist()]
-    return [None if value is None or value != value else str(value) for value in array.tolist()]
+    kind, values = array.dtype.kind, array.tolist()
+    if kind in "iu" and len(np.unique(array)) <= 20:
+        return [None if value < 0 else str(value) for value in values]
+    as_cell = float if kind in "iuf" else str
+    return [None if value is None or value != value else as_cell(value) for value in values]
 
 
 def errors(
@@ -224,14 +222,12 @@ def plot_graph(
     part = sketch(edge_index, num_nodes, colours, **choice)
     if _is_matrix(view, part):
         matrix = np.zeros((len(part.nodes),) * 2)
-        for i, j in part.edges:
-            matrix[i, j] = matrix[j, i] = 1
-        return plot_matrix(matrix, part, ax)
+        matrix[tuple(np.array(part.edges, dtype=int).reshape(-1, 2).T)] = 1
+        return plot_matrix(matrix + matrix.T, part, ax)
     fill, legend = paint(part.colours["color"]) if colours else ([BLUE], [])
     sizes = np.full(len(part.nodes), 24.0 if len(part.nodes) > 100 else 60.0)
     sizes[np.array(part.nodes) == choice.get("node")] *= 4
-    count = len(part.edges)
-    ax = _draw(_axes(ax), part, [0.6] * count, [GREY] * count, sizes, fill)
+    ax = _draw(_axes(ax), part, 0.6, GREY, sizes, fill)
     for text, colour in legend:
         ax.scatter([], [], c=colour, label=text, linewidths=0)
     if legend:
@@ -262,7 +258,7 @@ def plot_operator(
 
 
 def _draw(
-    ax: "Axes", part: Sketch, widths: Any, colours: list[str], sizes: Array, fill: list[str]
+    ax: "Axes", part: Sketch, widths: Any, colours: Any, sizes: Array, fill: list[str]
 ) -> "Axes":
     """Edges and nodes of a sketch, without a frame."""
     from matplotlib.collections import LineCollection
@@ -278,13 +274,8 @@ def _draw(
     return ax
 
 
-def plot_row(
-    row: Array,  # (n,) entries γ[node, j]
-    node: int,
-    ax: "Axes | None" = None,
-    most: int = 24,
-) -> "Axes":
-    """What a node takes from which other: the largest entries of its row as line widths."""
+def plot_row(row: Array, node: int, ax: "Axes | None" = None, most: int = 24) -> "Axes":
+    """What a node takes from which other: the largest entries of its row (n,) as line widths."""
     ax = _axes(ax)
     middle: Any = {"ha": "center", "va": "center"}
     signs = np.where(row >= 0, BLUE, ORANGE)
@@ -342,7 +333,6 @@ def plot_ladder(record: Any, ax: "Axes | None" = None, most: int = 20) -> "Axes"
     ax.set_xlabel(f"loss of {record.judges:,} labels; at the right: {part} {objective.label}")
     hidden = f"; {len(rungs) - len(shown)} worse ones left out" if len(rungs) > len(shown) else ""
     ax.set_title(f"{len(rungs)} rungs, the kept one in blue{hidden}", fontsize=10)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -353,7 +343,6 @@ def plot_density(grid: Array, density: Array, error: Array, ax: "Axes | None" = 
     ax.fill_between(grid, low, density + 2 * error, color=BLUE, alpha=0.3, linewidth=0)
     ax.plot(grid, density, color=BLUE, linewidth=1.3)
     ax.set(xlabel="eigenvalue", ylabel="density", ylim=(0, None))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -362,22 +351,20 @@ def plot_eigenvalues(values: Array, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     ax.plot(np.arange(1, len(values) + 1), values, "o", color=BLUE, markersize=4)
     ax.set(xlabel="number, in ascending order", ylabel="eigenvalue")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
-    if ax is not None:
-        return ax
     from matplotlib import pyplot
 
-    made: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    made: Axes = ax or pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    made.spines[["top", "right"]].set_visible(False)
     return made
 
 
 def _is_matrix(view: str, part: Sketch) -> bool:
-    if view not in VIEWS:
-        raise UnknownNameError("view", view, VIEWS)
+    if view not in (views := ("auto", "graph", "matrix")):
+        raise UnknownNameError("view", view, views)
     return view == "matrix" or (view == "auto" and len(part.edges) > DENSE * len(part.nodes))
 
 
@@ -401,10 +388,8 @@ def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     for k, (colour, value) in enumerate(zip(fill, values, strict=True)):
         said = "no value" if value is None else value if isinstance(value, str) else f"{value:.4g}"
         text = escape(f"{part.called(k)}: {said}" if column else part.called(k))
-        dot = (
-            f'<circle data-k="{k}" cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}" fill="{colour}">'
-        )
-        drawn.append(f"{dot}<title>{text}</title></circle>")
+        at = f'data-k="{k}" cx="{part.x[k]}" cy="{part.y[k]}" r="{radius}"'
+        drawn.append(f'<circle {at} fill="{colour}"><title>{text}</title></circle>')
     for k, (name, colour) in enumerate(legend):
         x, y = 340 * (k % 3), 1080 + 60 * (k // 3)
         text = escape(name if len(name) < 16 else name[:14] + "…")

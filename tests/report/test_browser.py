@@ -326,6 +326,9 @@ def test_a_node_shows_what_gamma_takes_from_its_neighbours(browser, tmp_path):
     assert dict(shown()) == entries_of(matrix[11])
     name = browser.find_element("id", "node-name")
     name.clear()
+    name.send_keys("5\n")  # as good as "node 5"
+    assert dict(shown()) == entries_of(matrix[5])
+    name.clear()
     name.send_keys("node 999\n")
     assert browser.find_element("id", "node-unknown").is_displayed()
     assert browser.get_log("browser") == []

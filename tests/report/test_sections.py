@@ -36,12 +36,12 @@ def test_the_text_has_the_tables_of_the_page_and_what_it_says_first():
     grid = Grid("Scores", ("model", "test"), (("a", "81.5"),), "Means.")
     page = Page(
         heading="toy",
+        words={"S": "seven scalars"},
         lead="A lead.",
         verdict=Verdict("learn it", "a gain", "good", ("few seeds",), ("a note",)),
         sections=(
             Section("Scores by seed", "A text.", panels=(grid,)),
             Section("Again", code=(("Type:", "pgso compare toy"),), folded=(grid,)),
-            Section("Words", widget="reading", values=(("S", "seven scalars"),)),
         ),
     )
     html, text = as_html(page), as_markdown(page, ["figures/scores.png"])

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -153,7 +154,7 @@ class Comparison:
         means = [abs(entry.mean) for part in (self.test, self.val) for entry in part.summaries]
         return self.objective.digits(max(means, default=0.0))
 
-    @property
+    @cached_property
     def candidate(self) -> str | None:
         """The learned operator that validation prefers; test has no say in it.
 
@@ -186,7 +187,7 @@ class Comparison:
         seeds = max(ENOUGH_SEEDS, 2 * len({run.spec.seed for run in self.runs}))
         return f"{command_of('compare', self.runs[0].spec)} --seeds {seeds}"
 
-    @property
+    @cached_property
     def judgement(self) -> Judgement:
         """The verdict, and the run that follows from it."""
         gain, reference = self.test.difference(self.candidate), self.reference

@@ -15,7 +15,6 @@ from pgso.report.words import LABELS, NONE, plain, signed
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 DASHED = "7 4"  # lengths, as in SVG
-WHEN = ("before", "after")  # a temperature is applied
 
 
 def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> Section:
@@ -153,9 +152,9 @@ def calibration_grid(records: Sequence[RunRecord]) -> Grid:
     """Expected calibration error before and after a temperature, means over the seeds."""
     rows = []
     for name, found in evaluated(records, "calibration").items():
-        before, after = (_percent(getattr(one, f"error_{k}") for one in found) for k in WHEN)
-        temperature = np.mean([one.temperature for one in found])
-        rows.append((LABELS[name], before, f"{temperature:.2f}", after))
+        temperature = f"{np.mean([one.temperature for one in found]):.2f}"
+        before, after = zip(*((one.error_before, one.error_after) for one in found), strict=True)
+        rows.append((LABELS[name], _percent(before), temperature, _percent(after)))
     caption = (
         "In points: how far confidence and the share of right predictions are apart, on "
         f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "

@@ -11,16 +11,7 @@ from pgso.records.finding import FindingRecord
 from pgso.report.about import baselines_grid, data_section, graph_section
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.grid import Bar, Grid
-from pgso.report.sections import (
-    Axis,
-    Page,
-    Plot,
-    Section,
-    Series,
-    Verdict,
-    as_html,
-    reading_section,
-)
+from pgso.report.sections import Axis, Page, Plot, Section, Series, Verdict, as_html, filled
 from pgso.report.words import IN_MEMORY, NONE
 
 LEAD = (
@@ -74,15 +65,14 @@ def finding_page(record: FindingRecord) -> Page:
         Section("The ladder", ladder, widget="bars", values=bars, folded=(rungs_grid(record),)),
         graph_section(record.sketch, weighed),
         _operator(record),
-        *(Section(grid.title, panels=(grid,)) for grid in tables if grid.rows or grid.caption),
+        *(Section(grid.title, panels=(grid,)) for grid in tables),
         Section("Use it", steps, code=tuple(entry for entry in code if entry[1])),
         data_section(data, graph_sentence(record), (("finding.json", "finding.json"),)),
-        reading_section(READING),
     )
     return Page(
         record.dataset,
         LEAD,
-        tuple(section for section in sections if section is not None),
+        filled(sections),
         Verdict(
             headline(record),
             record.verdict,
@@ -92,6 +82,7 @@ def finding_page(record: FindingRecord) -> Page:
             record.command,
         ),
         f"pgso {record.versions.get('pgso', '')}; split {record.seed}.",
+        READING,
     )
 
 
@@ -227,11 +218,7 @@ def predictions_grid(record: FindingRecord) -> Grid:
         else:
             right = "" if not one.truth else "yes" if one.truth == one.predicted else "no"
             rows.append((one.item, *one.predicted, f"{one.probability:.2f}", *truth, right))
-    caption = "Every item has a label."
-    if rows:
-        caption = (
-            "Some of the test set, or of what has no label, in their order; all: found.predict()."
-        )
+    caption = "Some of the test set, or of what has no label, in their order; all: found.predict()."
     if record.coverage is not None:
         sets = sets_sentence(record.coverage, bool(record.targets))
         caption += f" {sets[0].upper()}{sets[1:]}."

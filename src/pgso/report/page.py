@@ -21,21 +21,8 @@ from pgso.report.about import (
 from pgso.report.comparison import Comparison, compare
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import evaluation_section, explanation_sections
-from pgso.report.sections import (
-    Page,
-    Verdict,
-    as_html,
-    as_markdown,
-    filled,
-    reading_section,
-    write_figures,
-)
-from pgso.report.tables import (
-    explorer_section,
-    operator_section,
-    scores_section,
-    training_section,
-)
+from pgso.report.sections import Page, Verdict, as_html, as_markdown, filled, write_figures
+from pgso.report.tables import explorer_section, operator_section, scores_section, training_section
 from pgso.report.words import LABELS, command_of, has_command, places
 
 LEAD = (
@@ -72,7 +59,7 @@ def write_report(
 
     Args:
         records: Runs that differ in operator and seed only.
-        out_dir: The folder to write into; it is made if it is not there.
+        out_dir: The folder to write into.
         data: What is known about their data, one per seed.
         command: What the user typed, to be shown as the way to have the same again.
         reference: Runs of a stronger fixed network on the same seeds, if there are any.
@@ -193,7 +180,6 @@ def comparison_page(
     found = () if comparison.found is None else (comparison.found.sentence,)
     notes = (*found, *comparison.notes)
     candidate, is_one = comparison.candidate, len(records) == 1
-    words = {k: text for k, text in READING.items() if not (is_one and k == "Difference")}
     sections = (
         None if is_one else scores_section(comparison),
         data_section(data),
@@ -205,7 +191,6 @@ def comparison_page(
         training_section(records, objective),
         explorer_section(records, candidate),
         runs_section(records, summary.command, links or {}),
-        reading_section(words),
     )
     return Page(
         heading,
@@ -213,6 +198,7 @@ def comparison_page(
         filled(sections),
         Verdict(*judgement[:3], summary.doubts, notes, comparison.next_command),
         FOOTER,
+        {k: text for k, text in READING.items() if not (is_one and k == "Difference")},
         summary=summary.model_dump_json(indent=1),
     )
 

@@ -127,6 +127,7 @@ class Page:
     sections: tuple[Section, ...]
     verdict: Verdict | None = None
     footer: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # what they mean: how to read the page
     summary: str = ""  # all numbers, as JSON to be saved
     is_wide: bool = False  # an overview: tables are sorted, and wider than a reader's width
 
@@ -154,11 +155,6 @@ def filled(sections: Iterable[Section | None]) -> tuple[Section, ...]:
     return tuple(kept)
 
 
-def reading_section(words: Mapping[str, str]) -> Section:
-    """What the words of a page mean."""
-    return Section("How to read this page", widget="reading", values=words.items(), id="reading")
-
-
 def as_html(page: Page) -> str:
     """The page as one file: everything it needs is inside, it fetches nothing, all is escaped."""
     environment = Environment(
@@ -171,10 +167,11 @@ def as_html(page: Page) -> str:
     environment.filters |= {"download": download, "file_name": file_name}
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
     names = ("theme", "overview") if page.is_wide else SCRIPTS
-    script = "\n".join(_asset(f"{name}.js") for name in names)
+    assets = files("pgso.report") / "assets"
+    script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in names)
     return environment.get_template("page.html.j2").render(
         page=page,
-        style=Markup(_asset("report.css")),  # noqa: S704  (our own file)
+        style=Markup((assets / "report.css").read_text(encoding="utf-8")),  # noqa: S704  (our own)
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         data_json=embedded(page.data),
@@ -243,10 +240,6 @@ def download(content: "Grid | str", kind: str = "text/csv") -> str:
 def file_name(title: str) -> str:
     """A title as the name of a file: ``Test accuracy, %`` is ``test-accuracy``."""
     return "-".join(re.findall(r"[^\W_]+", title.lower())) or "table"
-
-
-def _asset(name: str) -> str:
-    return files("pgso.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def write_figures(plots: Sequence[Plot], folder: Path) -> list[Path]:

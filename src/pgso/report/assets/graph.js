@@ -38,7 +38,7 @@ class Neighbourhood {
   }
 
   show() {
-    const k = this.places.get(find("node-name").value.trim());
+    const asked = find("node-name").value.trim(), k = this.places.get(asked) ?? this.places.get(`node ${asked}`);
     find("node-unknown").hidden = k !== undefined;
     if (k === undefined) return;
     for (const circle of document.querySelectorAll("svg.graph circle[data-k]")) {
