@@ -69,8 +69,10 @@ def results_table(results: Path) -> str:
         return "No study has been run yet: `pgso run recipes`, then `make readme`."
     header = ["test score, 100 ×", "fixed", "PGSO minus fixed", "`find`, closed form",
               "`find`, as it predicts", "it kept, mostly", "best rival in the race"]  # fmt: skip
+    ladder = _read(results / "find" / "scores.json").get("ladder", "–")
     revision = (
-        f"Networks were trained with revision {records[0].numerics} of the numerics. In brackets: "
+        f"Networks were trained with revision {records[0].numerics} of the numerics, `find` is of "
+        f"revision {ladder} of its ladder. In brackets: "
         "splits or seeds. The best rival is the best of several on test, so it is flattered."
     )
     return f"{_table(header, rows)}\n\n{revision}"
