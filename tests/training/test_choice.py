@@ -1,4 +1,5 @@
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
@@ -58,9 +59,8 @@ def chosen_of(spec, vals, sure, metric="accuracy"):
         session = SimpleNamespace(spec=candidate, name=name)
         return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
-    best, _, candidate = choice.choose(
-        spec, train, lambda: PROPOSED, lambda _, one: sure[one.session.name]
-    )
+    with patch.object(choice, "confidence_of", lambda _, one: sure[one.session.name]):
+        best, _, candidate = choice.choose(spec, train, lambda: PROPOSED)
     return best.session.name, asked, candidate
 
 

@@ -39,8 +39,6 @@ class Trained(NamedTuple):
 
 
 Train = Callable[[RunSpec, str], Trained]  # the name tells the trainings of a spec apart
-Judge = Callable[[Trained, Trained], float]
-Kept = tuple[Trained, dict[str, float], Candidate | None]
 
 
 def candidates_of(
@@ -53,12 +51,8 @@ def candidates_of(
 
     Only GCNs become banks or change the edges that they see; other architectures take the operator
     of rungs that have one. There are no candidates where ``find`` has no answer: links, several
-    labels, and terms that were asked for.
-
-    Args:
-        spec: The run.
-        task: Its data.
-        finding: Of the same data, which saves the search; only for ``found`` on a user's own data.
+    labels, and terms that were asked for. A finding of the same data saves the search; only for
+    ``found`` on a user's own data.
     """
     if spec.conv not in PROPOSES or spec.terms is not None:
         return []
@@ -108,11 +102,8 @@ def _expressible(choices: dict[str, Any], spec: RunSpec, family: str) -> dict[st
 
 
 def choose(
-    spec: RunSpec,
-    train: Train,
-    propose: Callable[[], list[Candidate]],
-    judge: Judge | None = None,
-) -> Kept:
+    spec: RunSpec, train: Train, propose: Callable[[], list[Candidate]]
+) -> tuple[Trained, dict[str, float], Candidate | None]:
     """Train what a spec asks for, and keep the best.
 
     ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
@@ -121,10 +112,9 @@ def choose(
     A challenger is kept if its validation score is better. With ``evidence`` validation must also
     be as sure of it as the spec's ``needed_evidence`` says.
 
-    ``propose`` gives the ladder's candidates, best first; ``judge`` says how sure validation is
-    that the second training is better than the first (:func:`confidence_of`). Returned are the
-    training that is kept, how sure validation was of every challenger, and the candidate whose
-    network it is, if the ladder proposed it.
+    ``propose`` gives the ladder's candidates, best first. Returned are the training that is kept,
+    how sure validation was of every challenger, and the candidate whose network it is, if the
+    ladder proposed it.
     """
     if spec.operator == "found":
         candidate = next(iter(propose()), None)
@@ -147,10 +137,10 @@ def choose(
         ]
         candidates = {one.rung: one for one in new[: spec.candidates]}
         fixed |= {name: _but(simple, one.changes) for name, one in candidates.items()}
-    best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()}, judge)
+    best, sure, name = _challenge(spec, best, {n: train(s, n) for n, s in fixed.items()})
     modes = ("pgso", "mpgso") if spec.operator == "auto" else (spec.operator,)
     learned = {mode: train(best.session.spec.but(operator=mode), mode) for mode in modes}
-    best, more, _ = _challenge(spec, best, learned, judge)
+    best, more, _ = _challenge(spec, best, learned)
     return best, sure | more, candidates.get(name)
 
 
@@ -160,20 +150,18 @@ def _but(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
 
 
 def _challenge(
-    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained], judge: Judge | None
+    spec: RunSpec, best: Trained, challengers: Mapping[str, Trained]
 ) -> tuple[Trained, dict[str, float], str]:
     """What is kept, how sure validation is of each challenger, and the winner's name or ''."""
     trained = {"": best, **challengers}  # validation score: larger is better
-    needed = spec.needed_evidence
-    if needed is None:
-        name = max(trained, key=lambda name: trained[name].record.merit)
-        return trained[name], {}, name
-    sure = {name: (judge or confidence_of)(best, one) for name, one in challengers.items()}
-    better = ["", *(name for name in challengers if sure[name] > needed)]
-    if spec.judges:
-        name = max(better, key=lambda name: sure.get(name, -1.0))
-    else:
-        name = max(better, key=lambda name: trained[name].record.merit)
+    needed, sure = spec.needed_evidence, {}
+    if needed is not None:
+        sure = {name: confidence_of(best, one) for name, one in challengers.items()}
+        trained = {n: one for n, one in trained.items() if n not in sure or sure[n] > needed}
+    merit = {name: one.record.merit for name, one in trained.items()}
+    if needed is not None and spec.judges:
+        merit = {name: sure.get(name, -1.0) for name in trained}
+    name = max(merit, key=lambda name: merit[name])
     return trained[name], sure, name
 
 

@@ -230,21 +230,18 @@ def _fit_choice(
     started = time.perf_counter()
     propose = partial(candidates_of, spec, task, finding)
     (session, record), sure, candidate = choose(spec, train, propose)
-    of_rung: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if candidate is not None:
-        of_rung = {
-            "rung": candidate.rung,
-            "network": candidate.changes,
-            "closed_form": candidate.closed_form,
-        }
-    changes = {
+        rung, network, _, closed_form = candidate
+        changes = {"rung": rung, "network": network, "closed_form": closed_form}
+    changes |= {
         "spec": spec,
         "chosen": session.spec.operator,
         "ladder": LADDER if spec.climbs else None,
         "confidence": sure,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
-    return session, record.model_copy(update=changes | of_rung)
+    return session, record.model_copy(update=changes)
 
 
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
