@@ -125,3 +125,17 @@ def test_a_task_in_memory_suggests_what_its_folder_does(tmp_path):
     task = pgso.load_task(path)
     spec = suited(RunSpec(dataset="mine"), task)
     assert spec == suited(RunSpec(dataset=str(path))).but(dataset="mine")
+
+
+@pytest.mark.parametrize("features", ["none", "array", "labels", "table"])
+def test_a_task_of_a_folder_suggests_what_the_folder_does(tmp_path, features):
+    path = shop(tmp_path / "shop", "csv")
+    if features != "table":
+        (path / "features.csv").unlink()
+    if features == "array":
+        np.save(path / "features.npy", np.ones((30, 3)))
+    if features == "labels":
+        (path / "labels.csv").rename(path / "nodes.csv")
+    spec = suited(RunSpec(dataset="mine"), pgso.load_task(path))
+    assert spec == suited(RunSpec(dataset=str(path))).but(dataset="mine")
+    assert spec.residual is (features in ("array", "table"))

@@ -75,9 +75,9 @@ class _Datasets(Registry[Dataset]):
     """
 
     def __getitem__(self, name: str) -> Dataset:
-        if isinstance(name, str) and ("/" in name or "\\" in name):  # a path, of no plug-in
+        if not isinstance(name, str) or "/" in name or "\\" in name:  # a path, of no plug-in
             raise UnknownNameError(self.kind, name, self._entries)
-        return super().__getitem__(name.lower() if isinstance(name, str) else name)
+        return super().__getitem__(name.lower())
 
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
@@ -99,7 +99,7 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
     path = Path(spec.dataset).expanduser()
     of_table = _holds_table(path) if task is None else is_table(task)
     suggestions = dict(OWN_TABLE) if of_table else {}
-    is_own = path.is_dir() if task is None else task.preparation is not None
+    is_own = path.is_dir() if task is None else _is_own(task)
     if is_own and _leaves_operator_open(spec):
         suggestions["operator"] = "found"
     return spec.suited(suggestions) if suggestions else spec
@@ -107,8 +107,15 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
 
 def is_table(task: "Task") -> bool:
     """Whether the nodes of a task have a user's table of a few columns."""
-    columns = None if task.preparation is None else task.preparation.columns
-    return task.kind != "graph" and 0 < len(columns or ()) <= MOST_COLUMNS
+    count = 0 if task.preparation is None else len(task.preparation.columns)
+    if _is_own(task) and task.columns is None:
+        count = task.num_features  # of features.npy
+    return task.kind != "graph" and 0 < count <= MOST_COLUMNS
+
+
+def _is_own(task: "Task") -> bool:
+    """Whether a task is of a user's folder or frames: nodes have names, and are no atoms."""
+    return task.preparation is not None or (task.ids is not None and task.categories is None)
 
 
 def _leaves_operator_open(spec: RunSpec) -> bool:
@@ -130,7 +137,13 @@ def _holds_table(folder: Path) -> bool:
     except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
         return False
     several = "graph" in (name.strip().lower() for name in ends)
-    return not several and len(columns) <= MOST_COLUMNS
+    is_answer = len(columns) == 2 and columns[1].strip().lower() in (
+        "label",
+        "class",
+        "target",
+        "y",
+    )
+    return not several and not is_answer and len(columns) <= MOST_COLUMNS
 
 
 def _first_line(file: Path) -> list[str]:
