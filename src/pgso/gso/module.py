@@ -123,6 +123,14 @@ class PGSO(EdgeMasking):
         """The current S as one tensor, attached to the parameters; S[k] broadcasts against x."""
         return torch.stack([getattr(self, name) for name in NAMES])
 
+    def S_on(self, graph: Graph) -> Tensor:
+        """The S of this graph: other than ``S`` only where a network finds it."""
+        if self.network is None:
+            return self.S
+        check_one_set(graph)
+        S: Tensor = self.S.view(-1, 1, 1) + self.moves * self.network(graph)
+        return S
+
     def parameters_tuple(self) -> PGSOParameters:
         """The current S as plain floats: means where there are many values."""
         S = self.S.detach()
@@ -150,10 +158,7 @@ class PGSO(EdgeMasking):
                 given = given.flip(0)
             elif isinstance(given, Graph):
                 given = given.edge_index.flip(0)  # in the order of a mask
-        S = self.S
-        if self.network is not None:
-            check_one_set(graph)
-            S = S.view(-1, 1, 1) + self.moves * self.network(graph)
+        S = self.S_on(graph)
         per_head, fixed = self.kind == "head", not self.learned
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
@@ -184,6 +189,10 @@ class PGSO(EdgeMasking):
         if not isinstance(graph, ShiftOperator):
             graph = operators_on((self,), graph, edge_weight, num_nodes_of(x))[self]
         return graph.times(x)
+
+    def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
+        return self.on(graph, edge_weight).to_torch_sparse()
 
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""
