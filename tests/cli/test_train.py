@@ -285,3 +285,11 @@ def test_a_rare_class_is_pointed_out(pgso):
     rare = ("--option", "rows=10", "--option", "cols=10", "--option", "mines=0.06")
     shown = pgso("train", "minesweeper", *TINY, *rare)
     assert "consider --objective average_precision" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_the_closed_form_is_found_and_not_trained(pgso, command):
+    refused = pgso(command, "karate", "--set", "head=closed_form")
+    assert refused.exit_code == 2
+    assert "--set cannot change head here: the closed form is pgso find" in refused.stderr
+    assert "--head " not in pgso(command, "--help").stdout

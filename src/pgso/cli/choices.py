@@ -37,9 +37,7 @@ def with_spec(
     The function takes ``spec`` and its own options. A new field of :class:`RunSpec` is an option
     of every such command.
 
-    Args:
-        without: Choices that the command makes itself, and what decides them, for the message
-            where somebody gives them by ``--set``.
+    ``without`` names choices that the command makes itself, and what decides them.
     """
     without = without or {}
     fields = [name for name in SCHEMA if "panel" in SCHEMA[name] and name not in without]
@@ -71,10 +69,7 @@ def with_spec(
 
 
 def option(name: str) -> Any:
-    """A choice of a run as an option of a command; None: nothing was said.
-
-    Name, default and help come from the field of :class:`RunSpec`.
-    """
+    """A choice of a run as an option, from the field of a spec; None: nothing was said."""
     field, (kind, words) = SCHEMA[name], kind_and_words(name)
     long = f"--{name.replace('_', '-')}"
     flag = field["option"] or long
@@ -258,12 +253,7 @@ def read_choice(name: str, value: Any) -> Any:
 
 
 def pairs(texts: list[str] | None) -> dict[str, Any]:
-    """``["norm=batch", "heads=4"]`` as a dictionary; values are JSON where they can be.
-
-    Example:
-        >>> pairs(["norm=batch", "heads=4", "residual=true"])
-        {'norm': 'batch', 'heads': 4, 'residual': True}
-    """
+    """``["norm=batch", "heads=4"]`` as a dictionary; values are JSON where they can be."""
     settings: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
@@ -279,7 +269,7 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
 def own_model(spec: RunSpec, out: Path) -> Path | None:
     """Where the model of a run on the user's own folder is saved, one per state of its files."""
     path = Path(spec.dataset).expanduser()
-    if spec.head != "trained" or not path.is_dir():
+    if not path.is_dir():
         return None
     mark = f"{spec.key[:4]}{(fingerprint(spec.dataset) or '')[:4]}"
     return out / "models" / f"{folder_name(path.name)}-{mark}"
@@ -321,10 +311,9 @@ def numbered(folder: Path, holds_the_same: Callable[[Path], bool]) -> Path:
 def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[DataRecord]:
     """What is known about the data of some runs, one per seed; torch is loaded only to compute."""
     specs = {record.spec.seed: record.spec for record in records}
-    stored = [store.data(spec) for spec in specs.values()]
-    complete = [record for record in stored if record is not None]
-    if len(complete) < len(stored):
+    stored = [record for spec in specs.values() if (record := store.data(spec)) is not None]
+    if len(stored) < len(specs):
         from pgso.training.pages import complete_data_records
 
-        complete = list(complete_data_records(specs.values(), store, data).values())
-    return complete
+        stored = list(complete_data_records(specs.values(), store, data).values())
+    return stored

@@ -14,12 +14,7 @@ from pgso.cli.terminal import Console, progress, show_data
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.data import DataRecord
-from pgso.records.record import (
-    COMPARISON_FILE,
-    ComparisonRecord,
-    read_comparison,
-    without_spectra,
-)
+from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparison, without_spectra
 
 if TYPE_CHECKING:
     from pgso.report.comparison import Comparison
@@ -28,6 +23,7 @@ NOT_SET = {
     "seed": "--seeds says how many",
     "operator": "all of them are compared",
     "evidence": "a comparison decides with the recipe's",
+    "head": "the closed form is pgso find DATASET",
 }
 
 

@@ -37,12 +37,7 @@ class Console(RichConsole):
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
-    r"""The text with its control characters written out.
-
-    Example:
-        >>> visible("a\x1b[31mb")
-        'a\\x1b[31mb'
-    """
+    """The text with its control characters written out."""
     return "".join(
         letter
         if letter in keep or unicodedata.category(letter) not in HIDDEN
@@ -85,10 +80,7 @@ SHOWN = 3  # of more columns in a row that became the same, the first ones are
 
 
 def show_columns(console: Console, task: "Task") -> None:
-    """Print how edges were read, then a table: column, kind, what became of it.
-
-    Nothing for data that are not the user's own.
-    """
+    """Print how a user's edges were read, then a table: column, kind, what became of it."""
     if task.ids is not None:
         console.say(about_edges(task), "dim")
     for note in task.notes:

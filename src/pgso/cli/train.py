@@ -25,7 +25,7 @@ from pgso.records.files import free_name
     "pgso train Cora --basis chebyshev --degree 10",
     "torchrun --nproc-per-node 4 -m pgso train ogbn-arxiv --sample 15,10",
 )
-@choices.with_spec()
+@choices.with_spec({"head": "the closed form is pgso find DATASET --save DIR"})
 def train(
     context: typer.Context,
     spec: RunSpec,
@@ -78,15 +78,8 @@ def train(
                     log(session)
 
             checkpoint = out / "checkpoints" / f"{spec.key}.safetensors"
-            record = fit(
-                spec,
-                data,
-                watch=watch,
-                save=save,
-                checkpoint=checkpoint,
-                device=place,
-                finding=store.finding(spec),
-            )
+            where: dict[str, Any] = {"save": save, "checkpoint": checkpoint, "device": place}
+            record = fit(spec, data, watch=watch, finding=store.finding(spec), **where)
         if first:
             store.put(record)
     if not first:

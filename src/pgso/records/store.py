@@ -12,6 +12,8 @@ from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
+State = Callable[[str], str | None]  # of the files of a dataset
+
 
 class Store:
     """Records under ``root/records``; safe under several processes, since each file is whole.
@@ -34,9 +36,7 @@ class Store:
         """Where the record of this spec is, or will be."""
         return self.root / "records" / f"{spec.key}.json"
 
-    def get(
-        self, spec: RunSpec, state_of: Callable[[str], str | None] = fingerprint
-    ) -> RunRecord | None:
+    def get(self, spec: RunSpec, state_of: State = fingerprint) -> RunRecord | None:
         """The record of this spec if its run has ended; a damaged one counts as missing.
 
         So does one of a user's own files that have changed since, and one of another revision of
@@ -98,13 +98,10 @@ class Store:
                 yield read_record(path)
 
 
-def _is_done(
-    record: RunRecord | DataRecord, spec: RunSpec, state_of: Callable[[str], str | None]
-) -> bool:
+def _is_done(record: RunRecord | DataRecord, spec: RunSpec, state_of: State) -> bool:
     """Whether a record answers a spec: today's numerics, on files that are as they were."""
-    if record.spec != spec or not record.is_current:
-        return False
-    return record.data is None or record.data == state_of(spec.dataset)
+    is_of_spec = record.spec == spec and record.is_current
+    return is_of_spec and (record.data is None or record.data == state_of(spec.dataset))
 
 
 def read_record(path: str | Path) -> RunRecord:
