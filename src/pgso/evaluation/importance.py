@@ -300,12 +300,7 @@ def edge_importance(model: Model, task: Task, items: Tensor) -> tuple[EdgeImport
     f is the log-probability of the predicted classes, or minus the squared distance from the
     predicted numbers. Together the :math:`I_e` are what the edges add to f. They are divided by
     the largest. Both directions of an undirected edge are one. Edges that add nothing, or that
-    speak against the predictions, are left out.
-
-    Args:
-        model: A trained network of nodes or graphs.
-        task: The data.
-        items: (k,) nodes or graphs whose predictions are explained, see :data:`MOST_ITEMS`.
+    speak against the predictions, are left out, and so are items beyond :data:`MOST_ITEMS`.
     """
     from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 

@@ -36,13 +36,8 @@ def evaluation_of(
 ) -> Evaluation:
     """Counts and curves of the test set, or of validation where there is no test set.
 
-    Args:
-        answer: What the data say about an example: ``class``, ``labels``, ``value`` or ``link``.
-        outputs: Of a network, by part: ``val`` and ``test``. The temperature comes from ``val`` in
-            any case.
-        answers: The truth beside them.
-        names: Of classes, labels or targets.
-        positive: The number of the positive one of two classes; by default the second.
+    Outputs and answers have the parts ``val``, where the temperature comes from in any case, and
+    ``test``. Of two classes the second is positive unless another one is named.
     """
     part = "test" if len(answers["test"]) else "val"
     out, y = outputs[part], answers[part]
@@ -169,10 +164,6 @@ def _averaged(curves: Sequence[Detection | None], noun: str, nouns: str) -> Dete
 
 def thresholds(p: Array, is_positive: Array) -> tuple[Threshold, ...]:
     """Whom to flag if a miss costs so many false alarms: those with p > 1 / (1 + cost).
-
-    Args:
-        p: Calibrated probabilities of the positive class.
-        is_positive: Who is of it.
 
     Example:
         >>> found = thresholds(np.array([0.9, 0.4, 0.1]), np.array([True, True, False]))

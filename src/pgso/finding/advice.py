@@ -27,11 +27,6 @@ def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> d
     One operator is a GCN with that operator. Several terms are a bank, and so is a term that names
     a direction or a relation. On a directed graph, other terms see every edge with its reverse, as
     they did when they were found.
-
-    Args:
-        rung: The rung that is kept.
-        is_directed: Whether the graph is.
-        is_table: Whether features are a user's table of a few columns.
     """
     layers: dict[str, Any] = {"num_layers": max(rung.hops, 1 if is_table else 2)}
     if rung.S is None:  # no operator on features; one whose neighbours' labels tell needs a graph
@@ -107,14 +102,7 @@ print(objective.label, "on validation and test:", scores)
 
 
 def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
-    """A script that trains the network of a spec.
-
-    Args:
-        spec: Of :func:`spec_of`.
-        problem: What was searched.
-        is_known: Whether the dataset of the spec can be loaded; otherwise the script calls the
-            user's data ``data``.
-    """
+    """A script that trains the network of a spec; data that have no name are called ``data``."""
     given = {"seed": spec.seed, "objective": spec.objective, **spec.data_options}
     words = [f"{name}={value!r}" for name, value in given.items() if value is not None]
     data = f"pgso.load_task({', '.join([repr(spec.dataset), *words])})"

@@ -12,9 +12,8 @@ without the labels of the fifth. The weights of a mixture are fitted to four fif
 that judge, and judged by the others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import perf_counter
 from typing import Any, Literal
 
@@ -26,7 +25,7 @@ from torch import Tensor
 from pgso.data.arrays import Array
 from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
-from pgso.finding.blocks import Blocks, Word
+from pgso.finding.blocks import Blocks, Columns, Word
 from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.forest import log_probabilities
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
@@ -86,11 +85,8 @@ class Head:
 def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, list[Head]]:
     """The head that is kept, and all that were tried.
 
-    Args:
-        ladder: With every rung fitted.
-        best: The rung that is kept.
-        wanted: ``"ridge"``, ``"blend"`` or ``"boosted"`` takes that one whatever the evidence;
-            ``"auto"`` takes the closed form unless another head is better.
+    A head that is ``wanted`` is taken whatever the evidence; ``"auto"`` takes the closed form
+    unless another one is better.
     """
     if wanted not in HEADS:
         raise UnknownNameError("head", wanted, HEADS)
@@ -165,12 +161,8 @@ def mixed(
 ) -> tuple[Array, Tensor]:  # (K,), (train + val, C)
     """The weights of a mixture, and what it says of every label by weights that did not see it.
 
-    Args:
-        problem: Whose labels they are.
-        honest: What each part says of the labels that judge, by fits that did not see them.
-        pulls: As if this share of the labels said that the first part alone is right. The pull
-            whose mixture has the smallest loss is taken.
-        judges: The labels that weights are fitted to and judged by.
+    A pull is as if this share of the labels said that the first part alone is right. The one whose
+    mixture has the smallest loss is taken. Weights are fitted to the labels that judge.
     """
     y, folds = problem.y[problem.judges], folds_of(problem.judges)
     masks = np.repeat(judges[:, None].astype(np.float64), FOLDS + 1, axis=1)
@@ -279,7 +271,7 @@ def boosted_head(
         others = np.setdiff1d(np.arange(len(rows)), fold)
         # Labels of the fold are in no column, as labels of the test set are in none.
         rest = Blocks(replace(problem, train=problem.train[others], val=problem.val[:0]))
-        seen = table.on(partial(_columns_without, ladder.blocks, rest))
+        seen = table.on(ladder.blocks, rest)
         trees = Trees.grown(problem, seen, rows[others])
         rounds.append(trees.rounds)
         out[fold] = trees(seen[rows[fold]])
@@ -319,14 +311,11 @@ class Table:
         reductions = tuple(_leading(part, most) for part in values)
         return cls(_reduced(values, reductions), tuple(words), reductions)
 
-    def on(self, columns_of: Callable[[Word], Tensor]) -> Array:  # (items, p)
-        """The same columns of other nodes."""
-        return _reduced([columns_of(word).float() for word in self.words], self.reductions)
-
-
-def _columns_without(every: Blocks, rest: Blocks, word: Word) -> Tensor:  # (items, p)
-    """The columns of a word, those of labels made of the rest of the labels."""
-    return (rest if word.is_of_labels else every).columns(word)
+    def on(self, every: Columns, labels: Columns | None = None) -> Array:  # (items, p)
+        """The same columns of other nodes, or with other ``labels`` of neighbours."""
+        sources = [(labels or every) if word.is_of_labels else every for word in self.words]
+        pairs = zip(sources, self.words, strict=True)
+        return _reduced([source.columns(w).float() for source, w in pairs], self.reductions)
 
 
 def _reduced(values: Sequence[Tensor], reductions: Sequence[Tensor | None]) -> Array:

@@ -34,12 +34,8 @@ def learn(
 ) -> tuple[SevenNumbers, ...]:
     """Learn S of a rung's operators from their present S: one S for all, or one for every hop.
 
-    Args:
-        problem: The task.
-        words: The rung's blocks; all their letters have the same S.
-        fit: The rung's fit: its scales and penalty are where the learning starts.
-        rows: Which of the training labels to learn on; the others may judge.
-        per_hop: Whether the operators of each hop, counted from x, have an S of their own.
+    Scales and penalty start from the rung's fit. ``rows`` are the training labels to learn on; the
+    others may judge.
     """
     letter = next(word.letters[0] for word in words if word.letters)
     propagation = Propagation(problem.graph, problem.relations)
@@ -61,7 +57,7 @@ def learn(
         if not bool(loss.isfinite()):
             break
         if float(loss.detach()) < best:
-            best, best_S = float(loss.detach()), tuple(map(_numbers, S.detach()))
+            best, best_S = float(loss.detach()), tuple(map(tuple, S.tolist()))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -133,8 +129,3 @@ def kernels_of(
         kernel = features @ features.t()
         kernels.append(kernel * (len(rows) / kernel.diagonal().sum().clamp(min=1e-30)))
     return torch.stack(kernels)
-
-
-def _numbers(S: Tensor) -> SevenNumbers:
-    m1, m2, m3, e1, e2, e3, a = S.tolist()
-    return m1, m2, m3, e1, e2, e3, a

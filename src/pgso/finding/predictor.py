@@ -136,7 +136,7 @@ class ClosedForm(nn.Module):
         outs = [p.readout(data.weighted(p.words, p.weights, p.intercept)) for p in self.parts]
         shares = [part.share for part in self.parts]
         if self.trees is not None and self.table is not None and not x.requires_grad:
-            columns = self.table.on(data.columns)  # trees have no gradient
+            columns = self.table.on(data)  # trees have no gradient
             said = self.trees(columns)
             outs, shares = [*outs, torch.from_numpy(said)], [*shares, 1 - shares[0]]
         return outs[0] if len(outs) == 1 else mixture(self.is_classes, outs, np.array(shares))

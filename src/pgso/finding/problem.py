@@ -94,14 +94,9 @@ class Problem(Task):
             )
 
     def relabelled(self) -> "Problem":
-        """The same nodes on the same graph, relabelled at random: a graph that says nothing.
-
-        The nodes of graph tasks stay in their graph.
-        """
+        """The same nodes on the same graph, relabelled at random: a graph that says nothing."""
         generator = torch.Generator().manual_seed(0)
-        owner = torch.repeat_interleave(self.nodes_per_graph)
-        order = torch.rand(len(owner), generator=generator).double() + owner
-        new = order.argsort()  # a permutation within each graph
+        new = torch.rand(self.graph.num_nodes, generator=generator).double().argsort()
 
         def moved(graph: Graph) -> Graph:
             return Graph.from_edge_index(new[graph.edge_index], graph.edge_weight, graph.num_nodes)
@@ -196,14 +191,8 @@ def task_in_memory(
 ) -> Task:
     """The task of one graph whose nodes have classes or numbers; nothing is split at random.
 
-    Args:
-        data: The graph, or its edges by their kind. PyG's data may bring x, y and masks.
-        x: As in :meth:`Task.of`.
-        y: Likewise.
-        parts: ``train``, ``val`` and ``test``: indices or masks. By default every label that is in
-            no other part trains.
-        objective: What is scored; by default accuracy, or R² of numbers.
-        positive: Of two classes, the one that scores are about; by default the rarer one.
+    PyG's data may bring x, y and masks. ``parts`` are indices or masks of ``train``, ``val`` and
+    ``test``: by default every label that is in no other part trains.
     """
     x = getattr(data, "x", None) if x is None else x
     y = getattr(data, "y", None) if y is None else y

@@ -152,19 +152,12 @@ class Fit:
 
 
 def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = None) -> Fit:
-    """The ridge regression of Y on blocks, its penalty chosen by the leave-one-out error.
+    """The ridge regression of Y, in 64 bits, on blocks of the labelled rows.
 
-    Args:
-        blocks: Features of the labelled rows.
-        Y: (l, C) targets in 64 bits: one-hot classes, or numbers.
-        scales: The weight of each block's kernel; None: equal ones.
+    The leave-one-out error chooses the penalty. Without ``scales``, blocks have equal ones.
     """
     shares = _shares(scales or [1.0] * len(blocks))
-    if is_dual(blocks):
-        spectrum, penalty = _dual(blocks, shares, Y)
-    else:
-        spectrum = Spectrum.of_features(_scaled(blocks, shares).double())
-        penalty = choose_penalty(spectrum, Y)
+    spectrum, penalty = _decomposed(blocks, shares, Y)
     loo = spectrum.leave_one_out(Y, penalty)
     mean = Y.mean(dim=0)
     # The dual coefficients α = (K + λ)⁻¹ (Y - mean), of which only U's part meets the features.
@@ -182,22 +175,24 @@ def leave_one_out(
     blocks: Sequence[Block], Y: Tensor, scales: Sequence[float]
 ) -> Iterator[Tensor]:  # each (l, C)
     """What fits without each row predict for it, for every third penalty in turn."""
-    shares = _shares(scales)
-    if is_dual(blocks):
-        spectrum, _ = _dual(blocks, shares, Y)
-    else:
-        spectrum = Spectrum.of_features(_scaled(blocks, shares).double())
+    spectrum, _ = _decomposed(blocks, _shares(scales), Y)
     for penalty in PENALTIES[::3]:
         yield spectrum.leave_one_out(Y, penalty)
 
 
-def _dual(blocks: Sequence[Block], shares: Sequence[float], Y: Tensor) -> tuple[Spectrum, float]:
-    """The decomposition of the kernel, and the best penalty.
+def _decomposed(
+    blocks: Sequence[Block], shares: Sequence[float], Y: Tensor
+) -> tuple[Spectrum, float]:
+    """U and Λ of the scaled blocks, and the best penalty.
 
     A kernel of 32-bit features has errors of about their last place of its largest eigenvalue. A
     penalty that is near them is decided in 64 bits, by a kernel that is computed in 64 bits. Others
     need not be: a large kernel is decomposed in 32 bits in half the time.
     """
+    if not is_dual(blocks):
+        scaled = [b.features * s**0.5 for b, s in zip(blocks, shares, strict=True)]
+        spectrum = Spectrum.of_features(torch.cat(scaled, dim=1).double())
+        return spectrum, choose_penalty(spectrum, Y)
     short = blocks[0].features.dtype
     kernel = _kernel(blocks, shares, torch.float64 if len(Y) <= SMALL else short)
     spectrum = Spectrum.of_kernel(kernel).to(Y.dtype)
@@ -326,10 +321,6 @@ def _primal_loss(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float
         return min(errors.values()) / len(Y)
 
     return loss_at
-
-
-def _scaled(blocks: Sequence[Block], shares: Sequence[float]) -> Tensor:
-    return torch.cat([b.features * s**0.5 for b, s in zip(blocks, shares, strict=True)], dim=1)
 
 
 def _shares(scales: Sequence[float]) -> tuple[float, ...]:

@@ -308,10 +308,14 @@ def directions(search: Search) -> Iterator[Rung]:
         text = f"self + {name} in + out, {hops_of(hops)}"
         return Rung(text, "directions", tuple(words), complexity=2 + 2 * hops)
 
+    yield from _deeper(search, rung, best=2)
+
+
+def _deeper(search: Search, rung: Callable[[str, int], Rung], best: int) -> Iterator[Rung]:
+    """A rung of one hop for each of few operators, and of two hops for the best that help."""
     tried = {name: rung(name, 1) for name in FEW_OPERATORS}
     yield from tried.values()
-    best = sorted(FEW_OPERATORS, key=lambda name: search.loss(tried[name].name))[:2]
-    for name in best:
+    for name in sorted(FEW_OPERATORS, key=lambda name: search.loss(tried[name].name))[:best]:
         if search.loss(tried[name].name) < DEEPER * search.loss(NO_GRAPH):
             yield rung(name, 2)
 
@@ -349,11 +353,7 @@ def relations(search: Search) -> Iterator[Rung]:
         text = f"self + {preset} per relation, {hops_of(hops)}"
         return Rung(text, "relations", (Word(), *powers), complexity=2 + 2 * hops)
 
-    tried = {preset: rung(preset, 1) for preset in FEW_OPERATORS}
-    yield from tried.values()
-    best = min(FEW_OPERATORS, key=lambda preset: search.loss(tried[preset].name))
-    if search.loss(tried[best].name) < DEEPER * search.loss(NO_GRAPH):
-        yield rung(best, 2)
+    yield from _deeper(search, rung, best=1)
 
 
 def _relations_say(rung: RungRecord, context: Context) -> str:

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 from torch import Tensor
+
+from pgso.data.inputs import as_scipy
 
 EXACT = 1000  # columns up to which principal components are exact
 
@@ -103,11 +104,7 @@ def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1,
 def _random_components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
     from sklearn.utils.extmath import randomized_svd  # slow to import, and rarely needed
 
-    if x.layout == torch.strided:
-        matrix: Any = x.numpy()
-    else:
-        parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-        matrix = csr_array(parts, shape=tuple(x.shape))
+    matrix: Any = x.numpy() if x.layout == torch.strided else as_scipy(x)
     _, _, Vt = randomized_svd(matrix, number, n_iter=4, random_state=0)
     V = torch.from_numpy(np.ascontiguousarray(Vt.T)).float()
     mean = torch.from_numpy(np.asarray(matrix.mean(axis=0))).float().reshape(1, -1)

@@ -23,12 +23,7 @@ TEMPERATURES = (0.0, *(2 ** (k / 2) for k in range(-4, 15)))  # 0: a rung that s
 
 
 def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
-    """The objective's score; None where it is not defined.
-
-    Args:
-        objective: A task's.
-        out: (n, C) scores of classes, or numbers in the unit of the targets.
-        y: (n,) classes, or (n, C) numbers.
+    """The objective's score of (n, C) outputs and their answers; None where it is not defined.
 
     Example:
         >>> from pgso.objectives import OBJECTIVES
@@ -150,13 +145,8 @@ def evidence_of(
     together, a mean says nothing. Then the incumbent's errors are correlated by rank (Spearman)
     with the change that a challenger makes. A change that knows nothing has a correlation of 0, or
     less, whatever the tails. Each test has half of the risk. Ranks see the smallest change, so that
-    they count only where the loss gains what a reader would call a gain.
-
-    Args:
-        problem: Whose labels they are.
-        incumbent: What is to be beaten.
-        challengers: What may beat it.
-        judges: The labels that may judge, a mask; None: all.
+    they count only where the loss gains what a reader would call a gain. ``judges`` is a mask of
+    the labels that may judge; None: all.
     """
     if not challengers:
         return []
