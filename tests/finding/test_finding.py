@@ -428,6 +428,14 @@ def test_a_refit_uses_validation_labels_and_has_no_scores_to_show(found, problem
     assert not torch.equal(again.predict(), found.predict())
 
 
+def test_a_refit_leaves_out_what_lacks_one_of_several_numbers(problem):
+    y = problem.raw[:, :2].double().numpy().copy()
+    y[problem.val[:5].numpy(), 1] = np.nan
+    again = find(problem.graph, problem.raw, y, train=problem.train, val=problem.val).refit()
+    assert len(again._ladder.problem.train) == len(problem.train) + len(problem.val) - 5
+    assert again.predict().isfinite().all()
+
+
 def test_the_columns_of_the_kept_rung_are_a_named_frame(found, problem):
     table = found.columns()
     assert table.shape == (200, 9)

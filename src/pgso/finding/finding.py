@@ -103,7 +103,10 @@ class Finding:
         For use: nothing is left that could judge it, so its scores of validation and test are None.
         """
         problem = self._ladder.problem
-        ladder = Ladder(replace(problem, train=problem.judges, val=problem.val[:0]))
+        known = problem.judges
+        if problem.answer == "value":  # what lacks one of several numbers does not train
+            known = known[problem.y[known].isfinite().all(dim=1)]
+        ladder = Ladder(replace(problem, train=known, val=problem.val[:0]))
         names = [name for name in self._head.weights if name != "trees"]
         with torch.no_grad():
             for name in dict.fromkeys([self.record.best, *names]):
