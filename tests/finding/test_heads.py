@@ -188,3 +188,12 @@ def test_classes_that_are_rare_are_boosted_too(labels):
     assert "boosted" in [head.name for head in found.record.heads]
     assert found.record.signal == "neither"
     assert found.predict().isfinite().all()
+
+
+def test_trees_that_are_asked_for_are_grown_on_a_handful_of_labels():
+    rng = np.random.default_rng(0)
+    found = pgso.find(
+        np.zeros((2, 0), int), rng.normal(size=(4, 2)), rng.normal(size=4), head="boosted"
+    )
+    assert found.best.head == "boosted"
+    assert found.predict().isfinite().all()

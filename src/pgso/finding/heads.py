@@ -267,7 +267,7 @@ def boosted_head(
     columns, rows = table.columns, problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))
     rounds: list[int] = []
-    for fold in folds_of(problem.train):
+    for fold in filter(len, folds_of(problem.train)):  # fewer than five labels have fewer folds
         others = np.setdiff1d(np.arange(len(rows)), fold)
         # Labels of the fold are in no column, as labels of the test set are in none.
         rest = Blocks(replace(problem, train=problem.train[others], val=problem.val[:0]))
