@@ -202,6 +202,9 @@ def test_weights_that_a_model_would_leave_out_are_refused():
     graphs = PAIRS["graphs"][0]
     with pytest.raises(InputError, match=r"Jumping\.forward needs an argument batch"):
         pgso.compare(graphs, Jumping(), seeds=1, epochs=1)
+    width = graphs[0].num_features
+    with pytest.raises(InputError, match="pool the nodes of each graph"):
+        pgso.compare(graphs, GCN(width, 8, 1, 2), seeds=1, epochs=1)
 
 
 class SeesAnswers(GCN):

@@ -144,9 +144,10 @@ class OwnModel(nn.Module):
                 raise InputError(f"the model must return an embedding per node, got {shape}")
         elif shape != (rows, columns):
             what = "class" if self.task.classes else "target"
+            pool = "; pool the nodes of each graph, as global_mean_pool(x, batch) does"
             raise InputError(
                 f"the model must return numbers of shape {(rows, columns)}, one for each {what}, "
-                f"got {shape}"
+                f"got {shape}{pool if self.task.kind == 'graph' else ''}"
             )
         return out  # type: ignore[no-any-return]
 
