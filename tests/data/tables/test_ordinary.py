@@ -139,7 +139,10 @@ def test_without_headers_it_is_the_same(tmp_path, names, form):
     truth.expected(load_task(folder), True)
 
 
-@pytest.mark.parametrize("header", ["u,v", "from_id,to_id", "id_1,id_2", "buyer,seller", "A,B"])
+@pytest.mark.parametrize(
+    "header",
+    ["u,v", "from_id,to_id", "id_1,id_2", "buyer,seller", "A,B", "i,j", "head,tail", "V1,V2"],
+)
 @pytest.mark.parametrize("names", NAMES)
 def test_columns_may_be_called_anything(tmp_path, names, header):
     truth = Truth(NAMES[names])
