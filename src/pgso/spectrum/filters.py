@@ -21,6 +21,7 @@ from pgso.graph import Graph
 from pgso.graph.inputs import check_features
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.polynomials import Polynomial
+from pgso.gso.shift import shift  # noqa: F401  (the examples use it)
 from pgso.spectrum.certified import certified, roots, row_and_column_norm
 from pgso.spectrum.eigen import eigenpairs
 from pgso.spectrum.interval import interval
