@@ -258,14 +258,23 @@ def risk_table(results: Path) -> str:
         return "Not simulated yet: `python -m benchmarks.finding.risk`, then `make readme`."
     header = ["labels follow", "the graph", "graphs", "strictly wrong: beyond the truth",
               "mildly wrong: and not better on test"]  # fmt: skip
+    older = [_read(path) for path in sorted((results / "find").glob("risk.ladder-*.json"))]
+    said = " ".join(_climbs(content) for content in (measured, *reversed(older)))
+    return (
+        f"{table(header, rows, numbers=True)}\n\nCounts with their share and its exact 95 % "
+        f"interval. {said}"
+    )
+
+
+def _climbs(measured: Mapping[str, Any]) -> str:
+    """The strict and the mild reading of wrong, over all scenarios of a revision."""
     every, beyond, wrong = (
         sum(row[name] for row in measured["rows"]) for name in ("repeats", "beyond", "wrong")
     )
     return (
-        f"{table(header, rows, numbers=True)}\n\nCounts with their share and its exact 95 % "
-        f"interval. Revision {measured['ladder']} of the ladder. On {every} graphs `find` "
-        f"climbs beyond the truth on {_share(beyond, every)}, the strict reading of wrong, and "
-        f"without a better test score on {_share(wrong, every)}, the mild one."
+        f"Revision {measured['ladder']} of the ladder: of {every} graphs, `find` climbs beyond the "
+        f"truth on {_share(beyond, every)}, the strict reading of wrong, and without a better "
+        f"test score on {_share(wrong, every)}, the mild one."
     )
 
 

@@ -44,7 +44,9 @@ def test_wrong_climbs_are_counted_by_scenario(tmp_path):
     shares = "9 (2.2 % [1.0, 4.2]) | 6 (1.5 % [0.6, 3.2])"
     assert f"| nothing | 80 labels, 0 for validation | 400 | {shares} |" in shown
     assert "| gcn | roc auc, hubs | 0 | – | – |" in shown
-    assert "On 400 graphs `find` climbs beyond the truth on 9 (2.2 %" in shown
+    assert "of 400 graphs, `find` climbs beyond the truth on 9 (2.2 %" in shown
+    write(tmp_path, "risk.ladder-6", {"ladder": 6, "rows": [{**rows[0], "repeats": 100}]})
+    assert "Revision 6 of the ladder: of 100 graphs" in risk_table(tmp_path)
 
 
 def test_what_was_not_measured_names_its_command(tmp_path):
