@@ -42,7 +42,9 @@ COLOURS = {  # Okabe and Ito
     "directions": "#009E73",
     "relations": "#F0E442",
     "learned": "#E69F00",
+    "structure": "#332288",
 }
+OTHER = "#000000"  # families of plug-ins
 
 
 class Atlas(Experiment):
@@ -217,7 +219,7 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
     figure = new_figure(2, width=3.2, height=3.4)
     axes = figure.subplots(1, 2, sharey=True)
     for axis, title, is_drawn in zip(axes, ("datasets", "generated"), (False, True), strict=True):
-        for family, colour in COLOURS.items():
+        for family in dict.fromkeys([*COLOURS, *(_best(record).family for record in records)]):
             members = [
                 record
                 for record in records
@@ -227,6 +229,7 @@ def _map(records: Sequence[RunRecord]):  # type: ignore[no-untyped-def]
             ]
             homophily = [_finding(record).graph.adjusted_homophily for record in members]
             degree = [max(_finding(record).graph.degree_median, 0.5) for record in members]
+            colour = COLOURS.get(family, OTHER)
             axis.scatter(homophily, degree, color=colour, label=family, s=20, edgecolor="white")
         axis.set(xlabel="adjusted homophily", title=title, yscale="log")
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
