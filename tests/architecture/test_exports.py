@@ -58,9 +58,10 @@ def test_the_signatures_are_those_of_the_design():
 
     assert names(pgso.Graph.from_edge_index) == ["edge_index", "edge_weight", "num_nodes"]
     assert names(pgso.apply_pgso)[:3] == ["x", "graph", "S"]
-    assert names(pgso.dense_pgso)[:2] == ["adjacency", "S"]
+    assert names(pgso.dense_pgso) == ["adjacency", "S"]
     assert names(pgso.PGSO) == ["S", "learn", "shape", "degrees", "edges"]
     assert names(pgso.PGSO.forward) == ["x", "graph", "edge_weight"]
+    assert names(pgso.PGSO.to_torch_sparse)[0] == "graph"
     assert names(pgso.PGSO.on)[:2] == ["graph", "edge_weight"]
     assert names(pgso.shift)[:2] == ["graph", "S"]
     assert names(pgso.polynomial)[:3] == ["op", "coefficients", "basis"]

@@ -97,7 +97,9 @@ def test_bad_rows_are_refused_by_name_or_skipped_and_listed(found, tmp_path):
     broken = new.astype(object)
     broken.iloc[3, 3] = "yesterday"
     folder = write(tmp_path / "broken", broken, links)
-    with pytest.raises(InputError, match=r"features.csv, line 5: column 'since'.*'yesterday'"):
+    with pytest.raises(
+        InputError, match=r"line 5: column 'since'.*'yesterday'; .*such as 2024-12-31"
+    ):
         model.predict(folder)
     left = model.predict(folder, skip_bad_rows=True)
     assert list(left.index) == [name for k, name in enumerate(new["customer"]) if k != 3]

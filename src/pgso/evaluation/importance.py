@@ -228,7 +228,7 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
 
     of the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
     after Holm's correction. Intervals are those of the score's cost in one more shuffle, at the
-    column's own level; they leave out 0 only where the column matters.
+    column's own level; they leave out 0 only where the column matters, and may hold it there too.
 
     Example:
         >>> random = np.random.default_rng(0)

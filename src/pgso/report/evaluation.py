@@ -273,15 +273,16 @@ def importance_grids(explanation: Explanation, objective: Objective) -> tuple[Gr
     unit = objective.unit if objective.unit == "points" else objective.label
     columns = (
         f"How much worse validation gets{of} when a column is shuffled among the nodes, in "
-        f"{unit}: mean and 95 % interval of {explanation.repeats} shuffles. A column "
-        "matters if the losses of single items and the shuffles are both sure of it, corrected for "
-        f"the number of columns. Columns that say the same share their importance.{few}"
+        f"{unit}: the mean of {explanation.repeats} shuffles, and where one more lies in 95 %. "
+        "A column matters if the mean losses over items and over shuffles are both sure of it, "
+        "corrected for the number of columns; a single shuffle may still cost nothing. "
+        f"Columns that say the same share their importance.{few}"
     )
     kinds = (
         "How much worse validation gets when edges of this kind connect other nodes, in "
-        f"{unit}: mean and 95 % interval of {explanation.repeats} draws."
+        f"{unit}: the mean of {explanation.repeats} draws, and where one more lies in 95 %."
     )
-    header = ("costs", "95 % interval", "matters")
+    header = ("costs", "one more shuffle, 95 %", "matters")
     features, relations = (
         _importances(found, objective) for found in (explanation.features, explanation.relations)
     )

@@ -6,6 +6,7 @@ tables. ``columns.json`` overrules what the cells say.
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -122,7 +123,9 @@ class Column(BaseModel):
         text, _, missing = table.parsed(self.name)
         words = pd.Series(text, dtype=object).str
         if self.kind == "date":
-            values, wanted, advice = days_of(text, self.date_format), "a date", self.date_format
+            form = "%Y-%m-%d" if self.date_format == ISO else self.date_format
+            values, wanted = days_of(text, self.date_format), "a date"
+            advice = f"such as {date(2024, 12, 31):{form}}"
         elif self.kind == "boolean":
             values = words.lower().map(TRUTH).to_numpy(dtype=float)
             wanted, advice = "yes or no, true or false, 1 or 0", ""
