@@ -1,7 +1,11 @@
 """``python -m pgso``, and the ``pgso`` command."""
 
+import atexit
 import os
 import signal
+import sys
+import threading
+from contextlib import suppress
 from typing import Any, NoReturn
 
 
@@ -13,6 +17,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, interrupted)
     try:
         run()
+    except SystemExit as event:
+        if "torch" in sys.modules and isinstance(event.code, int) and threading.active_count() == 1:
+            leave(event.code)
+        raise
     finally:
         signal.signal(signal.SIGINT, stop)  # there is nothing left to save
 
@@ -21,6 +29,19 @@ def stop(*_: Any) -> NoReturn:
     """End at once: an exception in the middle of an import may surface as anything."""
     os.write(2, b"error: stopped before anything was done\n")
     os._exit(130)
+
+
+def leave(code: int) -> NoReturn:
+    """End without taking apart what was imported: with torch that takes 1.2 s of 4.6 s.
+
+    It assumes that no other thread runs, and that whatever must be undone is registered with
+    ``atexit`` (``test_a_command_leaves_nothing_behind``).
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):  # nobody reads on
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Names cannot reach the terminal as commands; errors are one short line, or a bug with a file."""
 
 import io
+import json
 import os
 import re
 import shlex
@@ -100,6 +101,23 @@ def test_ctrl_c_while_importing_is_one_line():
     assert ended.returncode == 130
     assert ended.stderr == "error: stopped before anything was done\n"
     assert signal.getsignal(signal.SIGINT) is not None
+
+
+def test_a_command_leaves_nothing_behind(tmp_path):
+    program = (
+        "import atexit, sys; from pgso.__main__ import main; sys.argv[0] = 'pgso'\n"
+        "atexit.register(lambda: open('undone', 'w').close())\n"
+        "class Late:\n"
+        "    def __del__(self): open('taken apart', 'w').close()\n"
+        "late = Late(); main()"
+    )
+    command = [sys.executable, "-c", program, "find", "karate", "--json"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["dataset"] == "karate"  # to its last letter
+    assert (tmp_path / "undone").exists()
+    assert not (tmp_path / "taken apart").exists()
+    assert not list(tmp_path.rglob("*.tmp*"))
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_refused_at_once(pgso, tmp_path):
