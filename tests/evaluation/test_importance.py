@@ -95,7 +95,7 @@ def test_numbers_are_explained_too_and_links_have_no_edges_to_explain():
     task = load_task("diabetes")
     spec = pgso.RunSpec(dataset="diabetes", epochs=20, hidden_channels=16)
     session, _ = fit_task(spec, task)
-    header = {"scale": session.criterion.scale.as_dict()}
+    header = {"scale": vars(session.criterion.scale)}
     explanation = explain(take_best(session), task, header, repeats=2)
     assert explanation.items == "89 nodes of the validation set"
     assert explanation.notes == ()

@@ -31,7 +31,7 @@ def test_logarithms_need_positive_targets():
 
 def test_it_survives_plain_data():
     scale = Scale((1.0,), (2.0,), True)
-    assert Scale(**scale.as_dict()) == scale
+    assert Scale(**vars(scale)) == scale
 
 
 def test_what_is_far_from_0_is_decoded_in_64_bits():

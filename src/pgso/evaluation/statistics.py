@@ -118,9 +118,9 @@ def confidence_in_gain(
     """
     before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
     if objective.evidence == "sign":
-        was_right, is_right = (objective.is_right(out, answers) for out in (before, after))
-        put_right = int(np.count_nonzero(is_right & ~was_right))
-        put_wrong = int(np.count_nonzero(was_right & ~is_right))
+        was_wrong, is_wrong = (objective.errors(out, answers) for out in (before, after))
+        put_right = int(np.count_nonzero(was_wrong & ~is_wrong))
+        put_wrong = int(np.count_nonzero(is_wrong & ~was_wrong))
         return 1 - float(bdtrc(put_right - 1, put_right + put_wrong, 0.5))
     if objective.evidence == "errors":
         return t_confidence(objective.errors(before, answers) - objective.errors(after, answers))

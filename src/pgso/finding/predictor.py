@@ -155,7 +155,7 @@ class ClosedForm(nn.Module):
                     "weights": part.weights,
                     "intercept": part.intercept,
                     "readout": vars(part.readout)
-                    | {"scale": part.readout.scale and part.readout.scale.as_dict()},
+                    | {"scale": part.readout.scale and vars(part.readout.scale)},
                     "share": part.share,
                 }
                 for part in self.parts

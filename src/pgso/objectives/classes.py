@@ -1,4 +1,4 @@
-"""Objectives of examples that have one class each, or several labels, each yes, no or unknown."""
+"""Objectives of one class each, of several labels (yes, no or unknown), and of links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pgso.objectives.objective import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-RARE = 0.1  # the share of a class below which accuracy says little
+HITS = (10, 20, 50, 100)  # the K of Hits@K
 
 
 class Classification(Objective):
@@ -28,18 +28,13 @@ class Classification(Objective):
     """
 
     answer = "class"
-    for_two = False  # whether it is defined for two classes only
-    is_balanced = False  # whether a rare class counts as much as a frequent one
 
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:
+    def loss(self, out: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
         from torch.nn.functional import cross_entropy
 
         if weight is None:
-            return cross_entropy(out, y, reduction=reduction)
-        total = cross_entropy(out, y, weight, reduction="sum")
-        return total / len(y) if reduction == "mean" else total
+            return cross_entropy(out, y)
+        return cross_entropy(out, y, weight, reduction="sum") / len(y)
 
     def class_weight(self, y: Tensor) -> Tensor:  # (largest class + 1,)
         """N / (C n_c): every class of the training set weighs the same."""
@@ -48,25 +43,6 @@ class Classification(Objective):
         weight = y.numel() / (present.sum() * members.clamp(min=1))
         return (weight * present).float()
 
-    def problem(self, num_classes: int) -> str | None:
-        if self.for_two and num_classes != 2:
-            return f"{self.name} needs two classes, got {num_classes}"
-        return None
-
-    def advice(self, y: Array, classes: tuple[str, ...]) -> str | None:
-        """A rare class of two: one that says nothing would be right on nearly all examples."""
-        if len(classes) != 2 or not len(y) or self.name == "average_precision":
-            return None
-        members = np.bincount(y, minlength=2)
-        rare = int(members.argmin())
-        share = members[rare] / len(y)
-        if share >= RARE:
-            return None
-        return (
-            f"only {100 * share:.1f} % of the training examples are {classes[rare]!r}, of which "
-            f"{self.label} says little; consider --objective average_precision"
-        )
-
 
 class Accuracy(Classification):
     """The share of examples whose class is right: it has the largest score."""
@@ -74,12 +50,12 @@ class Accuracy(Classification):
     name, label = "accuracy", "accuracy"
     evidence = "sign"
 
-    def is_right(self, out: Array, y: Array) -> Array:
-        right: Array = out.argmax(axis=1) == y
-        return right
+    def errors(self, out: Array, y: Array) -> Array:
+        wrong: Array = out.argmax(axis=1) != y
+        return wrong
 
     def score(self, out: Array, y: Array) -> float | None:
-        return int(np.count_nonzero(self.is_right(out, y))) / len(y) if len(y) else None
+        return int(np.count_nonzero(~self.errors(out, y))) / len(y) if len(y) else None
 
 
 class BalancedAccuracy(Classification):
@@ -108,10 +84,7 @@ class MacroF1(Classification):
 
 
 class RocAuc(Classification):
-    """The probability that an example of one class scores above one of the other.
-
-    It is the same for both classes.
-    """
+    """The probability that an example of one class scores above one of the other."""
 
     name, label = "roc_auc", "ROC-AUC"
     for_two = True
@@ -168,7 +141,72 @@ class MultiLabelAveragePrecision(MultiLabel):
     measure = staticmethod(average_precision)
 
 
-for _objective in (Accuracy(), BalancedAccuracy(), MacroF1(), RocAuc(), AveragePrecision()):
-    OBJECTIVES.add(_objective)
-OBJECTIVES.add(MultiLabelAveragePrecision())
-OBJECTIVES.add(MultiLabelRocAuc())
+class Link(Objective):
+    """Pairs of nodes: in a row of ``out`` (n, 1 + m) the first is a link, and the others are not.
+
+    The scores need no more. The loss is the binary cross-entropy of both kinds, half and half.
+    """
+
+    answer = "link"
+
+    def loss(self, out: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        from torch.nn.functional import softplus
+
+        return (softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)).mean()
+
+
+class LinkAuc(Link):
+    """The probability that a link scores above a pair that is none, one such pair a link."""
+
+    name, label = "link_auc", "link AUC"
+    measure = staticmethod(roc_auc)
+
+    def score(self, out: Array, y: Array) -> float | None:
+        pairs = out[:, :2].ravel()
+        return self.measure(pairs, np.arange(pairs.size) % 2 == 0)
+
+
+class LinkAveragePrecision(LinkAuc):
+    """The mean precision over the ranks of the links, among as many pairs that are none."""
+
+    name, label = "link_average_precision", "link average precision"
+    measure = staticmethod(average_precision)
+
+
+class LinkHits(Link):
+    """The share of links that score above the K-th best of the pairs that are none, as OGB's.
+
+    It is 1 where there are fewer than K such pairs.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.k, self.name, self.label = k, f"link_hits@{k}", f"Hits@{k}"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        if not len(out):
+            return None
+        none = np.sort(out[:, 1:], axis=None)
+        if none.size < self.k:
+            return 1.0
+        return int(np.count_nonzero(out[:, 0] > none[-self.k])) / len(out)
+
+
+class LinkMrr(Link):
+    """The mean of 1 / rank of a link among its own pairs that are none.
+
+    Ranks are counted from 1; of ties it is the mean of the best and the worst rank, as OGB's.
+    """
+
+    name, label = "link_mrr", "MRR"
+
+    def score(self, out: Array, y: Array) -> float | None:
+        if not len(out):
+            return None
+        link, none = out[:, :1], out[:, 1:]
+        rank = 1 + ((none > link).sum(axis=1) + (none >= link).sum(axis=1)) / 2
+        return float(np.mean(1 / rank))
+
+
+OBJECTIVES.add(Accuracy(), BalancedAccuracy(), MacroF1(), RocAuc(), AveragePrecision())
+OBJECTIVES.add(MultiLabelAveragePrecision(), MultiLabelRocAuc())
+OBJECTIVES.add(LinkAuc(), LinkAveragePrecision(), *map(LinkHits, HITS), LinkMrr())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Answer = Literal["class", "labels", "value", "link"]
 Evidence = Literal["sign", "errors", "bootstrap"]
+RARE = 0.1  # the share of a class below which accuracy says little
 
 ANSWERS: dict[Answer, str] = {
     "class": "one class each",
@@ -43,6 +44,8 @@ class Objective(ABC):
     in_percent = True  # scores are shown as 100 x, differences as points
     bounds: tuple[float, float] = (0.0, 1.0)  # no score lies outside
     evidence: Evidence = "bootstrap"  # the test that says whether one model beats another
+    for_two = False  # whether it is defined for two classes only
+    is_balanced = False  # whether a rare class counts as much as a frequent one
     has_positive = False  # whether the score is about one of two classes
     positive = 1  # the number of that class
     positive_name: str | None = None  # and its name, where it is known
@@ -52,17 +55,11 @@ class Objective(ABC):
         """The score of outputs in the unit of the targets; None where it is not defined."""
 
     @abstractmethod
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:  # ()
-        """What training makes small: the mean over what is known, or its sum.
+    def loss(self, out: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:  # ()
+        """What training makes small: the mean over what is known.
 
         Targets are standardised where :meth:`scale` says so; a weight (outputs,) is of classes.
         """
-
-    def count(self, y: Tensor) -> int:
-        """How many answers are known: what the sum of losses is divided by for the mean."""
-        return len(y)
 
     def scale(self, y: Tensor, log: bool) -> Scale | None:
         """How targets are standardised, learned on the training set; None if they are not."""
@@ -76,20 +73,26 @@ class Objective(ABC):
 
     def problem(self, num_classes: int) -> str | None:
         """Why data with so many classes cannot be scored like this; None if they can."""
-        return None
+        is_wrong = self.for_two and num_classes != 2
+        return f"{self.name} needs two classes, got {num_classes}" if is_wrong else None
 
     def advice(self, y: Array, classes: tuple[str, ...]) -> str | None:
-        """What to be careful with on these training labels, in a sentence; mostly nothing."""
-        return None
+        """What to be careful with on these training labels: a rare class of two. Mostly None."""
+        is_asked = self.answer == "class" and self.name != "average_precision"
+        if not is_asked or len(classes) != 2 or not len(y):
+            return None
+        members = np.bincount(y, minlength=2)
+        rare = int(members.argmin())
+        share = members[rare] / len(y)
+        if share >= RARE:
+            return None
+        return (
+            f"only {100 * share:.1f} % of the training examples are {classes[rare]!r}, of which "
+            f"{self.label} says little; consider --objective average_precision"
+        )
 
     def of_class(self, name: str | None, number: int = 1) -> Objective:
-        """The same objective about one of two classes, which its label names.
-
-        Example:
-            >>> from pgso.objectives import OBJECTIVES
-            >>> OBJECTIVES["average_precision"].of_class("fraud", 0).label
-            'average precision of fraud'
-        """
+        """The same objective about one of two classes, which its label names."""
         if name is None or not self.has_positive:
             return self
         objective = copy(self)
@@ -97,12 +100,8 @@ class Objective(ABC):
         objective.label = f"{type(self).label} of {name}"
         return objective
 
-    def is_right(self, out: Array, y: Array) -> Array:  # (n,) of booleans
-        """Which examples are right, for the sign test."""
-        raise NotImplementedError(self.name)
-
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
-        """How wrong each example is, for the paired t-test on errors."""
+        """How wrong each example is, or whether it is, for the tests that pair examples."""
         raise NotImplementedError(self.name)
 
     def merit(self, score: float | None) -> float:
@@ -116,26 +115,14 @@ class Objective(ABC):
         return 100 * score if self.in_percent else score
 
     def digits(self, shown: float) -> int:
-        """How many decimals to write of numbers as large as this.
-
-        Example:
-            >>> from pgso.objectives import OBJECTIVES
-            >>> [OBJECTIVES["mae"].digits(size) for size in (0.83, 12.5, 5123.0)]
-            [3, 1, 0]
-        """
+        """How many decimals to write of numbers as large as this."""
         if self.in_percent:
             return 1
         size = abs(shown)
         return min(max(3 - math.ceil(math.log10(size)), 0), 6) if 0 < size < math.inf else 3
 
     def written(self, score: float | None, more: int = 0) -> str:
-        """A score as text, with so many more decimals than tables have.
-
-        Example:
-            >>> from pgso.objectives import OBJECTIVES
-            >>> OBJECTIVES["accuracy"].written(0.8125), OBJECTIVES["rmse"].written(0.8125)
-            ('81.2', '0.812')
-        """
+        """A score as text, with so many more decimals than tables have."""
         if score is None:
             return "–"
         shown = self.shown(score)
@@ -151,9 +138,7 @@ class Objective(ABC):
     @property
     def unit(self) -> str:
         """What follows the number of a difference: points only where it is per cent."""
-        if self.in_percent:
-            return "points"
-        return f"in {self.label}" + ("" if self.larger_is_better else " (lower is better)")
+        return "points" if self.in_percent else f"in {self.heading}"
 
     def __repr__(self) -> str:
         return f"Objective({self.name})"
@@ -167,9 +152,10 @@ class _Objectives(Registry[Objective]):
             name = name.strip().lower().replace("²", "2").replace("-", "_").replace(" ", "_")
         return super().__getitem__(name)
 
-    def add(self, objective: Objective) -> None:
-        """Make an objective known by its name."""
-        self.register(objective.name)(objective)
+    def add(self, *objectives: Objective) -> None:
+        """Make objectives known by their names."""
+        for objective in objectives:
+            self.register(objective.name)(objective)
 
     def answering(self, answer: Answer) -> list[str]:
         """The names of those that score this kind of answer."""
@@ -180,14 +166,9 @@ OBJECTIVES = _Objectives("objective", plugins="pgso.objectives")
 
 
 def roc_auc(scores: Array, positive: Array) -> float | None:  # (n,), (n,) of booleans
-    """The probability that a positive scores above a negative, ties counting half.
+    """The probability that a positive scores above a negative; None where there is one class only.
 
-    scikit-learn's own takes longer than a training step on a small graph; this is the
-    rank-sum formula it is tested against. None where there is one class only.
-
-    Example:
-        >>> roc_auc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True]))
-        0.75
+    scikit-learn's own, against which it is tested, takes longer than a step on a small graph.
     """
     num_positive = int(np.count_nonzero(positive))
     num_negative = positive.size - num_positive
@@ -228,17 +209,11 @@ class ColumnObjective(Objective):
         """The score of one column, from the examples where it is known, in double precision."""
         raise NotImplementedError(self.name)
 
-    def loss(
-        self, out: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
-    ) -> Tensor:
+    def loss(self, out: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
         is_known = y.isfinite()
         loss = self.losses(out, y.where(is_known, out.detach()), weight)
-        total = (loss * is_known).sum()
-        return total / is_known.sum().clamp(min=1) if reduction == "mean" else total
+        return (loss * is_known).sum() / is_known.sum().clamp(min=1)
 
     def losses(self, out: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:  # (n, T)
         """What each answer costs in training; unknown ones are what the network says."""
         raise NotImplementedError(self.name)
-
-    def count(self, y: Tensor) -> int:
-        return int(y.isfinite().sum())

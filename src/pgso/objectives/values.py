@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +19,7 @@ FAR = 1000  # standard deviations from 0, where 32 bits keep four digits of a de
 
 @dataclass(frozen=True)
 class Scale:
-    r"""Standardised targets: zero mean and unit variance over the training set, by column.
-
-    .. math::
-        z = (t - \mu) / \sigma, \qquad t = y \text{ or } \log y
-
-    Example:
-        >>> import torch
-        >>> y = torch.tensor([[1.0], [3.0]])
-        >>> scale = Scale.of(y)
-        >>> scale.encode(y).flatten().tolist(), scale.decode(torch.zeros(1, 1)).item()
-        ([-1.0, 1.0], 2.0)
-    """
+    """Standardised targets: zero mean and unit variance over the training set, by column."""
 
     mean: tuple[float, ...]  # of each column
     sd: tuple[float, ...]
@@ -68,16 +57,12 @@ class Scale:
         values = out * out.new_tensor(self.sd) + out.new_tensor(self.mean)
         return values.exp() if self.log else values
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for a file."""
-        return asdict(self)
-
 
 class Regression(ColumnObjective):
     """One or several numbers each: ``y`` (n, T) has a column per target, NaN where it is missing.
 
     The score is the mean over the targets, each in its own unit. Training makes squared errors of
-    standardised targets small. Missing targets are left out of both.
+    standardised targets small.
     """
 
     answer = "value"
@@ -148,5 +133,4 @@ class RSquared(Regression):
         return 1 - float(((out - y) ** 2).sum()) / float(((y - y.mean()) ** 2).sum())
 
 
-for _objective in (MeanAbsoluteError(), RootMeanSquaredError(), RSquared()):
-    OBJECTIVES.add(_objective)
+OBJECTIVES.add(MeanAbsoluteError(), RootMeanSquaredError(), RSquared())

@@ -45,9 +45,9 @@ class Judged(Frozen):
             rows = np.asarray(out, dtype=np.float64).round(DIGITS).reshape(len(out), -1)
             outputs = tuple(map(tuple, rows.tolist()))
             return cls(items=names, outputs=outputs, answers=tuple(np.asarray(y).tolist()))
-        right = objective.evidence == "sign"
-        values = objective.is_right(out, y) if right else -objective.errors(out, y)
-        return cls(items=names, outcomes=tuple(np.asarray(values, np.float64).round(6).tolist()))
+        errors = np.asarray(objective.errors(out, y), np.float64)
+        values = 1 - errors if objective.evidence == "sign" else -errors
+        return cls(items=names, outcomes=tuple(values.round(6).tolist()))
 
 
 Curve = tuple[float, ...]

@@ -86,7 +86,7 @@ def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> N
     header |= {
         "form": "network",
         "network": session.best_weights,
-        "scale": scale and scale.as_dict(),
+        "scale": scale and vars(scale),
         "calibration": calibration and calibration.model_dump(include=kept),
         "record": record.spec.key,
     }
