@@ -31,7 +31,6 @@ HEADER, WEIGHTS = "model.json", "weights.safetensors"
 LARGEST_HEADER = 2**26  # bytes
 OF_TASK = ("classes", "targets", "categories", "columns", "positive", "num_features", "num_nodes")
 TENSOR = "tensor"  # the key of what stands for a tensor in plain data: its name
-State = tuple[dict[str, Tensor], dict[str, Any]]  # tensors by name, and plain data
 
 
 def header_of(
@@ -63,27 +62,16 @@ def header_of(
 
 def write_model(path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
     """Write a model whole or not at all; another model of that name is kept under another one."""
-    path, tensors = Path(path), {}
-
-    def plain(value: Any, name: str) -> Any:
-        if isinstance(value, Tensor):
-            tensors[name] = value
-            return {TENSOR: name}
-        if isinstance(value, Mapping):
-            return {key: plain(part, f"{name}/{key}".strip("/")) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(part, f"{name}/{k}") for k, part in enumerate(value)]
-        return value
-
-    written = plain(header, "")
+    path = Path(path)
     if path.suffix == ".safetensors":
-        write_beside(path, packed(tensors, written))
+        write_beside(path, packed(header))
         return
     check_folder(path)
+    tensors, written = _separated(header)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.pgso-"))
     try:
-        (made / WEIGHTS).write_bytes(packed(tensors, {}))
+        (made / WEIGHTS).write_bytes(save(tensors, metadata={"pgso": "{}"}))
         text = json.dumps(written, indent=1, ensure_ascii=False) + "\n"
         (made / HEADER).write_text(text, encoding="utf-8")
         made.chmod(0o755)
@@ -108,31 +96,15 @@ def check_folder(path: Path) -> None:
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header of a saved model, with its tensors."""
     path = Path(path).expanduser()
-    if path.is_dir():
-        if not (path / HEADER).is_file():
-            raise InputError(f"there is no saved model in {path}; write one with --save")
-        with naming(path):
-            if (path / HEADER).stat().st_size > LARGEST_HEADER:
-                raise ValueError("its header is too large")
-            written = json.loads((path / HEADER).read_text(encoding="utf-8"))
-            if not isinstance(written, dict):
-                raise ValueError("its header is no dictionary")
-        tensors, _ = unpacked(path / WEIGHTS)
-    else:
-        tensors, written = unpacked(path)
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, list):
-            return [whole(part) for part in value]
-        if not isinstance(value, dict):
-            return value
-        if value.keys() == {TENSOR}:
-            return tensors[value[TENSOR]]
-        return {key: whole(part) for key, part in value.items()}
-
+    if not path.is_dir():
+        return unpacked(path)
+    if not (path / HEADER).is_file():
+        raise InputError(f"there is no saved model in {path}; write one with --save")
     with naming(path):
-        header: dict[str, Any] = whole(written)
-    return header
+        if (path / HEADER).stat().st_size > LARGEST_HEADER:
+            raise ValueError("its header is too large")
+        written = (path / HEADER).read_text(encoding="utf-8")
+    return unpacked(path / WEIGHTS, written)
 
 
 @contextmanager
@@ -148,28 +120,53 @@ def naming(path: Path) -> Iterator[None]:
         ) from None
 
 
-def packed(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
-    """One safetensors file as bytes."""
-    whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    return save(whole, metadata={"pgso": json.dumps(header)})
+def _separated(header: Mapping[str, Any]) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of a header by name, and plain data in which their names stand for them."""
+    tensors: dict[str, Tensor] = {}
+
+    def plain(value: Any, name: str) -> Any:
+        if isinstance(value, Tensor):
+            tensors[name] = value.detach().cpu().contiguous()
+            return {TENSOR: name}
+        if isinstance(value, Mapping):
+            return {key: plain(part, f"{name}/{key}".strip("/")) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(part, f"{name}/{k}") for k, part in enumerate(value)]
+        return value
+
+    written = plain(header, "")
+    return tensors, written
 
 
-def unpacked(path: Path) -> State:
-    """The tensors and the plain data of one safetensors file."""
+def packed(header: Mapping[str, Any]) -> bytes:
+    """A header as one safetensors file."""
+    tensors, written = _separated(header)
+    return save(tensors, metadata={"pgso": json.dumps(written)})
+
+
+def unpacked(path: Path, text: str | None = None) -> dict[str, Any]:
+    """The header of one safetensors file; its plain data may be a text beside it."""
     if not path.exists():
         raise InputError(f"there is no saved model at {path}; write one with --save")
     with naming(path), safe_open(path, framework="pt") as file:
-        header = json.loads((file.metadata() or {})["pgso"])
-        if not isinstance(header, dict):
+        written = json.loads((file.metadata() or {})["pgso"] if text is None else text)
+        if not isinstance(written, dict):
             raise ValueError("its header is no dictionary")
         # Copies are aligned in memory: sums over other numbers differ in their last digits.
         names = list(file.keys())
-        return {name: file.get_tensor(name).clone() for name in names}, header
+        tensors = {name: file.get_tensor(name).clone() for name in names}
 
+        def whole(value: Any) -> Any:
+            if isinstance(value, list):
+                return [whole(part) for part in value]
+            if not isinstance(value, dict):
+                return value
+            if value.keys() == {TENSOR}:
+                return tensors[value[TENSOR]]
+            return {key: whole(part) for key, part in value.items()}
 
-def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a word, without it."""
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        header: dict[str, Any] = whole(written)
+        return header
 
 
 def count_of(value: Any) -> int:

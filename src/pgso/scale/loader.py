@@ -1,11 +1,7 @@
-"""``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours.
+"""``NeighborLoader``: the training nodes in mini-batches, each with some of its neighbours."""
 
-Features are read row by row when a batch needs them, from memory or from a file on disk.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -74,8 +70,7 @@ class NeighborLoader:
         rank: int = 0,
         num_ranks: int = 1,
     ) -> None:
-        if isinstance(task, BaseData):
-            task = Task.from_data(task, seed)
+        task = Task.from_data(task, seed) if isinstance(task, BaseData) else task
         if not isinstance(task, Task):
             raise InputError(
                 f"NeighborLoader takes a Task (pgso.load_task) or Data, got {type(task).__name__}"
@@ -85,16 +80,14 @@ class NeighborLoader:
                 f"neighbours are sampled within one graph, and {task.name} has many: leave out "
                 "sample, or take task.batch(indices)"
             )
-        sizes = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
-        if not sizes or not all(
-            isinstance(k, Integral) and not isinstance(k, bool) and (k >= 1 or k == ALL)
-            for k in sizes
-        ):
+        sizes = np.array(num_neighbors)
+        is_right = sizes.ndim == 1 and sizes.size and np.issubdtype(sizes.dtype, np.integer)
+        if not (is_right and ((sizes >= 1) | (sizes == ALL)).all()):
             raise InputError(
                 f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, "
                 f"got {num_neighbors!r}"
             )
-        self.num_neighbors = tuple(map(int, sizes))
+        self.num_neighbors = tuple(sizes.tolist())
         if not isinstance(batch_size, (int, np.integer)) or batch_size < num_ranks:
             raise InputError(
                 f"batch_size must be an integer, {num_ranks} or more, got {batch_size!r}"
@@ -137,11 +130,6 @@ def rows_of(x: Tensor) -> Callable[[Tensor], Tensor]:  # (n, F) -> nodes (b,) ->
     """A function that reads the rows of x that a batch asks for, and nothing else of it.
 
     x is dense (also memory-mapped, also integers) or a torch.sparse CSR matrix.
-
-    Example:
-        >>> rows_of(torch.eye(3))(torch.tensor([2, 0]))
-        tensor([[0., 0., 1.],
-                [1., 0., 0.]])
     """
     if x.layout == torch.strided:
         return lambda nodes: x.index_select(0, nodes)

@@ -24,11 +24,6 @@ class Place:
 
     Only :func:`joined` makes one of several processes. Nothing else asks torch's
     process group who it is. Alone, nothing is exchanged.
-
-    Example:
-        >>> alone = Place()
-        >>> alone.device, alone.is_first, alone.total(2.5)
-        (device(type='cpu'), True, 2.5)
     """
 
     device: torch.device = CPU
@@ -45,17 +40,6 @@ class Place:
         """The model with gradients averaged over all processes; alone, the model itself."""
         learns = any(parameter.requires_grad for parameter in model.parameters())
         return DistributedDataParallel(model) if self.num_ranks > 1 and learns else model
-
-    def shares(self, indices: Tensor) -> list[Tensor]:
-        """What each process takes of a batch."""
-        return [indices[rank :: self.num_ranks] for rank in range(self.num_ranks)]
-
-    def of_first(self, values: Tensor) -> Tensor:
-        """The values of the first process, in every process."""
-        if self.num_ranks > 1:
-            values = values.to(self.device)
-            dist.broadcast(values, src=0)
-        return values.cpu()
 
     def average(self, tensors: Iterable[Tensor | None]) -> None:
         """Replace tensors by their mean over all processes, in one exchange."""
@@ -76,44 +60,27 @@ class Place:
         dist.all_reduce(number)
         return number.item()
 
-    def gathered(
-        self,
-        rows: Tensor,  # (n_r, F) this process's
-        sizes: Sequence[int],  # n_r of every process
-    ) -> Tensor:  # (sum of n_r, F)
-        """The rows of all processes, in their order, in every process."""
-        if self.num_ranks == 1:
+    def gathered(self, rows: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The rows of all processes, so many of each, in their order, in every process."""
+        if self.num_ranks == 1:  # they need not fit on the device
             return rows
-        blocks = []
-        for rank, size in enumerate(sizes):
-            own = rank == self.rank
-            blocks.append(rows.contiguous() if own else rows.new_empty(size, *rows.shape[1:]))
-            dist.broadcast(blocks[-1], src=rank)
-        return torch.cat(blocks)
+        blocks = [rows.new_empty(size, *rows.shape[1:], device=self.device) for size in sizes]
+        blocks[self.rank].copy_(rows)
+        for rank, block in enumerate(blocks):
+            dist.broadcast(block, src=rank)
+        return torch.cat(blocks).cpu()
 
 
 Where = str | torch.device | Place | None
 
 
 def place_of(where: Where = None) -> Place:
-    """The place of a device's name; a place is taken as it is.
-
-    Example:
-        >>> place_of("cpu").device
-        device(type='cpu')
-    """
+    """The place of a device's name; a place is taken as it is."""
     return where if isinstance(where, Place) else Place(device_of(where))
 
 
 def device_of(name: str | torch.device | None = None) -> torch.device:
-    """The device of a name: ``"cpu"``, ``"cuda"``, ``"cuda:1"``.
-
-    ``"auto"``, or None, is a GPU if there is one.
-
-    Example:
-        >>> device_of("cpu")
-        device(type='cpu')
-    """
+    """The device of a name (``"cuda:1"``); ``"auto"``, or None, is a GPU if there is one."""
     if name is None or str(name) == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -139,13 +106,10 @@ class LostProcess(PGSOError):  # noqa: N818  (it says what happened)
 def joined(device: Where = None) -> Iterator[Place]:
     """Join the processes that torchrun has started (nccl on GPUs, gloo else), if it has.
 
-    Alone, this is a place on the device. When another process dies, does not answer or never joins,
-    this one ends with a sentence that says so. It waits ``$PGSO_PATIENCE`` seconds, ten minutes by
-    default.
-
-    Args:
-        device: Where to compute if this process is alone, as in :func:`pgso.fit`. Each of several
-            processes has a device of its own: its GPU, or the CPU.
+    Alone, this is a place on the device, as in :func:`pgso.fit`. Each of several processes has a
+    device of its own: its GPU, or the CPU. When another process dies, does not answer or never
+    joins within ``$PGSO_PATIENCE`` seconds (ten minutes by default), this one ends with a sentence
+    that says so.
     """
     me = launch()
     if me.num_ranks == 1:

@@ -1,28 +1,18 @@
 """Some neighbours of some nodes as a graph of their own, with the degrees of the whole graph."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph, Pattern, Sample
 
-Array = NDArray[np.integer]  # of 32 bits where the graph's are
+Array = np.ndarray[Any, Any]  # of integers: 32 bits where the graph's are
 ALL = -1
-
-
-class _Hop(NamedTuple):
-    """The edges drawn for the nodes of one hop."""
-
-    taken: Array  # (nodes,) from how many neighbours
-    share: NDArray[np.floating]  # (nodes,) how many edges each of them stands for
-    entries: Array  # (sum of taken,) where these stand in the whole graph's pattern
-    sources: Array  # (sum of taken,) which nodes they come from
 
 
 class NeighborSampler:
@@ -35,11 +25,8 @@ class NeighborSampler:
         \mathbb{E}\big[(\hat\gamma x)_i\big] = (\gamma(A, \mathcal{S}) x)_i
 
     and the two are equal where all neighbours are drawn. Rows are drawn independently and once a
-    batch. All is index arithmetic on the graph's arrays, which may be memory-mapped: O(edges
-    drawn) time, and 4 bytes per node of the whole graph kept between batches.
-
-    Args:
-        graph: The whole graph, on the CPU.
+    batch. All is index arithmetic on the arrays of the whole graph, which is on the CPU and may be
+    memory-mapped: O(edges drawn) time, and 4 bytes per node kept between batches.
 
     Example:
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
@@ -77,19 +64,18 @@ class NeighborSampler:
             count = self._enter(nodes[0], 0)
             if (_take(self.place, nodes[0]) != np.arange(count)).any():
                 raise InputError("a batch needs distinct nodes; take torch.unique of them")
-            hops = []
+            hops: list[tuple[Array, ...]] = []
             for size in num_neighbors:
                 hops.append(self._draw(nodes[-1], size, rng))
-                sources = hops[-1].sources
+                sources = hops[-1][-1]
                 unseen = sources[np.flatnonzero(_take(self.place, sources) < 0)]
                 nodes.append(torch.unique(torch.from_numpy(unseen)).numpy())  # sorts by counting
                 count = self._enter(nodes[-1], count)
             nothing = np.empty(0, dtype=np.int32)
             silent = np.zeros(nodes[-1].size, dtype=np.int32)
-            hops.append(_Hop(silent, silent + 1.0, nothing, nothing))
-            together = _Hop(*map(np.concatenate, zip(*hops, strict=True)))
+            hops.append((silent, silent + 1.0, nothing, nothing))
             ids = np.concatenate(nodes).astype(np.int64)
-            return self._graph(torch.from_numpy(ids), together)
+            return self._graph(torch.from_numpy(ids), *map(np.concatenate, zip(*hops, strict=True)))
         finally:
             for hop in nodes:
                 self.place.numpy()[hop] = -1
@@ -99,8 +85,8 @@ class NeighborSampler:
         self.place.numpy()[nodes] = np.arange(count, count + nodes.size, dtype=np.int32)
         return count + nodes.size
 
-    def _draw(self, nodes: Array, size: int, rng: np.random.Generator) -> _Hop:
-        """Some entries of the rows of these nodes."""
+    def _draw(self, nodes: Array, size: int, rng: np.random.Generator) -> tuple[Array, ...]:
+        """Some entries of the rows of these nodes, as :meth:`_graph` takes them."""
         start = _take(self.rowptr, nodes)
         degree = _take(self.rowptr, nodes + 1) - start - 1
         taken = degree if size == ALL else np.minimum(degree, size)
@@ -113,20 +99,27 @@ class NeighborSampler:
             entries[slots] = start[long] + _subsets(degree[long], size, rng)
         diagonal = _take(self.graph.pattern.diagonal, nodes)
         entries += entries >= diagonal.repeat(taken)  # the diagonal is no neighbour
-        return _Hop(taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries))
+        return taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries)
 
-    def _graph(self, ids: Tensor, drawn: _Hop) -> Graph:
+    def _graph(
+        self,
+        ids: Tensor,  # (n,) nodes of the whole graph
+        taken: Array,  # (n,) from how many neighbours each hears
+        share: Array,  # (n,) how many edges each of them stands for
+        entries: Array,  # (sum of taken,) where these stand in the whole graph's pattern
+        sources: Array,  # (sum of taken,) which nodes they come from
+    ) -> Graph:
         """The drawn entries and the diagonal, sorted, with the transpose."""
         n, whole = ids.numel(), self.graph
         begin = np.zeros(n + 1, dtype=np.int32)
-        begin[1:] = (drawn.taken + 1).cumsum()
+        begin[1:] = (taken + 1).cumsum()
         nodes = np.arange(n, dtype=np.int32)
-        row = nodes.repeat(drawn.taken + 1)
+        row = nodes.repeat(taken + 1)
         # Unsorted, a row begins with the diagonal.
-        first, others = begin[:-1], nodes.repeat(drawn.taken)
+        first, others = begin[:-1], nodes.repeat(taken)
         others += np.arange(1, others.size + 1, dtype=np.int32)
         col = np.empty(row.size, dtype=np.int32)
-        col[first], col[others] = nodes, _take(self.place, drawn.sources)
+        col[first], col[others] = nodes, _take(self.place, sources)
 
         # Two conversions sort by counting: by column, then by row with ascending columns.
         slots = np.arange(col.size)
@@ -137,7 +130,7 @@ class NeighborSampler:
         pattern = _pattern(begin, row, by_row.indices)
         transposed = _pattern(by_col.indptr, nodes.repeat(np.diff(by_col.indptr)), by_col.indices)
 
-        importance = torch.from_numpy(drawn.share.repeat(drawn.taken + 1)).to(whole.dtype)
+        importance = torch.from_numpy(share.repeat(taken + 1)).to(whole.dtype)
         importance[pattern.diagonal] = 1
         loops = None if whole.loops is None else whole.loops.index_select(0, ids)
         if whole.weight is None:
@@ -145,9 +138,8 @@ class NeighborSampler:
             weight = importance.index_copy(0, pattern.diagonal, diagonal)
         else:
             origin = np.empty(col.size, dtype=np.int64)
-            origin[first], origin[others] = whole.pattern.diagonal[ids], drawn.entries
-            origin = origin[by_row.data]
-            weight = importance * whole.weight.index_select(0, torch.from_numpy(origin))
+            origin[first], origin[others] = whole.pattern.diagonal[ids], entries
+            weight = importance * whole.weight[torch.from_numpy(origin[by_row.data])]
         num_loops = 0 if loops is None else int(torch.count_nonzero(loops.detach()))
         return Graph(
             pattern=pattern,
@@ -157,7 +149,7 @@ class NeighborSampler:
             weight=weight,
             loops=loops,
             row_sums=whole.row_sums.index_select(0, ids),
-            num_edges=drawn.entries.size + num_loops,
+            num_edges=entries.size + num_loops,
             dtype=whole.dtype,
             sample=Sample(whole, ids, importance),
         )
@@ -176,11 +168,7 @@ def _pattern(rowptr: Array, row: Array, col: Array) -> Pattern:
 
 
 def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (size, rows)
-    """A uniformly random subset of ``range(degree)`` for every row, by Floyd's algorithm.
-
-    Step t draws from the first ``degree - size + t + 1`` numbers, and takes the last of them
-    instead where the draw is in the subset already.
-    """
+    """A uniformly random subset of ``range(degree)`` for every row, by Floyd's algorithm."""
     last = degree - size + np.arange(size, dtype=degree.dtype)[:, None]
     chosen = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)
     for step in range(1, size):

@@ -1,18 +1,19 @@
 """The state of a run in a file, to resume it; and its network as a saved model."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from pgso.data import Task
 from pgso.errors import InputError
 from pgso.models.build import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
-from pgso.records.numerics import NUMERICS, UNSAID
+from pgso.records.numerics import NUMERICS
 from pgso.saved import count_of, header_of, naming, packed, unpacked, write_model
 from pgso.training.session import Session, assign, evaluate, tensors_of
 
@@ -31,40 +32,38 @@ class Checkpoint:
             raise InputError(f"checkpoint_every must be at least 1, got {self.every}")
 
     def of(self, name: str) -> "Checkpoint":
-        """The checkpoint of one of a run's trainings, such as auto's candidates."""
-        part = Checkpoint(self.path.with_name(f"{self.path.name}.{name}"), self.every, self.data)
-        self.parts.append(part)
-        return part
+        """The checkpoint of one of a run's trainings, such as auto's candidates; '' is the run."""
+        if not name:
+            return self
+        file = self.path.with_name(f"{self.path.name}.{re.sub('[^a-z0-9]+', '-', name)}")
+        self.parts.append(Checkpoint(file, self.every, self.data))
+        return self.parts[-1]
 
     def save(self, session: Session) -> None:
-        """Save a run: weights, best weights, optimiser, random state, curves, in one file.
-
-        At its end too: what comes after it, such as another training, may be interrupted.
-        """
+        """Save a run in one file, at its end too: what comes after it may be interrupted."""
         if session.epoch % self.every and session.epoch != session.spec.epochs:
             return
-        tensors, plain = session.state()
-        header = {**plain, "data": self.data, "numerics": NUMERICS}
-        write_atomically(self.path, packed(tensors, header))
+        state = {**session.state(), "data": self.data, "numerics": NUMERICS}
+        write_atomically(self.path, packed(state))
 
     def load(self, session: Session) -> bool:
         """Resume a run where it was saved; False if there is nothing to resume."""
         if not self.path.exists():
             return False
-        tensors, header = unpacked(self.path)
+        state = unpacked(self.path)
         with naming(self.path):
-            spec = RunSpec(complete=True, **header["spec"])
-        if spec.dataset == session.spec.dataset and header.get("data") != self.data:
+            spec = RunSpec(complete=True, **state["spec"])
+        if spec.dataset == session.spec.dataset and state.get("data") != self.data:
             return False  # the user's files have changed since
-        is_model = "classes" in header  # refused below, not ignored and written over
-        if not is_model and header.get("numerics", UNSAID) != NUMERICS:
+        # A saved model says nothing about numerics: it is refused below, and not written over.
+        if state.get("numerics", NUMERICS) != NUMERICS:
             return False  # one half of the run would be of other numerics
         if spec != session.spec:
             raise InputError(
                 f"{self.path} belongs to another run; choose another file, or remove it"
             )
         with naming(self.path):
-            session.resume(tensors, header)
+            session.resume(state)
         return True
 
     def remove(self) -> None:
@@ -94,12 +93,23 @@ def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> N
 
 
 def network_of(path: Path, header: dict[str, Any]) -> Model:
-    """The network of what was read from a file."""
+    """The network of what was read from a file, whose claims are checked first."""
     if "classes" not in header:
         raise InputError(f"{path} is the checkpoint of a run, not a model; write one with --save")
     with naming(path):
-        tensors: dict[str, Tensor] = header["network"]
-        spec, shape = RunSpec(complete=True, **header["spec"]), _Shape(header)
+        categories, kind = header["categories"], header["kind"]
+        if kind not in ("node", "graph", "link"):
+            raise ValueError(f"{kind!r:.40} is no kind of task")
+        if not all(isinstance(name, str) for name in header["classes"]):
+            raise ValueError("classes that are no words")
+        shape = SimpleNamespace(
+            kind=kind,
+            num_features=count_of(header["num_features"]),
+            num_nodes=count_of(header.get("num_nodes", 0)),
+            num_outputs=len(header.get("targets") or header["classes"]),
+            categories=None if categories is None else tuple(map(count_of, categories)),
+        )
+        tensors, spec = header["network"], RunSpec(complete=True, **header["spec"])
         with torch.device("meta"):  # takes no memory, even if the header claims huge widths
             claimed = tensors_of(build_model(spec, shape))
         if {k: v.shape for k, v in claimed.items()} != {k: v.shape for k, v in tensors.items()}:
@@ -107,19 +117,3 @@ def network_of(path: Path, header: dict[str, Any]) -> Model:
         model = build_model(spec, shape)
         assign(model, tensors)
     return model
-
-
-class _Shape:
-    """What of a task its model depends on, checked."""
-
-    def __init__(self, header: dict[str, Any]) -> None:
-        self.num_features = count_of(header["num_features"])
-        self.num_nodes = count_of(header.get("num_nodes", 0))
-        self.num_outputs = len(header.get("targets") or header["classes"])
-        categories = header["categories"]
-        self.categories = None if categories is None else tuple(map(count_of, categories))
-        self.kind = header["kind"]
-        if self.kind not in ("node", "graph", "link"):
-            raise ValueError(f"{self.kind!r:.40} is no kind of task")
-        if not all(isinstance(name, str) for name in header["classes"]):
-            raise ValueError("classes that are no words")

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from pgso.data import DATASETS, Task
 from pgso.data.dataset import is_table
 from pgso.errors import InputError
@@ -108,13 +106,12 @@ def choose(
 
     ``found`` is the network of the rung that the ladder keeps. Otherwise the fixed operator comes
     first. For ``auto``, other fixed operators follow: the spec's ``presets``, and the networks that
-    the ladder proposes. Then come the learned ones, which start at the fixed one that was kept.
-    A challenger is kept if its validation score is better. With ``evidence`` validation must also
-    be as sure of it as the spec's ``needed_evidence`` says.
+    the ladder proposes, best first. Then come the learned ones, which start at the fixed one that
+    was kept. A challenger is kept if its validation score is better. With ``evidence`` validation
+    must also be as sure of it as the spec's ``needed_evidence`` says.
 
-    ``propose`` gives the ladder's candidates, best first. Returned are the training that is kept,
-    how sure validation was of every challenger, and the candidate whose network it is, if the
-    ladder proposed it.
+    Returned are the training that is kept, how sure validation was of every challenger, and the
+    candidate whose network it is, if the ladder proposed it.
     """
     if spec.operator == "found":
         candidate = next(iter(propose()), None)
@@ -172,14 +169,12 @@ def confidence_of(best: Trained, challenger: Trained) -> float:
         return float(bool(challenger.session.best_weights))  # one of them diverged at once
     objective, (one, other) = best.session.task.objective, (s.selection for s in sessions)
     if not best.session.spec.judges:
-        before, after = map(_validation_outputs, sessions)
-        return confidence_in_gain(objective, before, after, one.answers)
+        outputs = []
+        for session in sessions:
+            take_best(session)
+            outputs.append(session.scoring.by_part(session.evaluate()[0])["val"])
+        return confidence_in_gain(objective, *outputs, one.answers)
     rows = one.judges & other.judges
     if one.judged is None or other.judged is None or not bool(rows.any()):
         return 0.0
     return confidence_in_gain(objective, one.judged[rows], other.judged[rows], one.answers[rows])
-
-
-def _validation_outputs(session: Session) -> Tensor:  # (validation examples, outputs)
-    take_best(session)
-    return session.scoring.by_part(session.evaluate()[0])["val"]

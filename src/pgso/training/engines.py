@@ -4,6 +4,7 @@ Here is also how a run uses its machine: threads of torch, and memory that was f
 """
 
 import ctypes
+import math
 import os
 import re
 import signal
@@ -53,19 +54,14 @@ def run_all(
 ) -> list[RunRecord]:
     """Run what has no record yet, and return the records of all specs, in their order.
 
-    Every record is written as soon as its run ends: stopping at any moment loses the runs under
-    way and nothing else, and starting again does only what is missing. A run that fails is
-    recorded with its error and does not stop the others.
+    Every record is written to the store as soon as its run ends: stopping at any moment loses the
+    runs under way and nothing else, and starting again does only what is missing. A run that fails
+    is recorded with its error and does not stop the others.
 
-    Args:
-        specs: What to run.
-        store: Where records are kept; other sweeps may use it at the same time.
-        root: Where datasets are.
-        engine: ``"local"`` processes with one thread each, or ``"ray"`` tasks with one CPU each.
-        workers: How many processes; 1 stays in this one.
-        address: Of a running Ray cluster; by default one is started here.
-        on_record: Called with every new record as it comes.
-        device: Where every run computes, as in :func:`pgso.fit`; on Ray, the worker's own.
+    The engine is ``"local"`` processes with one thread each (one worker is this process), or
+    ``"ray"`` tasks with one CPU each, on the cluster at ``address`` or on one that is started here.
+    ``on_record`` is called with every new record as it comes. ``root`` and ``device`` are as in
+    :func:`pgso.fit`; on Ray they are the worker's own.
     """
     if engine not in ("local", "ray"):
         raise InputError(f"no engine is called {engine!r}; choose local or ray")
@@ -120,20 +116,14 @@ def useful_workers(specs: Sequence[RunSpec], workers: int, num_edges: int | None
     """As many processes as asked for, or 1 where the runs end before workers are ready.
 
     ``num_edges`` is of their graph; by default it is as published.
-
-    Example:
-        >>> [useful_workers([RunSpec(dataset="karate")] * n, 8) for n in (4, 40)]
-        [1, 8]
     """
-
-    def seconds(spec: RunSpec) -> float:
+    seconds = 0.0
+    for spec in specs:
         sizes = DATASETS[spec.dataset].sizes if spec.dataset in DATASETS else None
         edges = sizes.edges if num_edges is None and sizes is not None else num_edges
-        if edges is None:  # not known: workers
-            return WORTH_WORKERS
-        return spec.num_trainings * spec.epochs * (PER_EPOCH + PER_EDGE * edges)
-
-    return 1 if sum(map(seconds, specs)) < WORTH_WORKERS else max(min(workers, len(specs)), 1)
+        per_epoch = math.inf if edges is None else PER_EPOCH + PER_EDGE * edges
+        seconds += spec.num_trainings * spec.epochs * per_epoch
+    return 1 if seconds < WORTH_WORKERS else max(min(workers, len(specs)), 1)
 
 
 def in_workers(job: RunOne, specs: Sequence[RunSpec], store: Store, workers: int) -> Records:
@@ -169,14 +159,8 @@ def _in_pool(
     try:
         set_up = {"initializer": _start_worker, "initargs": (os.getpid(),)}
         with parallel_config("loky", inner_max_num_threads=1, **set_up):
-            pool = Parallel(
-                n_jobs=workers,
-                return_as="generator_unordered",
-                batch_size=1,
-                pre_dispatch=2 * workers,
-                max_nbytes=None,
-            )
-            records = pool(jobs())
+            options = {"batch_size": 1, "pre_dispatch": 2 * workers, "max_nbytes": None}
+            records = Parallel(workers, return_as="generator_unordered", **options)(jobs())
             try:
                 for record in records:
                     done.add(record.spec.key)
@@ -223,10 +207,8 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
         _start_ray(ray, address or os.environ.get("RAY_ADDRESS") or None)  # as ray.init does
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
     # Workers on other machines use their own $PGSO_DATA, or ours if they have none.
-    places = [
-        None if path is None else str(Path(path).expanduser().absolute())
-        for path in (root, os.environ.get("PGSO_DATA"))
-    ]
+    given = (root, os.environ.get("PGSO_DATA"))
+    places = [path and str(Path(path).expanduser().absolute()) for path in given]
     pending: dict[Any, RunSpec] = {}
     try:
         pending = {task.remote(spec.model_dump(mode="json"), *places): spec for spec in specs}
@@ -303,9 +285,8 @@ def threads_for(task: "Task", most: int | None = None) -> AbstractContextManager
 def keep_freed_memory() -> None:
     """Keep freed memory in this process, for the next step of a training.
 
-    By default glibc gives buffers above 32 MiB back to the system at once. Every training step on
-    a large graph then maps and zeroes them again, which takes half of its time with 169,000 nodes.
-    Other allocators do not need to be told, so elsewhere this does nothing.
+    By default glibc gives buffers above 32 MiB back to the system at once, so that every step on a
+    large graph maps and zeroes them again. With another allocator this does nothing.
     """
     with suppress(OSError):
         libc = ctypes.CDLL("libc.so.6")
@@ -314,9 +295,6 @@ def keep_freed_memory() -> None:
 
 
 def give_freed_memory_back() -> None:
-    """Give back what was freed so far: the next run has buffers of other sizes.
-
-    Without it a worker that ran a study held 6.5 GB after 1,000 runs.
-    """
+    """Give back what was freed so far: without it a worker held 6.5 GB after 1,000 runs."""
     with suppress(OSError):  # another allocator
         ctypes.CDLL("libc.so.6").malloc_trim(0)

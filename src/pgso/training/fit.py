@@ -2,7 +2,6 @@
 
 import math
 import platform
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from pgso.records.files import fingerprint
 from pgso.records.finding import FindingRecord
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
-from pgso.scale.place import Place, Where, place_of
+from pgso.scale.place import Where, place_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads_for
@@ -72,18 +71,15 @@ def fit(
             unless validation is that sure that another one is better (several share the risk).
             ``head="closed_form"`` trains nothing: it is :func:`pgso.find`.
         root: Where datasets are; by default ``$PGSO_DATA`` or, without it, ``~/.cache/pgso``.
-        task: Data in memory to train on, such as :meth:`Task.from_data` makes, in place of the
-            dataset that the spec names.
-        positive: Of two classes, the one that scores are about; by default the rarer one. As
-            ``data_options={"positive": ...}`` in the spec.
+        task: Data in memory, such as :meth:`Task.from_data` makes, in place of the spec's dataset.
+        positive: Of two classes, the one that scores are about; by default the rarer one.
         watch: Called after every epoch, for progress or logging.
         save: Where to write the model: a folder, or one file that ends in ``.safetensors``.
         checkpoint: A checkpoint file. The run resumes from it if it is there, and writes it every
             ``checkpoint_every`` epochs. It is removed when the run has ended and is saved.
         checkpoint_every: Epochs between checkpoints, 1 or more.
-        device: Where to compute: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``, which is a
-            GPU if there is one, and the default. In one of several processes, the place that
-            :func:`pgso.scale.place.joined` gives.
+        device: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"`` (a GPU if there is one; the
+            default). In one of several processes, what :func:`pgso.scale.place.joined` gives.
         finding: What :func:`pgso.find` has found on the same folder with the same options, which
             ``operator="found"`` then does not look for again.
 
@@ -101,7 +97,20 @@ def fit(
     if positive is not None:
         spec = spec.but(data_options={**spec.data_options, "positive": positive})
     if task is not None:
-        _check_in_memory(spec, task, checkpoint)
+        if not isinstance(task, Task):
+            given = type(task).__name__
+            raise InputError(f"task must be a pgso.Task, got {given}; see Task.from_data")
+        if spec.dataset in DATASETS:
+            raise InputError(
+                f"{spec.dataset} is the name of a dataset, which the spec loads by itself; leave "
+                f'out task, or say spec.but(dataset="{IN_MEMORY}")'
+            )
+        if spec.task not in (None, task.kind):
+            raise InputError(f"the data are a {task.kind} task, not a {spec.task} task")
+        if spec.head == "closed_form":
+            raise InputError("the closed-form head of data in memory is pgso.find(task)")
+        if checkpoint is not None:
+            raise InputError("a checkpoint is of data in files; leave it out for data in memory")
         task = task.with_positive(spec.data_options.get("positive"))
     elif spec.dataset == IN_MEMORY:
         raise InputError(
@@ -129,23 +138,6 @@ def fit(
         if file is not None:
             file.remove()
     return record.model_copy(update={"data": state})
-
-
-def _check_in_memory(spec: RunSpec, task: Task, checkpoint: str | Path | None) -> None:
-    """Refuse what a record or a checkpoint would not tell apart from another run."""
-    if not isinstance(task, Task):
-        raise InputError(f"task must be a pgso.Task, got {type(task).__name__}; see Task.from_data")
-    if spec.dataset in DATASETS:
-        raise InputError(
-            f"{spec.dataset} is the name of a dataset, which the spec loads by itself; leave out "
-            f'task, or say spec.but(dataset="{IN_MEMORY}")'
-        )
-    if spec.task not in (None, task.kind):
-        raise InputError(f"the data are a {task.kind} task, not a {spec.task} task")
-    if spec.head == "closed_form":
-        raise InputError("the closed-form head of data in memory is pgso.find(task)")
-    if checkpoint is not None:
-        raise InputError("a checkpoint is of data in files; leave it out for data in memory")
 
 
 def state_of(dataset: str) -> str | None:
@@ -202,45 +194,32 @@ def fit_task(
         task = on_base(task, spec.base)
         if spec.reorder and spec.shape != "node":  # a value per node belongs to its number
             task = in_fast_order(task)
+
+    def train(one: RunSpec, name: str) -> Trained:
+        its_task = task if one.base == spec.base else on_base(task, one.base)
+        session = Session(one, its_task, place, network)
+        return Trained(session, _run(session, watch, checkpoint and checkpoint.of(name)))
+
     with (
         ONE_AT_A_TIME,
         threads_for(task, place.threads),
         torch.random.fork_rng(devices=[place.device] if place.device.type == "cuda" else []),
     ):
-        if spec.is_choice:
-            return _fit_choice(spec, task, watch, checkpoint, place, finding)
-        session = Session(spec, task, place, network)
-        return session, _run(session, watch, checkpoint)
-
-
-def _fit_choice(
-    spec: RunSpec,
-    task: Task,
-    watch: Watcher | None,
-    checkpoint: Checkpoint | None,
-    place: Place,
-    finding: FindingRecord | None,
-) -> tuple[Session, RunRecord]:
-    def train(candidate: RunSpec, name: str) -> Trained:
-        its_task = task if candidate.base == spec.base else on_base(task, candidate.base)
-        session = Session(candidate, its_task, place)
-        part = checkpoint and checkpoint.of(re.sub(r"[^a-z0-9]+", "-", name))
-        return Trained(session, _run(session, watch, part))
-
-    started = time.perf_counter()
-    propose = partial(candidates_of, spec, task, finding)
-    (session, record), sure, candidate = choose(spec, train, propose)
-    changes: dict[str, Any] = {}
-    if candidate is not None:
-        rung, network, _, closed_form = candidate
-        changes = {"rung": rung, "network": network, "closed_form": closed_form}
-    changes |= {
+        if not spec.is_choice:
+            return train(spec, "")
+        started = time.perf_counter()
+        propose = partial(candidates_of, spec, task, finding)
+        (session, record), sure, candidate = choose(spec, train, propose)
+    changes: dict[str, Any] = {
         "spec": spec,
         "chosen": session.spec.operator,
         "ladder": LADDER if spec.climbs else None,
         "confidence": sure,
         "timing": {**record.timing, "seconds": time.perf_counter() - started},
     }
+    if candidate is not None:
+        changes |= {"rung": candidate.rung, "network": candidate.changes}
+        changes["closed_form"] = candidate.closed_form
     return session, record.model_copy(update=changes)
 
 
@@ -334,7 +313,7 @@ def check_task(spec: RunSpec, task: Task) -> None:
             "the whole graph"
         )
     if spec.sample and task.kind == "link":
-        raise InputError("links are learned on the whole graph: leave out sample")
+        raise InputError("links are learned on the whole graph: leave out sample and torchrun")
     if spec.shape == "node" and task.kind == "graph":
         raise InputError("a value per node does not carry over to other graphs: shape=structural")
     if spec.max_radius is not None and not task.graph.is_undirected:
@@ -343,14 +322,13 @@ def check_task(spec: RunSpec, task: Task) -> None:
         )
     terms = [Term.of(term) for term in spec.terms or () if term != SELF]
     wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
-    relations = () if task.relations is None else tuple(task.relations.graphs)
     for name in wanted:
-        if not relations:
+        if task.relations is None:
             raise InputError(
                 f"a term acts on the relation {name!r}, but the edges of {task.name} have none; "
                 "name it in a column 'relation' of edges.csv, or write @in or @out"
             )
-        if name not in relations:
-            raise UnknownNameError("relation", name, relations)
+        if name not in task.relations.graphs:
+            raise UnknownNameError("relation", name, task.relations.graphs)
     if wanted and (spec.sample or spec.base or task.kind != "node"):
         raise InputError("terms on relations need a node task on its whole graph, without a base")

@@ -1,7 +1,7 @@
 """What a run minimises, which labels choose its epoch, and how S learns beside the weights."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -40,17 +40,10 @@ class Criterion:
             weight = torch.cat([weight, weight.new_zeros(missing)]).to(device)
         return cls(objective, objective.scale(answers, spec.log_targets), weight)
 
-    def learned(self, task: Task) -> Task:
-        """The task with its targets as they are learned."""
-        return task if self.scale is None else replace(task, y=self.scale.encode(task.y).float())
-
-    def decoded(self, out: Tensor) -> Tensor:
-        """Outputs of the network in the unit of the targets."""
-        return out if self.scale is None else self.scale.decode(out)
-
     def __call__(self, out: Tensor, y: Tensor) -> Tensor:  # ()
-        """The loss of these outputs."""
-        return self.objective.loss(out, y, self.weight)
+        """The loss of these outputs, for targets on their scale."""
+        weight = None if self.weight is None else self.weight.to(out.device)
+        return self.objective.loss(out, y, weight)
 
 
 class Selection:
@@ -68,8 +61,7 @@ class Selection:
     third    judges                                 the same
     ======== ====================================== =====================
 
-    The epoch whose weights are kept in the end is chosen on all labels that did not teach S: the
-    others are free once the judgement is made.
+    The epoch whose weights are kept in the end is chosen on all labels that did not teach S.
     """
 
     def __init__(self, spec: RunSpec, task: Task) -> None:
@@ -89,10 +81,6 @@ class Selection:
         self.chooses_judged = part == 1
         self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
         self.judged_merit: tuple[float, float] = NEVER
-
-    def learning(self, task: Task) -> Task:
-        """The task as a loop sees it: validation is what S may learn on."""
-        return task if bool(self.teaches.all()) else replace(task, val=task.val[self.teaches])
 
     def merit(self, values: Tensor, score: float | None, val_loss: float) -> tuple[float, float]:
         """How good an epoch is; its outputs are remembered if it is the best to be judged.
@@ -118,10 +106,9 @@ class Selection:
 class OperatorLearning:
     """What a spec says about learning S, applied to an optimiser's groups and to gradients.
 
-    The paper's recipe treats S as more weights. S is also seven hyper-parameters of the operator:
-    ``s_loss="val"`` takes their gradient from the validation loss, and the weights' from the
-    training loss, in the same step; ``"held_out"`` from a part of validation that is used for
-    nothing else (:class:`Selection`).
+    The paper's recipe treats S as more weights. ``s_loss="val"`` takes S's gradient from the
+    validation loss, in the same step as the weights' from the training loss; ``"held_out"`` from a
+    part of validation that is used for nothing else (:class:`Selection`).
     """
 
     def __init__(self, spec: RunSpec, model: nn.Module) -> None:
@@ -161,8 +148,7 @@ class OperatorLearning:
 def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:
     """Scale m1, m2, m3 of each operator so that its certified spectral radius is at most this.
 
-    The interval of Theorem 2 is linear in (m1, m2, m3): scaling the three by radius / r
-    scales it by the same factor, and changes nothing else about the operator.
+    The interval of Theorem 2 is linear in the three.
     """
     with torch.no_grad():
         for gso in operators:

@@ -1,8 +1,7 @@
 """How an epoch goes through the data: the whole graph, batches of graphs, links, or samples."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,26 +28,19 @@ def predict_outputs(
     model: Model, task: Task, device: torch.device | str = "cpu"
 ) -> Tensor:  # (n, outputs), (num_graphs, outputs) or (rows, 1 + m)
     """Outputs of every node, every graph, or every row of pairs of a link task."""
-    if task.kind == "graph":
-        return _of_graphs(model, _cut(task, torch.arange(task.num_graphs)), device)
     model.eval()
-    pairs = [] if task.pairs is None else [task.pairs.to(device)]
     with torch.no_grad():
+        if task.kind == "graph":
+            parts = torch.arange(task.num_graphs).split(EVALUATED_AT_ONCE)
+            return torch.cat([on_batch(model, task.batch(k), device) for k in parts]).cpu()
+        pairs = [] if task.pairs is None else [task.pairs.to(device)]
         out: Tensor = model(task.x.to(device), task.edges.to(device), *pairs)
     return out.cpu()
 
 
-def _cut(task: Task, graphs: Tensor) -> list[Batch]:
-    return [task.batch(part) for part in graphs.split(EVALUATED_AT_ONCE)]
-
-
-def _of_graphs(model: Any, batches: list[Batch], device: torch.device | str) -> Tensor:
-    model.eval()
-    with torch.no_grad():
-        return torch.cat([_on_batch(model, batch.to(device)) for batch in batches]).cpu()
-
-
-def _on_batch(model: Any, batch: Batch) -> Tensor:  # (graphs, outputs)
+def on_batch(model: Any, batch: Batch, device: torch.device | str) -> Tensor:  # (graphs, outputs)
+    """What a network says about the graphs of a batch."""
+    batch = batch.to(device)
     out: Tensor = model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
     return out
 
@@ -60,26 +52,19 @@ def loop_of(
     scored: Tensor,  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
     place: Place,
 ) -> "Loop":
-    """The loop that the spec, the kind of the task and the number of processes ask for."""
-    if task.kind == "link" and (spec.sample or place.num_ranks > 1):
+    """The loop that the spec and the kind of the task ask for."""
+    if place.num_ranks > 1 and not spec.sample:
         raise InputError(
-            "links are learned on the whole graph in one process: leave out sample and torchrun"
+            f"{place.num_ranks} processes share sampled batches of nodes: add --sample 15,10 (in "
+            "Python sample=(15, 10)), or start one process without torchrun"
         )
-    if task.kind == "node" and not spec.sample and place.num_ranks > 1:
-        raise InputError(
-            f"{place.num_ranks} processes share sampled batches, not one whole graph: add "
-            "--sample 15,10 (in Python sample=(15, 10)), or start one process without torchrun"
-        )
-    by_kind: dict[str, Callable[..., Loop]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
+    by_kind: dict[str, type[Loop]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
     make = Sampled if spec.sample else by_kind[task.kind]
     return make(spec, task, criterion, scored, place)
 
 
 class Loop:
-    """Where losses and outputs come from; arguments are those of :func:`loop_of`.
-
-    Of several processes each has its share of a loss; the mean of the shares is the loss.
-    """
+    """Where losses and outputs come from; arguments are those of :func:`loop_of`."""
 
     def __init__(
         self, spec: RunSpec, task: Task, criterion: Criterion, scored: Tensor, place: Place
@@ -139,36 +124,30 @@ class Graphs(Loop):
     """Batches of graphs, in an order that is drawn anew every epoch."""
 
     def prepare(self, spec: RunSpec) -> None:
-        self.batch_size = spec.batch_size
-
-    @cached_property
-    def scored_batches(self) -> list[Batch]:
-        """What an evaluation goes through."""
-        return _cut(self.task, self.scored)
+        self.batch_size, self.device = spec.batch_size, self.place.device
+        self.scored_batches = [self.task.batch(k) for k in self.scored.split(EVALUATED_AT_ONCE)]
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
-        task, place = self.task, self.place
-        order = place.of_first(task.train[torch.randperm(task.train.numel())])
-        for indices in order.split(self.batch_size):
-            shares = place.shares(indices)
-            # Batch norm cannot take a single node; all processes skip the same batches.
-            if min(int(task.nodes_per_graph[share].sum()) for share in shares) < 2:
-                continue
-            own_share = shares[place.rank]
-            weight = own_share.numel() * len(shares) / indices.numel()
-            yield weight * self._loss(task.batch(own_share), network), indices.numel()
+        train = self.task.train
+        for indices in train[torch.randperm(train.numel())].split(self.batch_size):
+            # Batch norm cannot take a single node.
+            if int(self.task.nodes_per_graph[indices].sum()) >= 2:
+                yield self._loss(network, indices), indices.numel()
 
     def held_out_loss(self, model: Any) -> Tensor:  # of as many graphs as a batch has
         val = self.task.val
-        chosen = torch.randperm(val.numel())[: max(self.batch_size, 2)]
-        return self._loss(self.task.batch(val[chosen]), model)
+        return self._loss(model, val[torch.randperm(val.numel())[: max(self.batch_size, 2)]])
 
     def outputs(self, model: Any) -> Tensor:
-        return _of_graphs(model, self.scored_batches, self.place.device)
+        model.eval()
+        with torch.no_grad():
+            scored = [on_batch(model, batch, self.device) for batch in self.scored_batches]
+            return torch.cat(scored).cpu()
 
-    def _loss(self, batch: Batch, network: nn.Module) -> Tensor:
-        batch = batch.to(self.place.device)
-        return self.criterion(_on_batch(network, batch), batch.y)
+    def _loss(self, network: nn.Module, indices: Tensor) -> Tensor:
+        batch = self.task.batch(indices)
+        out = on_batch(network, batch, self.device)
+        return self.criterion(out, batch.y.to(self.device))
 
 
 class Links(Loop):

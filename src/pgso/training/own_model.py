@@ -50,12 +50,8 @@ def own_network(model: nn.Module, data: Any, spec: RunSpec, task: Task) -> nn.Mo
 class OwnModel(nn.Module):
     """A model that takes ``(x, edge_index)`` and by name what else the data have, and ``batch``.
 
-    Args:
-        model: A user's.
-        task: What it is trained on.
-        data: Of a single graph, what the model is called with.
-        weighted: Whether the user gave weights on edges. If not, the graph's weights are
-            multiplicities, and the model is given each edge that many times.
+    Of a single graph, it is called with ``data``. If the user gave no weights on edges, those of
+    the graph are multiplicities, and the model is given each edge that many times.
     """
 
     def __init__(
@@ -73,7 +69,14 @@ class OwnModel(nn.Module):
         if isinstance(data, HeteroData) and task.kind == "node":
             self.target = target_type(data, None)
             self.num_targets = int(data[self.target].num_nodes or 0)
-            self.fixed = self._typed_inputs(data)
+            for name in data.node_types:
+                if getattr(data[name], "x", None) is None:
+                    raise InputError(
+                        f"nodes of type {name!r} have no features x; give them some, such as ones"
+                    )
+            wanted = [name for name in WEIGHTS if f"{name}_dict" in self.names]
+            more = {f"{name}_dict": data.collect(name) for name in wanted}
+            self.fixed = [data.x_dict, data.edge_index_dict], more
         elif data is not None and task.kind == "node":
             inputs = {name: data[name] for name in (*WEIGHTS, *self.names) if name in data}
             inputs.setdefault("edge_attr", inputs.get("edge_weight"))
@@ -104,8 +107,15 @@ class OwnModel(nn.Module):
         if self.fixed is not None:
             positions, named = self.fixed
         else:
-            graph = graph.union if isinstance(graph, Relations) else graph
-            edges, weight = self._edges(graph)
+            whole = graph.union if isinstance(graph, Relations) else graph
+
+            def as_in_pyg() -> tuple[Tensor, Tensor | None]:
+                edges, weight = whole.edge_index, whole.edge_weight
+                if weight is None or self.weighted:
+                    return edges, weight
+                return edges.repeat_interleave(weight.round().long(), dim=1), None
+
+            edges, weight = whole.memo(("as PyG has it", self.weighted), as_in_pyg)
             positions, named = self._inputs(x, edges, {"edge_weight": weight, "edge_attr": weight})
         if batch is not None:
             named = {**named, "batch": batch}
@@ -120,28 +130,14 @@ class OwnModel(nn.Module):
             ) from error
         if isinstance(out, dict) and self.target is not None:
             out = out.get(self.target)
-        rows = x.size(0) if self.num_targets is None else self.num_targets
-        return self._checked(out, rows if num_graphs is None else num_graphs)
-
-    def _edges(self, graph: Graph) -> tuple[Tensor, Tensor | None]:
-        """Edges and weights as PyG has them, made once a graph."""
-
-        def make() -> tuple[Tensor, Tensor | None]:
-            edges, weight = graph.edge_index, graph.edge_weight
-            if weight is None or self.weighted:
-                return edges, weight
-            return edges.repeat_interleave(weight.round().long(), dim=1), None
-
-        return graph.memo(("as PyG has it", self.weighted), make)
-
-    def _checked(self, out: Any, rows: int) -> Tensor:
+        rows = num_graphs or self.num_targets or x.size(0)
         columns = self.task.num_outputs
         shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        if columns == 1 and shape == (rows,) and self.task.kind != "link":
-            out, shape = out.unsqueeze(1), (rows, 1)
         if self.task.kind == "link":  # embeddings of any width
             if len(shape) != 2 or not isinstance(out, Tensor):
                 raise InputError(f"the model must return an embedding per node, got {shape}")
+        elif columns == 1 and shape == (rows,):
+            out = out.unsqueeze(1)
         elif shape != (rows, columns):
             what = "class" if self.task.classes else "target"
             pool = "; pool the nodes of each graph, as global_mean_pool(x, batch) does"
@@ -167,13 +163,3 @@ class OwnModel(nn.Module):
                 "it an argument edge_weight, or leave the weights out of the data"
             )
         return [x, edges], taken
-
-    def _typed_inputs(self, data: HeteroData) -> Inputs:
-        for name in data.node_types:
-            if getattr(data[name], "x", None) is None:
-                raise InputError(
-                    f"nodes of type {name!r} have no features x; give them some, such as ones"
-                )
-        wanted = [name for name in WEIGHTS if f"{name}_dict" in self.names]
-        named = {f"{name}_dict": data.collect(name) for name in wanted}
-        return [data.x_dict, data.edge_index_dict], named

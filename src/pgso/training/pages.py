@@ -61,13 +61,11 @@ def complete_spectra(
     records: Sequence[RunRecord], store: Store, root: str | Path | None = None
 ) -> list[RunRecord]:
     """The records, with the spectra that a page shows; what is computed is stored with them."""
-    spectra = spectra_of(records, root)
-    complete = []
-    for record in records:
+    spectra, complete = spectra_of(records, root), list(records)
+    for k, record in enumerate(records):
         if record.spec.key in spectra:
-            record = record.model_copy(update={"spectra": spectra[record.spec.key]})
-            store.put(record)
-        complete.append(record)
+            complete[k] = record.model_copy(update={"spectra": spectra[record.spec.key]})
+            store.put(complete[k])
     return complete
 
 
@@ -99,6 +97,7 @@ def _choice(record: RunRecord, name: str) -> Any:
 def _spectra(
     record: RunRecord, graph: Graph, subgraph: Subgraph, density_of: Callable[..., Density]
 ) -> Spectra:
+    """What a page shows of one run."""
     edges = {term.partition("@")[2] for term in _choice(record, "terms") or ()}
     directed = not graph.is_undirected
     if edges - {"", "in", "out"} or (directed and edges - {""}):
@@ -124,11 +123,9 @@ def _spectra(
 
 def _density(graph: Graph, S: SevenNumbers) -> Density:
     """With eight digits: more than a page can show, in half of the room."""
-    values = density(graph, S, num_points=POINTS)
-    grid, heights = (
-        [float(f"{value:.8g}") for value in side.tolist()] for side in (values.grid, values.density)
-    )
-    return Density(grid=grid, density=heights)
+    drawn = density(graph, S, num_points=POINTS)
+    sides = ([float(f"{v:.8g}") for v in side.tolist()] for side in (drawn.grid, drawn.density))
+    return Density(grid=next(sides), density=next(sides))
 
 
 def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
@@ -136,12 +133,6 @@ def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
 
     The centre has at most a quarter as many neighbours as there is room for: a hub would show a
     star and nothing else.
-
-    Example:
-        >>> import torch
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> surroundings(path, size=2)
-        {'adjacency': [[0.0, 1.0], [1.0, 0.0]], 'degree': [2.0, 1.0]}
     """
     n = graph.num_nodes
     target, source = graph.edge_index.flip(0).numpy(force=True)

@@ -19,11 +19,10 @@ from pgso.evaluation.conformal import calibrated
 from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
-from pgso.models.build import Model, build_model
+from pgso.models.build import build_model
 from pgso.records import RunSpec
 from pgso.records.record import Evaluation
 from pgso.records.spec import SevenNumbers
-from pgso.saved import part_of
 from pgso.scale.place import Where, place_of
 from pgso.spectrum.interval import gershgorin_interval
 from pgso.training.learning import NEVER, Criterion, OperatorLearning, Selection, limit_radius
@@ -42,11 +41,8 @@ class Divergence(Exception):  # noqa: N818  (it is an event of a run, which is r
 class Session:
     """A run that can be stepped, observed, saved and resumed.
 
-    Args:
-        spec: What to run; ``operator`` is one of fixed, pgso, mpgso.
-        task: The data of the spec.
-        device: Where the run computes, as in :func:`pgso.fit`.
-        network: Makes the model to train, such as a user's own; by default the spec's network.
+    The operator of its spec is fixed, pgso or mpgso. ``network`` makes the model to train, such as
+    a user's own; by default it is the spec's.
     """
 
     def __init__(
@@ -57,12 +53,15 @@ class Session:
         self.device = self.place.device
         self.scoring = Scoring(task)
         self.criterion = Criterion.of(spec, task, self.device)
-        learned = self.criterion.learned(task)
-        self.learned_val = learned.y[task.val]
+        scale = self.criterion.scale
+        learned_y = task.y if scale is None else scale.encode(task.y).float()
+        self.learned_val = learned_y[task.val]
         self.is_ours = network is None  # then theory and presets are about the task's graph
         self.model: Any = (network or build_model)(spec, task).to(self.device)
         self.selection = Selection(spec, task)
-        shown = self.selection.learning(learned)
+        shown = task  # to the loop: targets on their scale, and validation that S may learn on
+        if scale is not None or not bool(self.selection.teaches.all()):
+            shown = replace(task, y=learned_y, val=task.val[self.selection.teaches])
         self.loop = loop_of(spec, shown, self.criterion, self.scoring.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
             self.loop.outputs(self.model)  # lazy layers find their widths
@@ -80,10 +79,9 @@ class Session:
         self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
         self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
         # Whether Theorem 2 holds: with an S per node eigenvalues may be complex.
-        operators: Any = self.model.operators
         self.is_certifiable = (self.is_ours and task.graph.is_undirected) and all(
             gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
-            for gso in operators
+            for gso in self.model.operators
         )
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
         self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
@@ -142,9 +140,7 @@ class Session:
     def _train(self) -> float:
         """Every step of an epoch, and the mean loss.
 
-        A number is taken off the device in the first step, and once more after several: each
-        time the device has to wait. So a loss that stops being a number in a later step is
-        noticed at the end of the epoch.
+        Numbers are taken off the device, which then has to wait, in the first step and at the end.
         """
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         steps, seen, mean = 0, 0, 0.0
@@ -174,7 +170,7 @@ class Session:
             limit_radius(self.model.operators, graph, self.spec.max_radius)
 
     def _check_finite(self, what: str, *values: float) -> None:
-        """Stop here rather than train on: what is not finite now will be NaN everywhere soon."""
+        """Stop here rather than train on: soon all would be NaN."""
         for value in values:
             if not math.isfinite(value):
                 raise Divergence(
@@ -184,61 +180,46 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        out = self.loop.outputs(self.model)
-        criterion = self.criterion
-        if criterion.weight is not None:
-            criterion = replace(criterion, weight=criterion.weight.cpu())
-        val_loss = criterion(self.scoring.by_part(out)["val"], self.learned_val).item()
-        return criterion.decoded(out), val_loss
+        out, scale = self.loop.outputs(self.model), self.criterion.scale
+        val_loss = self.criterion(self.scoring.by_part(out)["val"], self.learned_val).item()
+        return out if scale is None else scale.decode(out), val_loss
 
-    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """All that a run needs to be resumed: tensors by name, and plain data."""
-        tensors = {f"model/{name}": value for name, value in tensors_of(self.model).items()}
-        tensors |= {f"best/{name}": value for name, value in self.best_weights.items()}
-        state = self.optimiser.state_dict()
-        for number, values in state["state"].items():
-            tensors |= {f"optimiser/{number}/{name}": value for name, value in values.items()}
-        if self.selection.judged is not None:
-            tensors["judged"] = self.selection.judged
-        tensors["random"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
-        return tensors, {
+    def state(self) -> dict[str, Any]:
+        """All that a run needs to be resumed: tensors and plain data."""
+        on_gpu, selection = self.device.type == "cuda", self.selection
+        return {
             "spec": self.spec.model_dump(mode="json"),
-            "curves": self.curves,
-            "best": self.best_merit,
-            "best_epoch": self.best_epoch,
-            "judged": self.selection.judged_merit,
+            "model": tensors_of(self.model),
+            "optimiser": self.optimiser.state_dict(),
             "scheduler": self.scheduler.state_dict(),
-            "rates": [group["lr"] for group in state["param_groups"]],
+            "curves": self.curves,
+            "best": [self.best_merit, self.best_epoch, self.best_weights],
+            "judged": [selection.judged_merit, selection.judged],
+            "random": torch.get_rng_state(),
+            "random_cuda": torch.cuda.get_rng_state(self.device) if on_gpu else None,
         }
 
-    def resume(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+    def resume(self, state: dict[str, Any]) -> None:
         """Go on from a state, as if the run had never been stopped."""
-        assign(self.model, part_of(tensors, "model/"))
-        state = self.optimiser.state_dict()
-        state["state"] = {}
+        assign(self.model, state["model"])
+        optimiser = state["optimiser"]
+        optimiser["state"] = {int(number): its for number, its in optimiser["state"].items()}
         parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
-        for name, value in part_of(tensors, "optimiser/").items():
-            number, moment = name.split("/")
+        for number, moments in optimiser["state"].items():
             # Moments of other shapes than the parameters': the fused step would not look.
-            if moment != "step" and value.shape != parameters[int(number)].shape:
-                raise ValueError(f"moment {moment} of parameter {number}")
-            state["state"].setdefault(int(number), {})[moment] = value
-        for group, rate in zip(state["param_groups"], plain["rates"], strict=True):
-            group["lr"] = rate
-        self.optimiser.load_state_dict(state)
-        self.scheduler.load_state_dict(plain["scheduler"])
-        self._curves, self._uncertified = plain["curves"], []
-        merit, loss = plain["best"]
-        self.best_merit, self.best_epoch = (merit, loss), plain["best_epoch"]
-        self.best_weights = part_of(tensors, "best/")
-        if "judged" in tensors:
-            merit, loss = plain["judged"]
-            self.selection.judged, self.selection.judged_merit = tensors["judged"], (merit, loss)
-        torch.set_rng_state(tensors["random"])
-        if self.device.type == "cuda" and "random_cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random_cuda"], self.device)
+            shapes = {value.shape for name, value in moments.items() if name != "step"}
+            if shapes != {parameters[number].shape}:
+                raise ValueError(f"moments of parameter {number}")
+        self.optimiser.load_state_dict(optimiser)
+        self.scheduler.load_state_dict(state["scheduler"])
+        self._curves, self._uncertified = state["curves"], []
+        (merit, loss), self.best_epoch, self.best_weights = state["best"]
+        self.best_merit = (merit, loss)
+        (merit, loss), self.selection.judged = state["judged"]
+        self.selection.judged_merit = (merit, loss)
+        torch.set_rng_state(state["random"])
+        if self.device.type == "cuda" and state["random_cuda"] is not None:
+            torch.cuda.set_rng_state(state["random_cuda"], self.device)
 
 
 class Scoring:
@@ -301,11 +282,10 @@ def assign(model: torch.nn.Module, tensors: dict[str, Tensor]) -> None:
             current[name].copy_(value)
 
 
-def take_best(session: Session) -> Model:
+def take_best(session: Session) -> Any:
     """The session's model with the weights of its best epoch."""
     assign(session.model, session.best_weights)
-    model: Model = session.model
-    return model
+    return session.model
 
 
 def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
