@@ -170,7 +170,7 @@ def _pattern(rowptr: Array, row: Array, col: Array) -> Pattern:
 def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (size, rows)
     """A uniformly random subset of ``range(degree)`` for every row, by Floyd's algorithm."""
     last = degree - size + np.arange(size, dtype=degree.dtype)[:, None]
-    chosen = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)
+    chosen: Array = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)
     for step in range(1, size):
         again = (chosen[:step] == chosen[step]).any(axis=0)
         np.copyto(chosen[step], last[step], where=again)

@@ -173,7 +173,7 @@ def confidence_of(best: Trained, challenger: Trained) -> float:
         for session in sessions:
             take_best(session)
             outputs.append(session.scoring.by_part(session.evaluate()[0])["val"])
-        return confidence_in_gain(objective, *outputs, one.answers)
+        return confidence_in_gain(objective, outputs[0], outputs[1], one.answers)
     rows = one.judges & other.judges
     if one.judged is None or other.judged is None or not bool(rows.any()):
         return 0.0

@@ -79,9 +79,10 @@ class Session:
         self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
         self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
         # Whether Theorem 2 holds: with an S per node eigenvalues may be complex.
+        operators: Any = self.model.operators
         self.is_certifiable = (self.is_ours and task.graph.is_undirected) and all(
             gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
-            for gso in self.model.operators
+            for gso in operators
         )
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
         self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
