@@ -15,6 +15,7 @@ from pgso.data.task import Task
 from pgso.errors import InputError, UnknownNameError
 
 # One entry point makes all datasets of the studies known.
+from pgso_studies import archives as archives
 from pgso_studies import moleculenet as moleculenet
 from pgso_studies import public_data as public_data
 

@@ -27,7 +27,9 @@ MOST_BYTES = 2**28  # of all tasks that are held together
 _RECENT: dict[Hashable, Task] = {}  # by what they were made of; the one asked for last is the last
 OF_STUDIES = (
     *("blogcatalog", "wikipedia-traffic", "us-counties", "arxiv-2023", "planted"),
-    *("esol", "freesolv", "lipophilicity"),
+    *("esol", "freesolv", "lipophilicity", "computers", "photo", "cs", "physics"),
+    *("roman-empire", "amazon-ratings", "minesweeper-public", "tolokers", "questions"),
+    *("chameleon-filtered", "squirrel-filtered"),
 )
 OWN: dict[str, Callable[..., Task]] = {".npz": load_npz, ".csv": load_smiles}
 

@@ -14,7 +14,7 @@ EDGES = "node_id\tnode_id\n0\t1\n0\t1\n1\t2\n3\t3\n"
 def toy(request, tmp_path, monkeypatch):
     bags = request.param == "Actor"
     sizes = Sizes(1, 4, 3, 4 if bags else 2, 2)
-    origin = Origin(request.param, "", "toy", "toy", sizes)
+    origin = Origin(request.param, "toy", "toy", sizes)
     monkeypatch.setitem(nodes.GEOM_GCN, "Toy", origin)
     folder = tmp_path / "toy"
     folder.mkdir()

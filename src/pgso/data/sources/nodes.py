@@ -1,4 +1,4 @@
-"""Public graphs whose nodes have classes: citations, web pages, actors, products, heterophily."""
+"""Public graphs whose nodes have classes: citations, web pages and actors."""
 
 from functools import partial
 from pathlib import Path
@@ -55,11 +55,8 @@ def load_planetoid(
         and (known_y[:cut] != train_y).nnz == 0
     )
     if not fits:
-        raise InputError(
-            f"the files in {folder} do not fit each other: one of them is truncated or belongs to "
-            "another dataset; fetch them again"
-        )
-
+        problem = "do not fit each other: one of them is truncated or belongs to another dataset"
+        raise InputError(f"the files in {folder} {problem}; fetch them again")
     # Test nodes come in the order of test.index. CiteSeer lacks some of them: isolated nodes
     # without words, whose (unused) class is 0 as in PyG.
     first, n = known_x.shape[0], int(tested.max()) + 1
@@ -106,29 +103,21 @@ class Origin(NamedTuple):
     """Where PyG's class for a graph keeps its raw files, and what is published about them."""
 
     class_name: str
-    root: str  # that the class is given
-    raw: str  # folder of the raw files
+    raw: str  # folder of the raw files, below the one that the class is given
     prefix: str  # of the split files
     sizes: Sizes  # edges are counted as PyG loads them: directed and distinct
 
 
-def _webkb(name: str, *sizes: int) -> Origin:
-    return Origin("WebKB", "WebKB", f"WebKB/{name}/raw", name, Sizes(1, *sizes))
-
-
-def _wikipedia(name: str, *sizes: int) -> Origin:
-    raw = f"Wikipedia/{name}/geom_gcn/raw"
-    return Origin("WikipediaNetwork", "Wikipedia", raw, name, Sizes(1, *sizes))
-
-
+WEBKB, WIKI = ("WebKB", "WebKB/{}/raw"), ("WikipediaNetwork", "Wikipedia/{}/geom_gcn/raw")
 GEOM_GCN = {
-    "Texas": _webkb("texas", 183, 325, 1_703, 5),
-    "Wisconsin": _webkb("wisconsin", 251, 515, 1_703, 5),
-    "Cornell": _webkb("cornell", 183, 298, 1_703, 5),
-    "Chameleon": _wikipedia("chameleon", 2_277, 36_101, 2_325, 5),
-    "Squirrel": _wikipedia("squirrel", 5_201, 217_073, 2_089, 5),
-    "Actor": Origin("Actor", "Actor", "Actor/raw", "film", Sizes(1, 7_600, 30_019, 932, 5)),
+    "Texas": Origin(*WEBKB, "texas", Sizes(1, 183, 325, 1_703, 5)),
+    "Wisconsin": Origin(*WEBKB, "wisconsin", Sizes(1, 251, 515, 1_703, 5)),
+    "Cornell": Origin(*WEBKB, "cornell", Sizes(1, 183, 298, 1_703, 5)),
+    "Chameleon": Origin(*WIKI, "chameleon", Sizes(1, 2_277, 36_101, 2_325, 5)),
+    "Squirrel": Origin(*WIKI, "squirrel", Sizes(1, 5_201, 217_073, 2_089, 5)),
+    "Actor": Origin("Actor", "Actor/raw", "film", Sizes(1, 7_600, 30_019, 932, 5)),
 }
+FEATURES, EDGES = "out1_node_feature_label.txt", "out1_graph_edges.txt"
 
 
 def load_geom_gcn(
@@ -141,13 +130,12 @@ def load_geom_gcn(
     it; with ``normalise`` each row of features is divided by its sum.
     """
     origin = GEOM_GCN[name]
-    folder = root / origin.raw
-    features, edges = folder / "out1_node_feature_label.txt", folder / "out1_graph_edges.txt"
-    x, y = _read_nodes(features, origin.class_name == "Actor")
+    folder = root / origin.raw.format(origin.prefix)
+    edges = folder / EDGES
+    x, y = _read_nodes(folder / FEATURES, origin.class_name == "Actor")
     pairs = [line.replace("\t", ",") for line in read_lines(edges)[1:]]
     edge_index = parse_numbers(pairs, np.int64, 2, edges, 2).T
     check_range(edge_index, 0, len(y), f"{edges}: a node id")
-
     split = folder / f"{origin.prefix}_split_0.6_0.2_{seed % 10}.npz"
     masks = read_archive(split, {"train_mask": 1, "val_mask": 1, "test_mask": 1})
     if any(len(mask) != len(y) for mask in masks.values()):
@@ -174,10 +162,10 @@ def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
     The second field has all columns of x, or, in ``bags``, the words of a page (Actor).
     """
     rows = [line.split("\t") for line in read_lines(path)[1:]]
-    for number, row in enumerate(rows, start=2):
+    for line, row in enumerate(rows, start=2):
         if len(row) != 3:
             raise InputError(
-                f"{path}, line {number}: expected 3 tab-separated fields, got {len(row)}"
+                f"{path}, line {line}: expected 3 tab-separated fields, got {len(row)}"
             )
     pairs = parse_numbers([f"{node},{label}" for node, _, label in rows], np.int64, 2, path, 2)
     nodes, y = pairs.T
@@ -200,113 +188,23 @@ def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
     return x[order], y[order]
 
 
-# Amazon co-purchases and Coauthor networks (Shchur et al., "Pitfalls of GNN evaluation", 2018).
-SHCHUR = {
-    "Computers": ("Amazon", "amazon_electronics_computers", Sizes(1, 13_752, 491_722, 767, 10)),
-    "Photo": ("Amazon", "amazon_electronics_photo", Sizes(1, 7_650, 238_162, 745, 8)),
-    "CS": ("Coauthor", "ms_academic_cs", Sizes(1, 18_333, 163_788, 6_805, 15)),
-    "Physics": ("Coauthor", "ms_academic_phy", Sizes(1, 34_493, 495_924, 8_415, 5)),
-}
-# The graphs of "A critical look at the evaluation of GNNs under heterophily" (ICLR 2023).
-HETEROPHILOUS = {
-    "Roman-empire": Sizes(1, 22_662, 65_854, 300, 18),
-    "Amazon-ratings": Sizes(1, 24_492, 186_100, 300, 5),
-    "minesweeper-public": Sizes(1, 10_000, 78_804, 7, 2),
-    "Tolokers": Sizes(1, 11_758, 1_038_000, 10, 2),
-    "Questions": Sizes(1, 48_921, 307_080, 301, 2),
-    # Without the pages that several names lead to, which let a network copy test labels.
-    "Chameleon-filtered": Sizes(1, 890, 17_708, 2_325, 5),
-    "Squirrel-filtered": Sizes(1, 2_223, 93_996, 2_089, 5),
-}
-
-
-def load_shchur(name: str, root: Path, seed: int) -> Task:
-    """One of the graphs, undirected, with binary features; the seed cuts each class 60/20/20."""
-    import scipy.sparse
-
-    folder, file, sizes = SHCHUR[name]
-    path = root / folder / name / "raw" / f"{file}.npz"
-    keys = {f"{m}_{p}": 1 for m in ("adj", "attr") for p in ("data", "indices", "indptr", "shape")}
-    raw = read_archive(path, {**keys, "labels": 1})
-    check_range(raw["labels"], 0, sizes.classes, f"{path}: a label")
-    y = raw["labels"].astype(np.int64)
-    matrices = []
-    try:
-        for m in ("adj", "attr"):
-            parts = (raw[f"{m}_data"], raw[f"{m}_indices"], raw[f"{m}_indptr"])
-            matrices.append(scipy.sparse.csr_array(parts, shape=raw[f"{m}_shape"]))
-            matrices[-1].check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path} holds a broken matrix ({error}); fetch it again") from None
-    adjacency, x = matrices
-    x = x.astype(np.float32)
-    x.data = (x.data > 0).astype(np.float32)
-    task = Task.from_arrays(
-        name,
-        edge_index=both_directions(without_loops(np.stack(adjacency.nonzero())), len(y)),
-        x=x,
-        y=y,
-        split=split_each_class(y, seed),
-        classes=tuple(map(str, range(int(y.max()) + 1))),
-    )
-    return sizes.checked(task, path.parent)
-
-
-def load_heterophilous(name: str, root: Path, seed: int) -> Task:
-    """One of the graphs, undirected; seed s takes public split s mod 10 (50/25/25)."""
-    path, sizes = root / _file(name), HETEROPHILOUS[name]
-    masks = ("train_masks", "val_masks", "test_masks")
-    dimensions = {"node_features": 2, "node_labels": 1, "edges": 2, **dict.fromkeys(masks, 2)}
-    raw = read_archive(path, dimensions)
-    y, n = raw["node_labels"], len(raw["node_labels"])
-    if any(raw[mask].shape != (10, n) for mask in masks) or raw["edges"].shape[1] != 2:
-        raise InputError(f"{path}: its arrays do not fit {n} nodes and 10 splits; fetch it again")
-    check_range(raw["edges"], 0, n, f"{path}: a node id")
-    check_range(y, 0, sizes.classes, f"{path}: a label")
-    task = Task.from_arrays(
-        name,
-        edge_index=both_directions(raw["edges"].T, n),
-        x=raw["node_features"].astype(np.float32),
-        y=y.astype(np.int64),
-        split=masks_to_split(*(raw[mask][seed % 10] for mask in masks)),
-        classes=tuple(map(str, range(int(y.max()) + 1))),
-        metric="roc_auc" if sizes.classes == 2 else "accuracy",
-    )
-    return sizes.checked(task, path.parent)
-
-
-def _file(name: str) -> str:
-    stem = name.lower().removesuffix("-public").replace("-", "_")
-    return f"Heterophilous/{stem}/raw/{stem}.npz"
-
-
-def _add(
-    name: str, load: Any, sizes: Sizes, files: list[str], *fetched: Any, **described: Any
-) -> None:
-    """Register a graph; ``fetched`` are PyG's class, its root and its arguments."""
-    download = partial(fetch_with_pyg, *fetched) if fetched else None
-    loader = partial(load, name)
-    DATASETS.add(
-        Dataset(name, loader, sizes=sizes, files=tuple(files), download=download, **described)
-    )
-
-
 for _name, _sizes in PLANETOID.items():
-    _files = [f"{_name}/raw/ind.{_name.lower()}.{part}" for part in PARTS]
-    _add(_name, load_planetoid, _sizes, _files, "Planetoid", "", (_name,))
+    _files = tuple(f"{_name}/raw/ind.{_name.lower()}.{part}" for part in PARTS)
+    _fetch = partial(fetch_with_pyg, "Planetoid", "", (_name,))
+    DATASETS.add(
+        Dataset(_name, partial(load_planetoid, _name), sizes=_sizes, files=_files, download=_fetch)
+    )
 for _name, _origin in GEOM_GCN.items():
+    _folder = _origin.raw.format(_origin.prefix)
     _splits = [f"{_origin.prefix}_split_0.6_0.2_{k}.npz" for k in range(10)]
-    _files = ["out1_node_feature_label.txt", "out1_graph_edges.txt", *_splits]
-    _files = [f"{_origin.raw}/{file}" for file in _files]
-    _pyg = _origin.class_name, _origin.root, () if _name == "Actor" else (_origin.prefix,)
-    _suits = {"data_options": {"undirected": True}}  # what published GNN baselines use
-    _add(_name, load_geom_gcn, _origin.sizes, _files, *_pyg, model=_suits)
-for _name, (_class, _stem, _sizes) in SHCHUR.items():
-    _files = [f"{_class}/{_name}/raw/{_stem}.npz"]
-    _add(_name, load_shchur, _sizes, _files, _class, _class, (_name,))
-for _name, _sizes in HETEROPHILOUS.items():
-    _args: tuple[Any, ...] = ()
-    if not _name.endswith("-filtered"):  # which PyG's class does not know
-        _args = "HeterophilousGraphDataset", "Heterophilous", (_name.removesuffix("-public"),)
-    _metric = "roc_auc" if _sizes.classes == 2 else "accuracy"
-    _add(_name, load_heterophilous, _sizes, [_file(_name)], *_args, metric=_metric)
+    _root, _args = _folder.partition("/")[0], () if _name == "Actor" else (_origin.prefix,)
+    DATASETS.add(
+        Dataset(
+            _name,
+            partial(load_geom_gcn, _name),
+            sizes=_origin.sizes,
+            files=tuple(f"{_folder}/{file}" for file in (FEATURES, EDGES, *_splits)),
+            download=partial(fetch_with_pyg, _origin.class_name, _root, _args),
+            model={"data_options": {"undirected": True}},  # what published GNN baselines use
+        )
+    )

@@ -6,8 +6,8 @@ import scipy.sparse
 
 from pgso.data import load_task
 from pgso.data.dataset import Sizes
-from pgso.data.sources import nodes
 from pgso.errors import InputError
+from pgso_studies import archives as nodes
 
 N = 12
 EDGES = np.array([[0, 1], [1, 2], [2, 1], [5, 6]])
