@@ -19,14 +19,18 @@ FEW_CLASSES = 3  # nor are those with more than this and more than half as many 
 BLOCK = 2**16  # rows looked at together: features may be larger than memory
 
 
-def check_graphs(
+def check_arrays(
     name: str,
     x: "Array | scipy.sparse.csr_array",
     edge_index: Array,
     edge_weight: Array | None,
-    sizes: Array,
+    sizes: Array,  # of each graph
+    y: Array,
+    items: int,  # how many answers there must be
+    classes: tuple[str, ...],
+    targets: tuple[str, ...],
 ) -> None:
-    """Refuse ids out of range, numbers that are not finite, and edges between two graphs."""
+    """Refuse ids out of range, numbers that are not finite, edges between graphs, odd answers."""
     n = x.shape[0]
     if edge_index.size and edge_index.dtype.kind not in "iu":
         raise InputError(f"{name}: edge_index must hold integers, got {edge_index.dtype}")
@@ -48,12 +52,6 @@ def check_graphs(
             f"{name}: the edge from node {j} to node {i} joins graph {source[edge]} with graph "
             f"{target[edge]}; an edge must stay within its graph"
         )
-
-
-def check_answers(
-    name: str, y: Array, items: int, classes: tuple[str, ...], targets: tuple[str, ...]
-) -> None:
-    """Refuse answers that do not fit the items, or that are neither classes nor numbers."""
     if not targets and y.ndim != 2:
         if y.shape != (items,):
             raise InputError(f"{name}: {items} labels are needed, got shape {y.shape}")
@@ -61,9 +59,8 @@ def check_answers(
         return
     columns = len(targets or classes)
     if y.shape != (items, columns):
-        raise InputError(
-            f"{name}: {columns} answers on each of {items} items are needed, got shape {y.shape}"
-        )
+        needed = f"{columns} answers on each of {items} items are needed"
+        raise InputError(f"{name}: {needed}, got shape {y.shape}")
     check_finite(np.where(np.isnan(y), 0, y), f"{name}: targets")
     if not targets and not np.isin(y[~np.isnan(y)], (0, 1)).all():
         raise InputError(f"{name}: labels must be 0, 1 or unknown")
@@ -78,26 +75,20 @@ def check_split(
     chosen = np.concatenate(split)
     repeated = np.bincount(chosen, minlength=len(y)) > 1
     if repeated.any():
-        raise InputError(
-            f"{name}: item {int(repeated.argmax())} is in more than one part of the split; "
-            "training, validation and test sets must not overlap"
-        )
+        problem = f"item {int(repeated.argmax())} is in more than one part of the split"
+        raise InputError(f"{name}: {problem}; training, validation and test must not overlap")
     if (classes or targets) and not len(split[0]):
         raise InputError(f"{name}: the training set is empty; give some items a label and a part")
     unlabelled = chosen[is_unknown(y[chosen])]
     if len(unlabelled):
-        raise InputError(
-            f"{name}: item {int(unlabelled[0])} is part of the split but has no label; "
-            "leave it out of the split or label it"
-        )
-    # The scale of a target that no training item has would not be known.
-    for k, target in enumerate(targets):
-        train, val, test = (bool(np.isfinite(y[part, k]).any()) for part in split)
-        if (val or test) and not train:
-            raise InputError(
-                f"{name}: no item of the training set has the target {target!r}, which others "
-                "have; leave that target out, or put some of them into the training set"
-            )
+        problem = f"item {int(unlabelled[0])} is part of the split but has no label"
+        raise InputError(f"{name}: {problem}; leave it out of the split or label it")
+    for k, target in enumerate(targets):  # the scale of one that no training item has is not known
+        train, *others = (bool(np.isfinite(y[part, k]).any()) for part in split)
+        if any(others) and not train:
+            problem = f"no item of the training set has the target {target!r}, which others have"
+            advice = "leave that target out, or put some of them into the training set"
+            raise InputError(f"{name}: {problem}; {advice}")
 
 
 def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> None:
@@ -114,12 +105,7 @@ def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> 
 
 
 def rarer_class(y: Array, classes: tuple[str, ...]) -> str | None:
-    """Of two classes the one with fewer training labels; of equally many the second.
-
-    Example:
-        >>> rarer_class(np.array([0, 1, 1, 1]), ("fraud", "ok"))
-        'fraud'
-    """
+    """Of two classes the one with fewer training labels; of equally many the second."""
     if len(classes) != 2 or y.ndim != 1:
         return None
     first, second = np.bincount(y[y >= 0], minlength=2)
@@ -129,17 +115,13 @@ def rarer_class(y: Array, classes: tuple[str, ...]) -> str | None:
 def named_class(name: object, classes: tuple[str, ...], where: str) -> str:
     """One of two classes by its name, with or without capitals."""
     if len(classes) != 2:
-        raise InputError(
-            f"{where}: positive names one of two classes, and the data have {len(classes)}; "
-            "leave it out"
-        )
+        problem = f"positive names one of two classes, and the data have {len(classes)}"
+        raise InputError(f"{where}: {problem}; leave it out")
     same = [each for each in classes if each == str(name)]
     alike = same or [each for each in classes if each.casefold() == str(name).casefold()]
     if len(alike) != 1:
-        raise InputError(
-            f"{where}: positive must be one of the classes {' and '.join(map(repr, classes))}, "
-            f"got {name!r:.80}"
-        )
+        wanted = f"one of the classes {' and '.join(map(repr, classes))}"
+        raise InputError(f"{where}: positive must be {wanted}, got {name!r:.80}")
     return alike[0]
 
 

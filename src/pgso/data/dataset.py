@@ -36,10 +36,9 @@ class Sizes(NamedTuple):
         for what, published in self._asdict().items():
             got = getattr(task, f"num_{what}")
             if got != published:
-                raise InputError(
-                    f"the files in {where} hold {got} {what}, but {task.name} has {published}: one "
-                    "of them is damaged or belongs to another dataset; fetch them again"
-                )
+                counts = f"hold {got} {what}, but {task.name} has {published}"
+                problem = "one of them is damaged or belongs to another dataset"
+                raise InputError(f"the files in {where} {counts}: {problem}; fetch them again")
         return task
 
 
@@ -92,15 +91,20 @@ def suited(spec: RunSpec, task: "Task | None" = None) -> RunSpec:
 
     Commands, ``fit`` and ``compare`` pass every spec through this function before it is used. A
     named dataset's suggestions are in the spec already. Without the task, the first lines of the
-    files are looked at.
+    files are looked at. The operator is what ``find`` keeps, if nothing was said about it and
+    ``find`` has one for such a network.
     """
     if spec.dataset in DATASETS:
         return spec
     path = Path(spec.dataset).expanduser()
     of_table = _holds_table(path) if task is None else is_table(task)
     suggestions = dict(OWN_TABLE) if of_table else {}
-    is_own = path.is_dir() if task is None else _is_own(task)
-    if is_own and _leaves_operator_open(spec):
+    fields = RunSpec.model_fields
+    said = [fields[name].json_schema_extra for name in spec.model_fields_set if name in fields]
+    about_operator = any(isinstance(extra, dict) and extra["panel"] == "S" for extra in said)
+    is_plain = spec.recipe == "paper" and spec.head == "trained" and spec.task != "link"
+    is_open = not about_operator and is_plain and spec.conv in PROPOSES and not spec.sample
+    if is_open and (path.is_dir() if task is None else _is_own(task)):
         suggestions["operator"] = "found"
     return spec.suited(suggestions) if suggestions else spec
 
@@ -118,47 +122,36 @@ def _is_own(task: "Task") -> bool:
     return task.preparation is not None or (task.ids is not None and task.categories is None)
 
 
-def _leaves_operator_open(spec: RunSpec) -> bool:
-    """Whether nothing was said about the operator, and ``find`` has one for such a network."""
-    fields = RunSpec.model_fields
-    said = [fields[name].json_schema_extra for name in spec.model_fields_set if name in fields]
-    about_operator = any(isinstance(extra, dict) and extra["panel"] == "S" for extra in said)
-    is_plain = spec.recipe == "paper" and spec.head == "trained" and spec.task != "link"
-    return not about_operator and is_plain and spec.conv in PROPOSES and not spec.sample
-
-
 def _holds_table(folder: Path) -> bool:
+    """What :func:`is_table` says of the task of a folder, by the first lines of its files."""
     files = {file_kind(file.name): file for file in folder.iterdir()} if folder.is_dir() else {}
     features, edges = files.get("features", files.get("array")), files.get("edges")
     if features is None or edges is None:
         return False
     try:
-        columns, ends = _first_line(features), _first_line(edges)
+        if features.suffix.lower() == ".npy":
+            shape = np.load(features, mmap_mode="r", allow_pickle=False).shape
+            columns = [""] * (shape[1] if len(shape) == 2 else 0)
+        else:
+            columns = _first_line(features)
+        several = "graph" in _first_line(edges)
     except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
         return False
-    several = "graph" in (name.strip().lower() for name in ends)
-    is_answer = len(columns) == 2 and columns[1].strip().lower() in (
-        "label",
-        "class",
-        "target",
-        "y",
-    )
+    is_answer = len(columns) == 2 and columns[1] in ("label", "class", "target", "y")
     return not several and not is_answer and len(columns) <= MOST_COLUMNS
 
 
 def _first_line(file: Path) -> list[str]:
-    """The cells of the first line of a table, or of the first row of an array."""
+    """The cells of the first line of a table, in small letters."""
     if file.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
-        return list(parquet.read_schema(file).names)
-    if file.suffix.lower() == ".npy":
-        array = np.load(file, mmap_mode="r", allow_pickle=False)
-        return [""] * (array.shape[1] if array.ndim == 2 else 0)
+        return [name.strip().lower() for name in parquet.read_schema(file).names]
     opened = gzip.open if file.suffix.lower() == ".gz" else open
     with opened(file, "rt", encoding="utf-8-sig") as text:
-        line = text.readline(2**16).rstrip("\r\n")
-    return max((line.split(mark) for mark in ",;\t"), key=len)
+        line = text.readline(2**16)
+    cells = max((line.split(mark) for mark in ",;\t"), key=len)
+    return [cell.strip().lower() for cell in cells]
 
 
 def options_of(load: Callable[..., Any]) -> dict[str, Any]:
@@ -173,10 +166,8 @@ def check_options(defaults: Mapping[str, Any], options: Mapping[str, Any], name:
     for option, value in options.items():
         if option not in defaults:
             listed = ", ".join(f"{key}={value!r}" for key, value in defaults.items())
-            raise InputError(
-                f"{name} has no option {option!r}; "
-                + (f"its options and defaults are {listed}" if defaults else "it has no options")
-            )
+            known = f"its options and defaults are {listed}" if defaults else "it has no options"
+            raise InputError(f"{name} has no option {option!r}; {known}")
         default = defaults[option]
         text = isinstance(default, str) or default is None  # None: a name, or nothing
         fits = isinstance(value, str) == text and not isinstance(value, dict)
@@ -184,9 +175,8 @@ def check_options(defaults: Mapping[str, Any], options: Mapping[str, Any], name:
         if isinstance(default, bool):
             fits = value in (True, False)
         if not fits:
-            raise InputError(
-                f"the option {option} of {name} cannot be {value!r:.80}; its default is {default!r}"
-            )
+            problem = f"the option {option} of {name} cannot be {value!r:.80}"
+            raise InputError(f"{problem}; its default is {default!r}")
 
 
 def check_choice(option: str, value: object, allowed: tuple[str, ...]) -> None:

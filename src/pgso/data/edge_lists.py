@@ -14,12 +14,10 @@ ROUNDING = 1e-12  # of a weight: what sums in another order differ by
 class TwoWeightsError(InputError):
     """An undirected edge has another weight in each direction."""
 
-    def __init__(
-        self, where: Path | str, ends: tuple[object, object], weights: Sequence[float]
-    ) -> None:
+    def __init__(self, where: Path, ends: tuple[int, int], weights: Sequence[float]) -> None:
         self.ends, self.weights = ends, weights
         super().__init__(
-            f"{where}: the edge between nodes {ends[0]!r} and {ends[1]!r} has the weight "
+            f"{where}: the edge between nodes {ends[0]} and {ends[1]} has the weight "
             f"{weights[0]:g} in one direction and {weights[1]:g} in the other; make them equal, or "
             "keep directions with undirected=False (--option undirected=false)"
         )
@@ -55,23 +53,26 @@ def merged(
     """A user's edges: those listed more than once are summed, then given a reverse if undirected.
 
     An undirected edge may be listed once or in both directions, but then with one weight. Without
-    weights an edge weighs how often it is listed, in the direction that has more.
-
-    Returns:
-        The edges and their weights; None in place of weights that are all 1.
+    weights an edge weighs how often it is listed, in the direction that has more. None stands for
+    weights that are all 1.
     """
     import pandas as pd
 
     n = max(num_nodes, 1)
+
+    def turned(key: Array) -> Array:  # the numbers of the same edges in the other direction
+        other: Array = key % n * n + key // n
+        return other
+
     group, key = pd.factorize(edge_index[1].astype(np.int64) * n + edge_index[0])
     total = np.bincount(group, weight, minlength=len(key)).astype(np.float64)
     order = np.argsort(key)
     key, total = key[order], total[order]
     if undirected:
         listed, sums = key, total
-        key = np.sort(np.concatenate([listed, _reversed(listed, n)]))
+        key = np.sort(np.concatenate([listed, turned(listed)]))
         key = key[np.diff(key, prepend=-1) > 0]
-        reverse = np.argsort(_reversed(key, n))  # the reverse of the reverse is the edge
+        reverse = np.argsort(turned(key))  # the reverse of the reverse is the edge
         place = np.searchsorted(key, listed)
         total = np.full(len(key), np.nan)
         total[place] = sums
@@ -88,9 +89,3 @@ def merged(
                 weights = sorted({float(sums[wrong[0]]), float(total[place[wrong[0]]])})
                 raise TwoWeightsError(path, (j, i), weights)
     return np.stack([key % n, key // n]), None if (total == 1).all() else total
-
-
-def _reversed(key: Array, n: int) -> Array:
-    """The numbers of the same edges in the other direction."""
-    turned: Array = key % n * n + key // n
-    return turned

@@ -86,7 +86,7 @@ def load_task(
         loaded = link_task(loaded, int(seed), **links)
     elif task is not None and task != loaded.kind:
         raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
-    return loaded.scored_by(objective).with_positive(positive)
+    return loaded.scored_by(objective, positive)
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:

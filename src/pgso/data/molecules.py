@@ -3,17 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pgso.data.arrays import Array
-from pgso.data.splits import masks_to_split, split_by_seed
+from pgso.data.splits import split_by_seed
 from pgso.data.task import Task
 from pgso.errors import InputError
-
-if TYPE_CHECKING:
-    from pgso.data.tables.table import Table
 
 # What an integer stands for, column by column. The last value of a list means "anything else".
 ATOM_FEATURES: tuple[list[Any], ...] = (
@@ -34,16 +31,11 @@ Molecule = tuple[list[list[int]], list[tuple[int, int]]]  # atoms' features, bon
 
 
 def molecule_of(smiles: str) -> Molecule | None:
-    """Atoms (9 integers each) and bonds (pairs of atoms).
-
-    None if RDKit cannot parse the string, or if the molecule has no atoms.
+    """Atoms (9 integers each) and bonds (pairs of atoms); None of what RDKit cannot parse.
 
     Example:
-        >>> atoms, bonds = molecule_of("CO")  # methanol
-        >>> atoms
-        [[5, 0, 4, 5, 3, 0, 2, 0, 0], [7, 0, 2, 5, 1, 0, 2, 0, 0]]
-        >>> bonds
-        [(0, 1)]
+        >>> molecule_of("CO")  # methanol
+        ([[5, 0, 4, 5, 3, 0, 2, 0, 0], [7, 0, 2, 5, 1, 0, 2, 0, 0]], [(0, 1)])
     """
     try:
         from rdkit import Chem, rdBase
@@ -75,13 +67,7 @@ def molecule_of(smiles: str) -> Molecule | None:
 
 
 def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
-    """Many molecules side by side: atoms of each, bonds in both directions (2, E), atoms' features.
-
-    Example:
-        >>> nodes, edges, x = join([molecule_of("CO"), molecule_of("O")])
-        >>> nodes.tolist(), edges.tolist(), x.shape
-        ([2, 1], [[0, 1], [1, 0]], (3, 9))
-    """
+    """Many molecules side by side: atoms of each, bonds both ways (2, E), atoms' features."""
     nodes = np.array([len(atoms) for atoms, _ in molecules], dtype=np.int64)
     starts = np.cumsum(nodes) - nodes
     bonds = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for _, pairs in molecules]
@@ -91,7 +77,13 @@ def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
 
 
 def load_smiles(
-    path: Path, root: Path, seed: int, *, metric: str = "auto", unlabelled: bool = False
+    path: Path,
+    root: Path,
+    seed: int,
+    *,
+    metric: str = "auto",
+    unlabelled: bool = False,
+    missing: str | None = None,
 ) -> Task:
     """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
@@ -100,72 +92,55 @@ def load_smiles(
     have the features of ogbg-molhiv. Without a split, the seed makes one, 80/10/10 (of each class).
 
     ``metric="auto"`` is ROC-AUC of two classes, accuracy of more, RMSE of targets, which are
-    numbers. With ``unlabelled``, to predict on, labels and targets are not read.
+    numbers. With ``unlabelled``, to predict on, labels and targets are not read. ``missing`` is a
+    label that stands for an unknown one.
     """
-    from pgso.data.tables.answers import LABEL, encode_labels, parts_of
+    import pandas as pd
+
+    from pgso.data.tables.answers import LABEL, Answers
+    from pgso.data.tables.folder import Tables, learned_of
     from pgso.data.tables.reader import read_table
 
     table = read_table(path).with_header(("smiles", "target", *LABEL), (), "smiles,label")
     columns = {name.lower(): name for name in table.names}
-    if "smiles" not in columns or not (unlabelled or columns.keys() & {"label", "target"}):
-        raise table.error(
-            f"a table of molecules needs a header with the columns smiles and label (or target), "
-            f"got {','.join(table.top)}"
+    answer = columns.get("label", columns.get("target"))
+    if "smiles" not in columns or (answer is None and not unlabelled):
+        needed = "needs a header with the columns smiles and label (or target)"
+        raise table.error(f"a table of molecules {needed}, got {','.join(table.top)}")
+    cells = table.cells(columns["smiles"])
+    for row, cell in enumerate(cells):
+        if len(cell) > MOST_LETTERS:
+            problem = f"a SMILES of {len(cell)} letters; at most {MOST_LETTERS} are read"
+            raise table.error(problem, row)
+    molecules = [molecule_of(cell) for cell in cells]
+    lost = np.array([molecule is None for molecule in molecules])
+    if lost.all():
+        raise InputError(f"{path} has no molecule that RDKit can parse; check its column smiles")
+    if lost.any():
+        first = int(lost.argmax())
+        warnings.warn(
+            f"{lost.sum()} of {len(cells)} molecules of {path} could not be parsed and are "
+            f"left out, the first in line {table.lines[first]}: {cells[first][:80]!r}",
+            stacklevel=2,
         )
-    table, molecules = _parse(table, columns["smiles"])
-    nodes, edge_index, x = join(molecules)
-    regression = "label" not in columns and not unlabelled
-    classes: tuple[str, ...] = ()
-    if regression:
-        y = table.numbers(columns["target"], optional=True)[:, None]
-    elif unlabelled:
-        y, metric = np.full(len(table), -1), "accuracy"
-    else:
-        y, classes = encode_labels(table.cells(columns["label"]))
-        if len(classes) < 2:
-            raise InputError(f"{path}: column label needs two classes or more, got {len(classes)}")
-    if metric == "auto":
-        metric = "rmse" if regression else "roc_auc" if len(classes) == 2 else "accuracy"
-
-    if "split" in columns and not unlabelled:
-        part = parts_of(table, columns["split"])
-        split = masks_to_split(part == 0, part == 1, part == 2)
-    else:
-        split = split_by_seed(y, seed, train=0.8, val=0.1)
+    table = table.take(np.flatnonzero(~lost))
+    nodes, edge_index, x = join([molecule for molecule in molecules if molecule is not None])
+    ids = tuple(table.cells(columns.get("id", columns["smiles"])))
+    said: dict[str, Any] = {"metric": metric, "unlabelled": unlabelled, "missing": missing}
+    said |= {"label_separator": "", "split_by": columns.get("split")}
+    answers = Answers(table, None, (answer,), "label" not in columns) if answer else None
+    given = Tables(where=str(path), seed=seed, **said)
+    learned = learned_of(given, answers, pd.Index(ids, dtype=object))
+    if given.split_by is None:
+        learned["split"] = split_by_seed(learned["y"], seed, train=0.8, val=0.1)
+    if metric == "auto" and len(learned.get("classes", ())) == 2:
+        learned["metric"] = "roc_auc"
     return Task.from_arrays(
         path.stem,
         edge_index=edge_index,
         x=x,
-        y=y,
-        split=split,
-        classes=classes,
-        targets=("target",) if regression else (),
-        metric=metric,
         nodes_per_graph=nodes,
         categories=ATOM_CATEGORIES,
-        ids=tuple(table.cells(columns.get("id", columns["smiles"]))),
+        ids=ids,
+        **learned,
     )
-
-
-def _parse(table: "Table", column: str) -> "tuple[Table, list[Molecule]]":
-    """The rows whose molecules RDKit can read, and those molecules."""
-    cells = table.cells(column)
-    for row, cell in enumerate(cells):
-        if len(cell) > MOST_LETTERS:
-            raise table.error(
-                f"a SMILES of {len(cell)} letters; at most {MOST_LETTERS} are read", row
-            )
-    molecules = [molecule_of(cell) for cell in cells]
-    lost = np.array([molecule is None for molecule in molecules])
-    if lost.all():
-        raise InputError(
-            f"{table.path} has no molecule that RDKit can parse; check its column smiles"
-        )
-    if lost.any():
-        first = int(lost.argmax())
-        warnings.warn(
-            f"{lost.sum()} of {len(cells)} molecules of {table.path} could not be parsed and are "
-            f"left out, the first in line {table.lines[first]}: {cells[first][:80]!r}",
-            stacklevel=2,
-        )
-    return table.take(np.flatnonzero(~lost)), [m for m in molecules if m is not None]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,10 +51,8 @@ def task_from_data(
     if isinstance(data, HeteroData):
         return Task.from_arrays(name, **_typed(data, target_type(data, target), numbers, seed))
     if not hasattr(data, "edge_index"):
-        raise InputError(
-            "Task.from_data takes PyG's Data, HeteroData or a Dataset of graphs, got "
-            f"{type(data).__name__}"
-        )
+        wanted = "PyG's Data, HeteroData or a Dataset of graphs"
+        raise InputError(f"Task.from_data takes {wanted}, got {type(data).__name__}")
     if target is not None:
         raise InputError(f"target={target!r} is a type of nodes of HeteroData; leave it out")
     if getattr(data, "y", None) is None:
@@ -64,28 +62,10 @@ def task_from_data(
     return Task.from_arrays(name, **graph, **answers)
 
 
-def task_from_graph(
-    graph: Any, x: Any, y: Any, parts: Mapping[str, Any], seed: int, numbers: bool
-) -> Task:
-    """The task of a graph, features and answers that come one by one.
-
-    ``parts`` are ``train``, ``val`` and ``test``: indices or masks, or None for those by the seed.
-    """
-    if y is None:
-        raise InputError("a task needs y, one answer per node, with -1 or NaN where it is unknown")
-    answers = answers_of(y, numbers)
-    n = len(answers["y"])
-    split: Any = split_by_seed(answers["y"], seed)
-    if any(part is not None for part in parts.values()):
-        split = tuple(indices_of(part, name, n) for name, part in parts.items())
-    return graph_task(graph, x, split=split, **answers)
-
-
 def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Task:
     """A graph, features and answers in memory; a frame of any cells is prepared on training rows.
 
-    ``y``, ``split`` and ``answers`` (classes, targets, metric) are what :meth:`Task.from_arrays`
-    takes.
+    ``answers`` are classes, targets and metric, as :meth:`Task.from_arrays` takes them.
     """
     n, table = len(y), words_of(X)
     x = identity(n) if X is None else X if table is not None else read_features(X)
@@ -110,9 +90,8 @@ def unanswered_task(data: Any) -> Task:
     if isinstance(data, Dataset) and len(data) == 1:
         data = data[0]
     if isinstance(data, Dataset | HeteroData) or getattr(data, "edge_index", None) is None:
-        raise InputError(
-            f"links are predicted within one graph of PyG's Data, got {type(data).__name__}"
-        )
+        got = type(data).__name__
+        raise InputError(f"links are predicted within one graph of PyG's Data, got {got}")
     graph, nothing = _graph(data), np.zeros(0, dtype=np.int64)
     y = np.full(graph["x"].shape[0], -1)
     return Task.from_arrays(IN_MEMORY, **graph, y=y, split=(nothing,) * 3)
@@ -131,10 +110,8 @@ def _graph(data: Any) -> dict[str, Any]:
 def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
     """Many graphs one after another; all have as many answers and columns, or weights, or none."""
     if any(isinstance(graph, HeteroData) for graph in graphs):
-        raise InputError(
-            "many graphs with types of nodes are no task yet; make each homogeneous with "
-            "graph.to_homogeneous()"
-        )
+        problem = "many graphs with types of nodes are no task yet"
+        raise InputError(f"{problem}; make each homogeneous with graph.to_homogeneous()")
     for number, graph in enumerate(graphs):
         edge_index, y = (getattr(graph, part, None) for part in ("edge_index", "y"))
         if edge_index is None or y is None or as_array(y).size == 0:
@@ -143,17 +120,14 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
     sizes = np.array([int(graph.num_nodes) for graph in graphs])
     shapes = [as_array(graph.y).shape for graph in graphs]
     if sizes.max() > 1 and shapes == [(size,) for size in sizes.tolist()]:
-        raise InputError(
-            f"every graph has as many answers as nodes, {sizes[0]} of the first; {OF_NODES}, "
-            "or give answers about graphs the shape (1, T)"
-        )
+        problem = f"every graph has as many answers as nodes, {sizes[0]} of the first"
+        advice = f"{OF_NODES}, or give answers about graphs the shape (1, T)"
+        raise InputError(f"{problem}; {advice}")
     first: dict[str, Any] = {}
     for number, (graph, shape) in enumerate(zip(graphs, shapes, strict=True)):
         if len(shape) > 1 and shape[0] > 1:
-            raise InputError(
-                f"graph {number} has y of shape {shape}, and a graph has answers of shape "
-                f"(1, T); {OF_NODES}"
-            )
+            problem = f"y of shape {shape}, and a graph has answers of shape (1, T)"
+            raise InputError(f"graph {number} has {problem}; {OF_NODES}")
         form = {
             "answers": math.prod(shape),
             "columns of x": 0 if graph.x is None else graph.x.size(-1),
@@ -162,10 +136,9 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
         first = first or form
         for what, count in form.items():
             if count != first[what]:
-                raise InputError(
-                    f"graph {number} has {count} {what}, graph 0 has {first[what]}; give all "
-                    f"graphs the same" + (f", or {OF_NODES}" if what == "answers" else "")
-                )
+                advice = f", or {OF_NODES}" if what == "answers" else ""
+                problem = f"graph {number} has {count} {what}, graph 0 has {first[what]}"
+                raise InputError(f"{problem}; give all graphs the same{advice}")
     parts = [
         Data(
             x=torch.ones(int(graph.num_nodes), 1) if graph.x is None else graph.x,
@@ -202,8 +175,10 @@ def _typed(data: Any, target: str, numbers: bool, seed: int) -> dict[str, Any]:
         starts[name] = n
         n += count
     relations: dict[str, tuple[Array, Array | None]] = {}
-    types = list(data.edge_types)
-    for name, kind in zip(relation_names(types), types, strict=True):
+    counts = Counter(word for _, word, _ in data.edge_types)
+    for kind in data.edge_types:
+        is_enough = counts[kind[1]] == 1 and kind[1] not in RESERVED
+        name = kind[1] if is_enough else "-".join(kind)
         if getattr(data[kind], "edge_index", None) is None:
             raise InputError(f"the edges {kind} need an edge_index")
         edges = as_array(data[kind].edge_index)
@@ -222,12 +197,14 @@ def _typed(data: Any, target: str, numbers: bool, seed: int) -> dict[str, Any]:
     some = answers["y"]
     y = np.full((n, *some.shape[1:]), np.nan if some.ndim == 2 else -1, some.dtype)
     y[: len(some)] = some
-    columns = scipy.sparse.block_diag(blocks, format="csr") if len(blocks) > 1 else blocks[0]
+    features: Any = blocks[0]
+    if len(blocks) > 1:
+        features = scipy.sparse.csr_array(scipy.sparse.block_diag(blocks, format="csr"))
     return {
         "edge_index": np.concatenate([pairs for pairs, _ in relations.values()], axis=1),
         "edge_weight": np.concatenate(weights) if is_weighted else None,
         "relations": relations,
-        "x": scipy.sparse.csr_array(columns) if len(blocks) > 1 else columns,
+        "x": features,
         **answers,
         "y": y,
     }
@@ -241,30 +218,14 @@ def target_type(data: Any, target: str | None) -> str:
             raise UnknownNameError("type of nodes", target, types)
         return target
     answered: list[str] = [name for name in types if getattr(data[name], "y", None) is not None]
-    if len(answered) == 1:
-        return answered[0]
     if not answered:
-        raise InputError(
-            f"none of the types of nodes ({', '.join(types)}) has answers; give one a y"
-        )
-    raise InputError(
-        f"several types of nodes have answers ({', '.join(answered)}), and a task is about one; "
-        f"say which: Task.from_data(data, target={answered[0]!r})"
-    )
-
-
-def relation_names(edge_types: list[tuple[str, str, str]]) -> list[str]:
-    """The middle word of an edge type, or all three where it alone is not enough.
-
-    Example:
-        >>> relation_names([("user", "rates", "film"), ("user", "to", "user"), ("film", "to", "a")])
-        ['rates', 'user-to-user', 'film-to-a']
-    """
-    counts = Counter(word for _, word, _ in edge_types)
-    return [
-        word if counts[word] == 1 and word not in RESERVED else f"{source}-{word}-{target}"
-        for source, word, target in edge_types
-    ]
+        listed = ", ".join(types)
+        raise InputError(f"none of the types of nodes ({listed}) has answers; give one a y")
+    if len(answered) > 1:
+        problem = f"several types of nodes have answers ({', '.join(answered)})"
+        advice = f"say which: Task.from_data(data, target={answered[0]!r})"
+        raise InputError(f"{problem}, and a task is about one; {advice}")
+    return answered[0]
 
 
 def _answers(data: Any, numbers: bool, seed: int, items: str) -> dict[str, Any]:
@@ -282,9 +243,8 @@ def _answers(data: Any, numbers: bool, seed: int, items: str) -> dict[str, Any]:
     for name, mask in zip(MASKS, masks, strict=True):
         given = np.zeros((len(y), 1)) if mask is None else as_array(mask)
         if given.ndim not in (1, 2) or len(given) != len(y):
-            raise InputError(
-                f"{name} has shape {given.shape}; it needs one entry for each of {len(y)} nodes"
-            )
+            wanted = f"one entry for each of {len(y)} nodes"
+            raise InputError(f"{name} has shape {given.shape}; it needs {wanted}")
         given = given.reshape(len(y), -1)
         parts.append(given[:, seed % given.shape[1]].astype(bool) & ~is_unknown(y))
     return {**answers, "split": masks_to_split(*parts)}
@@ -303,10 +263,8 @@ def answers_of(given: Any, numbers: bool) -> dict[str, Any]:
         return {"y": values.astype(np.float64)[:, None], "targets": ("y",), "metric": "rmse"}
     classes, y = read_labels(values)
     if len(classes) == 1 and (y < 0).any() and values.dtype.kind in "iuf" and -1 in values:
-        raise InputError(
-            f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left; "
-            "number the classes from 0"
-        )
+        problem = f"y holds {classes[0]:g} and -1, and -1 means unknown, so that one class is left"
+        raise InputError(f"{problem}; number the classes from 0")
     classes = classes.astype(np.int64) if values.dtype.kind == "f" else classes
     return {"y": y, "classes": tuple(map(str, classes)), "metric": "accuracy"}
 

@@ -54,8 +54,6 @@ class Task:
         >>> task = load_task("karate")
         >>> task
         Task(karate: 1 graph, 34 nodes, 156 edges, 34 features, 2 classes, accuracy)
-        >>> task.classes
-        ('Mr. Hi', 'Officer')
     """
 
     name: str
@@ -110,13 +108,12 @@ class Task:
         rarer one. ``options`` are those of the dataset, the folder or the frames.
 
         Example:
-            >>> Task.of("karate")
-            Task(karate: 1 graph, 34 nodes, 156 edges, 34 features, 2 classes, accuracy)
             >>> Task.of([[0, 1, 2], [1, 2, 3]], y=[0.5, 1.5, 2.5, 4.5])
             Task(in memory: 1 graph, 4 nodes, 3 edges, 4 features, 1 target, rmse)
         """
         from pgso.data.load import load_task
-        from pgso.data.pyg import is_collection, task_from_graph
+        from pgso.data.pyg import answers_of, graph_task, indices_of, is_collection
+        from pgso.data.splits import split_by_seed
 
         chosen: dict[str, Any] = {"objective": objective, "positive": positive}
         parts = {"train": train, "val": val, "test": test}
@@ -127,21 +124,25 @@ class Task:
             return cls.from_frames(data[0], data[1], seed=seed, **chosen, **options)
         is_whole = isinstance(data, Task | str | os.PathLike) or (x is None and y is None)
         if is_whole and given:
-            raise InputError(
-                f"data that are a task of their own have features, labels and a split; leave out "
-                f"{' and '.join(given)}, or give a graph with x and y"
-            )
+            advice = f"leave out {' and '.join(given)}, or give a graph with x and y"
+            problem = "data that are a task of their own have features, labels and a split"
+            raise InputError(f"{problem}; {advice}")
         if isinstance(data, str | os.PathLike):
             return load_task(data, seed=seed, **chosen, **options)
         if is_whole and not isinstance(data, Task):
             return cls.from_data(data, seed, **chosen, **options)
         if isinstance(data, Task):
-            task = data
-        elif options:
+            return data.scored_by(objective, positive)
+        if options:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
-        else:
-            task = task_from_graph(data, x, y, parts, seed, _of_numbers(objective))
-        return task.scored_by(objective).with_positive(positive)
+        if y is None:
+            raise InputError("a task needs y, an answer per node, -1 or NaN where it is unknown")
+        answers = answers_of(y, _of_numbers(objective))
+        split: Any = split_by_seed(answers["y"], seed)
+        if any(part is not None for part in parts.values()):
+            n = len(answers["y"])
+            split = tuple(indices_of(part, name, n) for name, part in parts.items())
+        return graph_task(data, x, split=split, **answers).scored_by(objective, positive)
 
     @classmethod
     def from_frames(
@@ -161,31 +162,28 @@ class Task:
     ) -> Task:
         """A task of pandas' frames, read and prepared as the files of a folder are.
 
-        ``nodes`` has one row per node: its name, features of any kind (numbers, words, dates, yes
-        or no, gaps) and what is to be learned; an index that is not 0, 1, ... is a column.
-        ``edges`` has one row per edge: ``source``, ``target`` and maybe ``weight`` or ``relation``.
-        ``target`` is the column to learn: classes, or numbers if it has fractions or many values;
-        several columns hold numbers; None: there is nothing to learn. ``key`` is the column that
-        names the nodes, by default the one that a folder's reader finds. ``split`` is a column with
-        train, val, test or nothing; by default the ``seed`` splits. ``kinds`` are what
-        ``columns.json`` would say, such as ``{"postcode": "category"}``. ``objective`` and
-        ``positive`` as in :meth:`of`; ``options`` are those of a folder: undirected, weight,
-        label_separator, rows, unknown.
+        ``nodes`` has one row per node: its name, features of any kind and what is to be learned; an
+        index that is not 0, 1, ... is a column. ``edges`` has one row per edge: ``source``,
+        ``target`` and maybe ``weight`` or ``relation``. ``target`` is the column to learn: classes,
+        or numbers if it has fractions or many values; several columns hold numbers; None: there is
+        nothing to learn. ``key`` is the column that names the nodes, by default the one that a
+        folder's reader finds, ``split`` one with train, val, test or nothing. ``kinds`` are what
+        ``columns.json`` would say, such as ``{"postcode": "category"}``. Others are as in
+        :meth:`of`; ``options`` are a folder's: undirected, weight, label_separator, rows, unknown.
 
         Example:
-            >>> import pandas
-            >>> people = pandas.DataFrame({"name": ["ann", "bob", "cid"], "age": [31, None, 28]})
-            >>> calls = pandas.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cid"]})
-            >>> task = Task.from_frames(people.assign(tea=[1, 0, 1]), calls, target="tea")
-            >>> task.ids, task.classes
-            (('ann', 'bob', 'cid'), ('0', '1'))
+            >>> from pandas import DataFrame
+            >>> people = DataFrame({"name": ["ann", "bob"], "age": [31, None], "tea": [1, 0]})
+            >>> calls = DataFrame({"source": ["ann"], "target": ["bob"]})
+            >>> Task.from_frames(people, calls, target="tea").ids
+            ('ann', 'bob')
         """
         from pgso.data.tables.folder import frame_task
 
         options |= {"key": key, "split_by": split, "kinds": kinds or {}}
         options["target"] = tuple(target) if isinstance(target, list) else target
         task = frame_task(nodes, edges, seed, unlabelled=target is None, **options)
-        return replace(task.scored_by(objective).with_positive(positive), name=name)
+        return replace(task.scored_by(objective, positive), name=name)
 
     @classmethod
     def from_arrays(
@@ -217,15 +215,19 @@ class Task:
         n = int(x.shape[0])
         sizes = np.array([n]) if nodes_per_graph is None else nodes_per_graph
         answer: Answer = "value" if targets else "labels" if y.ndim == 2 else "class"
-        arrays.check_graphs(name, x, edge_index, edge_weight, sizes)
-        arrays.check_answers(
-            name, y, n if nodes_per_graph is None else len(sizes), classes, targets
-        )
+        items = n if nodes_per_graph is None else len(sizes)
+        given = (name, x, edge_index, edge_weight, sizes, y, items, classes, targets)
+        arrays.check_arrays(*given)
         arrays.check_split(name, y, split, classes, targets)
         if classes or targets:
             arrays.check_objective(metric, answer, len(classes), name)
         train, val, test = (_tensor(part) for part in split)
         kinds = {kind: _graph_of(*edges, n) for kind, edges in (relations or {}).items()}
+        if answer == "class":
+            answers = _tensor(y)
+        else:  # 32 bits, unless rounding would blur how training targets differ
+            answers = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float64))
+            answers = answers if Scale.of(answers[train]).needs_64_bits else answers.float()
         if described.get("categories") is not None:
             features = _tensor(x)
         elif arrays.is_on_disk(x):
@@ -238,7 +240,7 @@ class Task:
             metric=OBJECTIVES[metric].name,
             graph=_graph_of(edge_index, edge_weight, n),
             x=features,
-            y=_tensor(y) if answer == "class" else _numbers(y, train),
+            y=answers,
             train=train,
             val=val,
             test=test,
@@ -266,22 +268,13 @@ class Task:
         answers on one type of nodes, or several and ``target`` naming one; or a ``Dataset`` or list
         of graphs with an answer each. The nodes of ``HeteroData`` become one graph, the target type
         first. Each type has columns of its own in ``x`` (a column of ones if it has no features),
-        and the types of edges are ``relations``, for terms such as ``"gcn@cites"``.
-
-        Without masks the ``seed`` splits. ``objective`` is what is scored, by default accuracy,
-        RMSE, or ROC-AUC of several labels; ``positive`` as in :meth:`of`.
-
-        Example:
-            >>> import torch
-            >>> from torch_geometric.data import Data
-            >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
-            >>> Task.from_data(Data(edge_index=edges, y=torch.tensor([0, 1, 0, 1]), num_nodes=4))
-            Task(in memory: 1 graph, 4 nodes, 4 edges, 4 features, 2 classes, accuracy)
+        and the types of edges are ``relations``, for terms such as ``"gcn@cites"``. Without masks
+        the ``seed`` splits. ``objective`` and ``positive`` are as in :meth:`of`.
         """
         from pgso.data.pyg import task_from_data
 
         task = task_from_data(data, seed, target, _of_numbers(objective), name)
-        return task.scored_by(objective).with_positive(positive)
+        return task.scored_by(objective, positive)
 
     @property
     def objective(self) -> Objective:
@@ -303,18 +296,15 @@ class Task:
         """Of which nodes or graphs something is known."""
         return self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0
 
-    def scored_by(self, objective: str | None) -> Task:
-        """The same task with another objective; None: with its own."""
-        if objective is None:
-            return self
-        arrays.check_objective(objective, self.answer, self.num_classes, self.name)
-        return replace(self, metric=OBJECTIVES[objective].name)
-
-    def with_positive(self, name: object) -> Task:
-        """The same task, whose scores are about this one of its two classes; None: the rarer."""
-        if name is None:
-            return self
-        return replace(self, positive=arrays.named_class(name, self.classes, self.name))
+    def scored_by(self, objective: str | None, positive: object = None) -> Task:
+        """The same with another objective, and about another of its two classes; None: as it is."""
+        changes: dict[str, Any] = {}
+        if objective is not None:
+            arrays.check_objective(objective, self.answer, self.num_classes, self.name)
+            changes["metric"] = OBJECTIVES[objective].name
+        if positive is not None:
+            changes["positive"] = arrays.named_class(positive, self.classes, self.name)
+        return replace(self, **changes) if changes else self
 
     @property
     def edges(self) -> Graph | Relations:
@@ -361,17 +351,17 @@ class Task:
             raise InputError(f"{self.name} is one graph: train on task.graph instead of batches")
         return self._slices.batch(indices)
 
-    def to(self, device: torch.device | str | None) -> Task:
-        """The same task on another device."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
-        moved = {name: value.to(device) for name, value in values.items() if hasattr(value, "to")}
-        return replace(self, **moved)
-
     @cached_property
     def _slices(self) -> Slices:
         from pgso.data.batch import Slices
 
         return Slices(self.graph, self.x, self.y, self.nodes_per_graph)
+
+    def to(self, device: torch.device | str | None) -> Task:
+        """The same task on another device."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        moved = {name: value.to(device) for name, value in values.items() if hasattr(value, "to")}
+        return replace(self, **moved)
 
     def __repr__(self) -> str:
         graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
@@ -407,16 +397,8 @@ def _tensor(values: Array | scipy.sparse.csr_array) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
 
 
-def _numbers(values: Array, train: Tensor) -> Tensor:  # (items, columns)
-    """Targets as float32, or float64 if rounding would blur how training targets differ."""
-    import torch
-
-    y = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-    return y if Scale.of(y[train]).needs_64_bits else y.float()
-
-
 def stored(x: Array | scipy.sparse.csr_array, may_be_sparse: bool = True) -> Tensor:
-    """Features as a task has them, however they came: CSR if they are wide and mostly zeros."""
+    """Features as a task has them: CSR if they are wide and mostly zeros."""
     import scipy.sparse
 
     from pgso.data.inputs import as_tensor

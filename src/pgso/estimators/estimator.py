@@ -91,7 +91,7 @@ class NodeEstimator(BaseEstimator):
             spec = RunSpec(dataset=IN_MEMORY, seed=seed, **choices)
             split = self._split(y, random)
         task = graph_task(graph, X, y, split, **answers)
-        task = task.scored_by(self.objective).with_positive(self.positive)
+        task = task.scored_by(self.objective, self.positive)
         if closed:
             finding = find(task)
             self.record_: Any = finding.record

@@ -230,7 +230,7 @@ def task_in_memory(
         y=answers,
         positive=rarer_class(answers[chosen["train"]].numpy(), task.classes),
         **tensors,
-    ).with_positive(positive)
+    ).scored_by(None, positive)
 
 
 def _indices(part: Any, name: str, n: int) -> Array:

@@ -233,7 +233,7 @@ def fitted(model: "Predictor", task: Task) -> Task:
         )
     objective = OBJECTIVES[header["objective"]]
     if model.classes == task.classes and objective.answer == task.answer:
-        task = task.scored_by(objective.name).with_positive(header["positive"])
+        task = task.scored_by(objective.name, header["positive"])
     if model.spec.shape == "node" and header["num_nodes"] != task.num_nodes:
         raise InputError(
             f"the model has an S for each of {header['num_nodes']} nodes, but {task.name} has "

@@ -111,7 +111,7 @@ def fit(
             raise InputError("the closed-form head of data in memory is pgso.find(task)")
         if checkpoint is not None:
             raise InputError("a checkpoint is of data in files; leave it out for data in memory")
-        task = task.with_positive(spec.data_options.get("positive"))
+        task = task.scored_by(None, spec.data_options.get("positive"))
     elif spec.dataset == IN_MEMORY:
         raise InputError(
             "this spec is of data in memory: give them as pgso.fit(spec, task=task), where task is "

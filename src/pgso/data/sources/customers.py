@@ -28,12 +28,11 @@ def load(
 ) -> Task:
     """Who leaves? A table of numbers, words, dates, yes or no and gaps, and calls with weights.
 
-    Who calls whom does not depend on the columns. A customer's reason to leave is a number:
-    complaints, a monthly contract, a recent start, a low income and no newsletter raise it.
-    It is their own with ``signal="features"``, the mean of their contacts' with ``"graph"``, the
-    sum of the two with ``"both"``, and random with ``"neither"``. ``strength`` is the standard
-    deviation of the reason; chance has one of 1.8. The table becomes x as the one of a user's
-    folder does. The seed cuts each class 60/20/20.
+    A customer's reason to leave is a number: complaints, a monthly contract, a recent start, a low
+    income and no newsletter raise it. It is their own with ``signal="features"``, the mean of
+    their contacts' with ``"graph"``, the sum of the two with ``"both"``, and random with
+    ``"neither"``. ``strength`` is its standard deviation; chance has one of 1.8. The seed cuts each
+    class 60/20/20.
     """
     import pandas as pd
 
@@ -100,9 +99,9 @@ def _customers(rng: np.random.Generator, n: int) -> tuple[dict[str, list[str]], 
     columns: dict[str, list[str]] = {
         "customer_id": [str(100_000 + i) for i in range(n)],
         "income": [f"{value:.2f}" for value in income],
-        "age": [str(value) for value in age],
+        "age": list(map(str, age)),
         "since": [(first + timedelta(days=int(day))).isoformat() for day in days],
-        "complaints": [str(value) for value in complaints],
+        "complaints": list(map(str, complaints)),
         "contract": [CONTRACTS[k] for k in contract],
         "newsletter": ["yes" if value else "no" for value in newsletter],
         "spent": [f"{value:.2f}" for value in spent],

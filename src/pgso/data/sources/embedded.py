@@ -100,10 +100,9 @@ def minesweeper(
 ) -> Task:
     """Which cells of a grid are mines? A cell knows how many of its eight neighbours are.
 
-    Generated from its public description (Platonov et al., ICLR 2023), whose file is
-    ``minesweeper-public``. Column 0 of x says that the count is hidden, the others are the count,
-    one-hot. ``mines`` and ``hidden`` are the shares of cells that are mines and whose count is
-    hidden; the seed draws both, and the split, 50/25/25 of each class.
+    Generated from its public description (Platonov et al., ICLR 2023). Column 0 of x says that the
+    count is hidden, the others are the count, one-hot. ``mines`` and ``hidden`` are shares of
+    cells; the seed draws both, and the split, 50/25/25 of each class.
     """
     check_whole("rows", rows, 2)
     check_whole("cols", cols, 2)
@@ -112,20 +111,16 @@ def minesweeper(
         raise InputError(f"rows x cols may be at most {MOST_CELLS} cells, got {rows} x {cols}")
     num_mines = round(mines * n) if 0 <= mines <= 1 else 0
     if not 3 <= num_mines <= n - 3 or not 0 <= hidden <= 1:
-        raise InputError(
-            f"mines and hidden must be shares between 0 and 1 that leave three cells of each "
-            f"class; got mines={mines}, hidden={hidden} on {n} cells"
-        )
+        wanted = "shares between 0 and 1 that leave three cells of each class"
+        got = f"mines={mines}, hidden={hidden} on {n} cells"
+        raise InputError(f"mines and hidden must be {wanted}; got {got}")
     rng = np.random.default_rng(seed)
     y = np.zeros(n, dtype=np.int64)
     y[rng.permutation(n)[:num_mines]] = 1
     cell = np.arange(n).reshape(rows, cols)
-    steps = [
-        (cell[:, :-1], cell[:, 1:]),
-        (cell[:-1], cell[1:]),
-        (cell[:-1, :-1], cell[1:, 1:]),
-        (cell[:-1, 1:], cell[1:, :-1]),
-    ]
+    across, down = (cell[:, :-1], cell[:, 1:]), (cell[:-1], cell[1:])
+    diagonals = (cell[:-1, :-1], cell[1:, 1:]), (cell[:-1, 1:], cell[1:, :-1])
+    steps = (across, down, *diagonals)
     pairs = np.concatenate([np.stack([a.ravel(), b.ravel()]) for a, b in steps], axis=1)
     edge_index = both_directions(pairs, n)
     count = np.bincount(edge_index[1], weights=y[edge_index[0]], minlength=n).astype(np.int64)
@@ -156,18 +151,16 @@ def sbm(
 
     Nodes of a community are joined with probability p, of two communities with probability q.
     ``size`` is the number of nodes of a community, or one number for each. ``attributes`` are
-    one-hot in k + 1 columns, column 0 for "uninformative". "one": all nodes are uninformative but
-    one per community, which carries it (Section 5.1). "labels": every node carries its community,
-    as in the paper's public code. The seed cuts each community 80/10/10.
+    one-hot in k + 1 columns, column 0 for "uninformative": with "one", all nodes but one per
+    community (Section 5.1); with "labels", none (the paper's code). The seed cuts 80/10/10.
     """
     check_choice("attributes", attributes, ("one", "labels"))
     check_whole("communities", communities, 2, MOST_COMMUNITIES)
     sizes = np.atleast_1d(np.asarray(size))
     sizes = np.repeat(sizes, communities) if len(sizes) == 1 else sizes
     if len(sizes) != communities or sizes.dtype.kind != "i" or sizes.min() < 3:
-        raise InputError(
-            f"size must be a whole number from 3 on, or {communities} of them; got {size!r}"
-        )
+        wanted = f"a whole number from 3 on, or {communities} of them"
+        raise InputError(f"size must be {wanted}; got {size!r}")
     check_dense(sum(sizes.tolist()), communities + 1, "one-hot attributes")
     for letter, probability in (("p", p), ("q", q)):
         if not 0 <= probability <= 1:
@@ -192,30 +185,22 @@ def sbm(
     )
 
 
-def sample_edges(
-    sizes: Array,  # (k,)
-    p: float,
-    q: float,
-    rng: np.random.Generator,
-) -> Array:  # (2, pairs)
+def sample_edges(sizes: Array, p: float, q: float, rng: np.random.Generator) -> Array:
     """Undirected edges, each pair (i, j), i > j, once: O(n + edges), never n x n.
 
-    All pairs of nodes are numbered, and a run of coin tosses is drawn as the gaps between its
-    heads. For q that is all pairs of the graph, of which those within a community are dropped; for
-    p, the pairs of each community, one community after another.
+    For q heads are tossed among all pairs, of which those within a community are dropped; for p
+    among the pairs of each community, one community after another.
     """
     n = int(sizes.sum())
     triangles = sizes * (sizes - 1) // 2
     expected = p * float(triangles.sum()) + q * n * (n - 1) / 2
     if expected > MOST_EDGES:
-        raise InputError(
-            f"{n} nodes with p={p}, q={q} have about {expected:.1e} pairs joined, more than "
-            f"{MOST_EDGES:.0e}; take smaller probabilities or fewer nodes"
-        )
+        pairs = f"about {expected:.1e} pairs joined, more than {MOST_EDGES:.0e}"
+        advice = "take smaller probabilities or fewer nodes"
+        raise InputError(f"{n} nodes with p={p}, q={q} have {pairs}; {advice}")
     community = np.repeat(np.arange(len(sizes)), sizes)
     between = numbered_pairs(tossed_heads(n * (n - 1) // 2, q, rng))
     between = between[:, community[between[0]] != community[between[1]]]
-
     heads = tossed_heads(int(triangles.sum()), p, rng)
     ends = np.cumsum(triangles)
     block = np.searchsorted(ends, heads, side="right")
@@ -225,7 +210,7 @@ def sample_edges(
 
 
 def tossed_heads(tosses: int, probability: float, rng: np.random.Generator) -> Array:
-    """Which of many independent coin tosses show heads, ascending: O(heads)."""
+    """Which of many coin tosses show heads, ascending, by the gaps between them: O(heads)."""
     if probability == 0 or tosses == 0:
         return np.zeros(0, dtype=np.int64)
     places, last = [], -1

@@ -36,34 +36,28 @@ def load(
 ) -> Task:
     """A collection of graphs, as PyG loads it: edges distinct, no self-loops.
 
-    Nodes are described by their one-hot labels (as PyG does, without the ``attributes`` unless
-    asked for), by their attributes if there are no labels, by their one-hot degree if there is
-    neither. Seed s is fold s mod ``folds`` of the stratified shuffling s // ``folds``, with a test
-    set by the ``protocol`` "fair" and without one by "gin".
+    Nodes are described by their one-hot labels (with ``attributes``, by these too), by their
+    attributes if there are no labels, by their one-hot degree if there is neither. Seed s is fold
+    s mod ``folds`` of shuffling s // ``folds``; by the ``protocol`` "gin" there is no test set.
     """
     check_choice("protocol", protocol, ("fair", "gin"))
     folder = root / name / "raw"
-
-    def path(part: str) -> Path:
-        return folder / f"{name}_{part}.txt"
-
-    owner = read_numbers(path("graph_indicator"), np.int64, columns=1).ravel() - 1
+    files = ("A", "graph_indicator", "graph_labels", "node_labels", "node_attributes")
+    edges, owners, classes, labels, numbers = (folder / f"{name}_{part}.txt" for part in files)
+    owner = read_numbers(owners, np.int64, columns=1).ravel() - 1
     if (np.diff(owner) < 0).any() or owner.min() < 0:
-        raise InputError(f"{path('graph_indicator')}: graphs must be numbered from 1, in order")
-    labels = read_numbers(path("graph_labels"), np.int64, columns=1).ravel()
-    values, y = np.unique(labels, return_inverse=True)
-    check_range(owner, 0, len(y), f"{path('graph_indicator')}: a graph (counted from 0)")
+        raise InputError(f"{owners}: graphs must be numbered from 1, in order")
+    values, y = np.unique(read_numbers(classes, np.int64, columns=1).ravel(), return_inverse=True)
+    check_range(owner, 0, len(y), f"{owners}: a graph (counted from 0)")
     n = len(owner)
-    edge_index = read_numbers(path("A"), np.int64, columns=2).T - 1
-    check_range(edge_index, 0, n, f"{path('A')}: a node (counted from 0)")
+    edge_index = read_numbers(edges, np.int64, columns=2).T - 1
+    check_range(edge_index, 0, n, f"{edges}: a node (counted from 0)")
     edge_index = distinct(without_loops(edge_index), n)
-
-    has_labels = path("node_labels").is_file()
     parts: list[Array] = []
-    if path("node_attributes").is_file() and (attributes or not has_labels):
-        parts.append(read_numbers(path("node_attributes"), np.float32))
-    if has_labels:
-        columns = read_numbers(path("node_labels"), np.int64).T
+    if numbers.is_file() and (attributes or not labels.is_file()):
+        parts.append(read_numbers(numbers, np.float32))
+    if labels.is_file():
+        columns = read_numbers(labels, np.int64).T
         parts += [_one_hot(column, int(column.min())) for column in columns]
     if not parts:
         degree = np.bincount(edge_index[1], minlength=n)

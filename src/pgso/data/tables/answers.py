@@ -1,13 +1,14 @@
 """What is to be learned about a user's nodes or graphs: labels, several labels, or numbers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, Split, are_values, is_unknown
+from pgso.data.arrays import Array, Split, is_unknown
 from pgso.data.raw import check_count
+from pgso.data.splits import masks_to_split
 from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, repair_of
 from pgso.errors import InputError
 
@@ -53,8 +54,7 @@ class Answers:
         if not len(known):
             raise InputError(f"{path} holds no number to learn from; write some")
         if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in y.T):
-            listed = ", ".join(map(repr, names))
-            problem = f"column {listed} holds the same number everywhere"
+            problem = f"column {', '.join(map(repr, names))} holds the same number everywhere"
             raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
         are_labels = len(names) > 1 and bool(np.isin(known, (0, 1)).all())
         return (y, names, ()) if are_labels else (y, (), names)
@@ -70,14 +70,28 @@ class Answers:
             )
         labels = np.where(labels == missing, "", labels)
         if separator and any(separator in label for label in distinct):
-            return _several(labels, separator)
-        y, classes = encode_labels(labels)
+            from sklearn.preprocessing import MultiLabelBinarizer
+
+            parts = [{part.strip() for part in label.split(separator)} - {""} for label in labels]
+            classes = tuple(sorted(set().union(*parts)))  # a separator alone is no label
+            check_count(len(classes), "labels", "the column")
+            several = MultiLabelBinarizer(classes=classes).fit_transform(parts).astype(float)
+            several[labels == ""] = np.nan
+            return several, classes, ()
+        # In the order of their names, or of their numbers; pandas writes 1 as 1.0 beside gaps.
+        present = [name for name in pd.unique(labels) if name]
+        if all(name.endswith(".0") and is_number(name) for name in present):
+            labels = pd.Series(labels, dtype=object).str.removesuffix(".0").to_numpy()
+            present = [name.removesuffix(".0") for name in present]
+        try:
+            classes = tuple(sorted(present, key=int))
+        except ValueError:
+            classes = tuple(sorted(present))
+        y: Array = pd.Index(classes, dtype=object).get_indexer(labels).astype(np.int64)
         labelled = int((y >= 0).sum())
         if len(classes) < 2:
-            raise InputError(
-                f"{path} needs two classes or more, got {len(classes)}; label more of them, "
-                "or give numbers in targets.csv"
-            )
+            advice = "label more of them, or give numbers in targets.csv"
+            raise InputError(f"{path} needs two classes or more, got {len(classes)}; {advice}")
         if labelled >= FEWEST_LABELS and len(classes) > labelled / 2:
             what, advice = "labels", "a class needs several examples: is it the right column?"
             if all(map(is_number, classes)):
@@ -86,26 +100,14 @@ class Answers:
             raise InputError(f"{path}: {problem}; {advice}")
         check_count(len(classes), "classes", path)
         for name in classes if separator else ():
-            for parts in ([part.strip() for part in name.split(mark)] for mark in ",;/+ "):
-                if len(parts) > 1 and set(parts) <= set(classes):
-                    node, words = self.names[int((labels == name).argmax())], map(repr, parts)
+            for some in ([part.strip() for part in name.split(mark)] for mark in ",;/+ "):
+                if len(some) > 1 and set(some) <= set(classes):
+                    node, words = self.names[int((labels == name).argmax())], map(repr, some)
                     problem = f"the label {name!r} of {node!r} is made of {' and '.join(words)}"
-                    several = f"write {SEVERAL.join(parts)} if it has them all"
+                    all_of_them = f"write {SEVERAL.join(some)} if it has them all"
                     one = "say --option label_separator= (empty) if it is a class of its own"
-                    raise InputError(f"{path}: {problem}; {several}, or {one}")
+                    raise InputError(f"{path}: {problem}; {all_of_them}, or {one}")
         return y, classes, ()
-
-
-def _several(labels: Array, separator: str) -> Learned:
-    """A column of 0 and 1 for each label; a separator alone is no label."""
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    parts = [{part.strip() for part in label.split(separator)} - {""} for label in labels]
-    classes = tuple(sorted(set().union(*parts)))
-    check_count(len(classes), "labels", "the column")
-    y = MultiLabelBinarizer(classes=classes).fit_transform(parts).astype(float)
-    y[labels == ""] = np.nan
-    return y, classes, ()
 
 
 def read_answers(
@@ -118,17 +120,15 @@ def read_answers(
 ) -> Answers:
     """The answers of a table: a column that names nodes or graphs, and columns of answers.
 
-    Edges name some of the nodes, and words of their first line may be nodes or column names. With
-    ``learn=False`` the table only says which nodes there are.
+    Words of edges' first line may be in doubt: nodes or column names. With ``learn=False`` the
+    table only says which nodes there are.
     """
     form = "node,price" if numbers else "node,label"
     table = table.with_header((*ITEM, *LABEL, *SPLIT), nodes, form)
     first, width = table.top[0], len(table.names)
     if not table.has_header and first in in_doubt and width > 1:
-        raise table.error(
-            f"is {first!r} a node or the name of the column? write a header {form} (and "
-            "source,target in edges.csv)"
-        )
+        advice = f"write a header {form} (and source,target in edges.csv)"
+        raise table.error(f"is {first!r} a node or the name of the column? {advice}")
     if not len(table):
         raise InputError(f"{table.path} has a header and nothing below it; write a line per node")
     if numbers and learn and target is None:
@@ -183,50 +183,11 @@ def _answer_columns(
     return tuple(others)
 
 
-def look_like_numbers(table: Table, name: str) -> bool:
-    """Whether cells are numbers with fractions, or with too many values for classes."""
-    values = table.parsed(name).values[~np.isin(table.cells(name), (*UNKNOWN, "NA"))]
-    return len(values) > 0 and bool(np.isfinite(values).all()) and are_values(values)
-
-
-def encode_labels(names: Sequence[str] | Array) -> tuple[Array, tuple[str, ...]]:
-    """Classes 0, 1, ... in the order of their names (of their numbers, if they are numbers).
-
-    No name is no label: -1. Whole numbers that pandas wrote as 1.0 are called 1.
-
-    Example:
-        >>> encode_labels(["10", "9", "", "10"])
-        (array([ 1,  0, -1,  1]), ('9', '10'))
-    """
-    labels = pd.Series(names, dtype=object)
-    present = [name for name in labels.unique() if name]
-    if all(name.endswith(".0") and is_number(name) for name in present):
-        labels = labels.str.removesuffix(".0")
-        present = [name.removesuffix(".0") for name in present]
-    try:
-        classes = tuple(sorted(present, key=int))
-    except ValueError:
-        classes = tuple(sorted(present))
-    codes: Array = pd.Index(classes, dtype=object).get_indexer(labels).astype(np.int64)
-    return codes, classes
-
-
 def split_column(table: Table) -> str | None:
     """The column of a table of nodes that says which part of the split each belongs to."""
     column = table.named(SPLIT)
     parts = {PARTS.get(cell.lower()) for cell in set(table.cells(column))} if column else {None}
     return column if None not in parts and parts != {-1} else None
-
-
-def parts_of(table: Table, column: str) -> Array:  # (rows,)
-    """Which part of the split each cell names: 0, 1, 2 for train, val, test; -1 for none."""
-    words = table.frame[column].str.lower()
-    parts: Array = words.map(PARTS).to_numpy(dtype=float)
-    if np.isnan(parts).any():
-        row = int(np.isnan(parts).argmax())
-        problem = f"a part of the split is called train, val or test; got {words.iloc[row]!r}"
-        raise table.error(problem, row, column)
-    return parts.astype(np.int64)
 
 
 def read_split(
@@ -257,11 +218,15 @@ def read_split(
             problem = f"{names[row]!r} is in no other file; {like}; correct or remove the line"
             raise table.error(problem, row, key)
     elif len(table) != named:
-        raise InputError(
-            f"{table.path} has {len(table)} lines and {named} nodes have answers; name the "
-            f"node in each, as in {items[0]},train"
-        )
-    part, parts = np.full(len(y), -1), parts_of(table, column)
+        counts = f"has {len(table)} lines and {named} nodes have answers"
+        raise InputError(f"{table.path} {counts}; name the node in each, as in {items[0]},train")
+    words = table.frame[column].str.lower()
+    parts: Array = words.map(PARTS).to_numpy(dtype=float)
+    if np.isnan(parts).any():
+        row = int(np.isnan(parts).argmax())
+        problem = f"a part of the split is called train, val or test; got {words.iloc[row]!r}"
+        raise table.error(problem, row, column)
+    part = np.full(len(y), -1)
     part[places] = parts
     wrong = (parts >= 0) & is_unknown(y)[places]
     if wrong.any():
@@ -269,6 +234,6 @@ def read_split(
         problem = f"{items[places[row]]!r} has no label and cannot be part of the split"
         raise table.error(f"{problem}; leave its part empty, or label it", row)
     if not (part == 0).any():
-        problem = "gives the part train to none; give it to some, and val and test"
-        raise InputError(f"{table.path} {problem}")
-    return np.flatnonzero(part == 0), np.flatnonzero(part == 1), np.flatnonzero(part == 2)
+        advice = "give it to some, and val and test"
+        raise InputError(f"{table.path} gives the part train to none; {advice}")
+    return masks_to_split(part == 0, part == 1, part == 2)

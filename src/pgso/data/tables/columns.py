@@ -1,7 +1,6 @@
 """What becomes of each column of a table: recognised by its cells, fitted on the training rows.
 
-The result is plain data (:class:`Preparation`), kept with a model as JSON and applied to other
-tables. ``columns.json`` overrules what the cells say.
+:class:`Preparation` is plain data, kept with a model as JSON and applied to other tables.
 """
 
 import re
@@ -46,14 +45,7 @@ AMOUNT = re.compile(  # 1,200.50 or 200 € or $5 or 12%
 
 
 class Column(BaseModel):
-    """One column of a table, and the columns of x that it becomes.
-
-    ``number`` and ``date`` (in days): the training rows' median in missing cells, then mean 0 and
-    standard deviation 1 over the training rows. ``boolean``: 0 and 1, the more frequent one in
-    missing cells. ``category``: a column of 0 and 1 per category, and one for all others.
-    A column with missing cells gets a column that says where they are. ``as is``: numbers, as they
-    are. ``leave out``: nothing.
-    """
+    """One column of a table, and the columns of x that it becomes, as docs/own_data.md says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -83,15 +75,14 @@ class Column(BaseModel):
     @property
     def became(self) -> str:
         """What became of it, for people."""
-        form = ""
-        if self.date_format != ISO and not self.date_format.startswith("%Y/"):  # is in doubt
-            day = self.date_format.partition(" %H")[0]
-            form = f" (written as {re.sub('%(.)', lambda mark: WRITTEN[mark[1]], day)})"
-        unit = " in per cent" if self.unit else ""
         if self.kind == "number":
+            unit = " in per cent" if self.unit else ""
             text = f"standardised (mean {self.mean:.4g}, sd {self.sd:.4g}{unit})"
         elif self.kind == "date":
-            mean = np.datetime64(int(self.mean // 1), "D")
+            mean, form = np.datetime64(int(self.mean // 1), "D"), ""
+            if self.date_format != ISO and not self.date_format.startswith("%Y/"):  # is in doubt
+                day = self.date_format.partition(" %H")[0]
+                form = f" (written as {re.sub('%(.)', lambda mark: WRITTEN[mark[1]], day)})"
             text = f"days{form}, standardised (mean {mean}, sd {self.sd:.4g} days)"
         elif self.kind == "category":
             text = f"{len(self.categories) + self.has_others} columns of 0 and 1"
@@ -113,9 +104,8 @@ class Column(BaseModel):
             if self.fill is None and missing.any():
                 advice = 'or say "number" in columns.json to fill it'
                 raise table.cell_error(missing, self.name, "a finite number", advice)
-            plain = np.where(missing, self.fill or 0.0, self._numbers(table))
-            scaled = self.kind in ("number", "date")
-            columns = ((plain - self.mean) / self.sd if scaled else plain)[:, None]
+            plain = np.where(missing, self.fill or 0.0, self._numbers(table))  # "as is" has sd 1
+            columns = ((plain - self.mean) / self.sd)[:, None]
         return np.hstack([columns, missing[:, None]]) if self.has_missing else columns
 
     def _numbers(self, table: Table) -> Array:  # (rows,)
@@ -155,12 +145,10 @@ class Preparation(BaseModel):
     def apply(self, table: Table) -> Array:  # (rows, F), 32 bits
         """The features of a table, which may have other columns too, in another order."""
         columns = [column for column in self.columns if column.kind != "leave out"]
-        for column in columns:
-            if column.name not in table.names:
-                raise InputError(
-                    f"{table.path} has no column {column.name!r}, which the model was trained "
-                    "with; add it (cells may be empty)"
-                )
+        lost = next((each.name for each in columns if each.name not in table.names), None)
+        if lost is not None:
+            problem = f"{table.path} has no column {lost!r}, which the model was trained with"
+            raise InputError(f"{problem}; add it (cells may be empty)")
         check_dense(len(table), len(self.outputs), f"{table.path}: features")
         none = np.empty((len(table), 0), np.float32)
         return np.hstack([none, *(each.values(table).astype(np.float32) for each in columns)])
@@ -174,20 +162,19 @@ def prepared(
     They are prepared as a model does it, or as is learned from the training rows (without any,
     from all rows) and from what ``columns.json`` says, such as ``{"postcode": "category"}``.
     """
-    fitted = fitted or fit_preparation(table, train, kinds)
+    fitted = fitted or Preparation(columns=_fit(table, train, kinds))
     gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
     x, columns = fitted.apply(table), fitted.outputs
     return {"x": x, "columns": columns, "preparation": fitted, "gaps": gaps}
 
 
-def fit_preparation(table: Table, train: Array, kinds: Mapping[str, str]) -> Preparation:
+def _fit(table: Table, train: Array, kinds: Mapping[str, str]) -> tuple[Column, ...]:
     """What to do with each column: recognised by all cells, fitted on the training rows only."""
     kinds = {name: kind for name, kind in kinds.items() if name in table.names or name != "rows"}
     for name, kind in kinds.items():
         if name not in table.names:
-            listed = ", ".join(table.names[:20])
-            problem = f"{table.path} has no column {name!r} of features; it has {listed}"
-            raise InputError(f"columns.json: {problem}")
+            problem = f"{table.path} has no column {name!r} of features"
+            raise InputError(f"columns.json: {problem}; it has {', '.join(table.names[:20])}")
         if kind not in KINDS:
             problem = f"a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
             raise InputError(f"columns.json for {table.path}: {problem}")
@@ -201,18 +188,15 @@ def fit_preparation(table: Table, train: Array, kinds: Mapping[str, str]) -> Pre
     if are_numbers and all((column.text == column.text[0]).all() for column in columns):
         reason = "it is the same in every training row"  # as where degrees are all there is
     if reason:  # 0, the median of most, is in missing cells
-        gaps = [bool(column.gaps[train].any()) for column in columns]
-        as_is = [
+        has_gaps = [bool(column.gaps[train].any()) for column in columns]
+        return tuple(
             Column(name=name, kind="as is", reason=reason, has_missing=has_missing)
-            for name, has_missing in zip(found, gaps, strict=True)
-        ]
-        return Preparation(columns=tuple(as_is))
-    everyone = np.arange(len(table))  # types without a label are types, too
-    return Preparation(
-        columns=tuple(
-            _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
-            for name, kind in found.items()
+            for name, has_missing in zip(found, has_gaps, strict=True)
         )
+    everyone = np.arange(len(table))  # types without a label are types, too
+    return tuple(
+        _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
+        for name, kind in found.items()
     )
 
 
@@ -253,7 +237,7 @@ def _kind_of(table: Table, name: str) -> str:
 
 def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> Column:
     """One column, fitted on the training rows; ``chosen``: columns.json says what it is."""
-    cells, _, gaps = table.parsed(name)
+    cells, values, gaps = table.parsed(name)
     learned = train[~gaps[train]]
     fitted: dict[str, Any] = {"name": name, "kind": kind, "has_missing": len(learned) < len(train)}
     reason, is_same = "", False
@@ -261,8 +245,16 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
         reason = "columns.json says so" if chosen else "all of its cells are empty"
     elif not len(learned):
         reason = "its cells are empty in every training row"
-    elif not chosen:
-        reason = _id_like(table, name, kind)
+    elif not chosen and np.count_nonzero(~gaps) >= FEWEST_ROWS:
+        filled, are_ids = cells[~gaps], bool(ID.search(name))
+        distinct, most = len(set(filled)), MOSTLY * len(filled)
+        what = f"values in {len(filled):,} rows"
+        if kind == "category":
+            most, are_ids = min(most, max(MOST_CATEGORIES, len(filled) / 2)), True
+        elif kind == "number":
+            what, are_ids = "whole numbers", are_ids and bool((values[~gaps] % 1 == 0).all())
+        if kind in ("category", "number") and are_ids and distinct > most:
+            reason = f"{distinct:,} distinct {what} looks like an id; overrule it in columns.json"
     if reason:
         return Column(name=name, kind="leave out", reason=reason)
     if kind == "as is":
@@ -295,22 +287,6 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
     return Column.model_validate(fitted)
 
 
-def _id_like(table: Table, name: str, kind: str) -> str:
-    """Why a column looks like an id; nothing if it does not."""
-    text, values, gaps = table.parsed(name)
-    cells = text[~gaps]
-    is_counted = kind == "number" and ID.search(name) and (values[~gaps] % 1 == 0).all()
-    if len(cells) < FEWEST_ROWS or not (kind == "category" or is_counted):
-        return ""
-    distinct = len(set(cells))
-    most = MOSTLY * len(cells)
-    if kind == "category":
-        most = min(most, max(MOST_CATEGORIES, len(cells) / 2))
-    what = "whole numbers" if is_counted else f"values in {len(cells):,} rows"
-    looks = f"{distinct:,} distinct {what} looks like an id; overrule it in columns.json"
-    return looks if distinct > most else ""
-
-
 def _date_format(cells: Array) -> str | None:
     """The first format that all cells are written in."""
     if not LOOKS_LIKE_A_DATE.fullmatch(cells[0]):
@@ -321,12 +297,7 @@ def _date_format(cells: Array) -> str | None:
 
 
 def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
-    """Days since 1970, NaN where a cell is not such a date.
-
-    Example:
-        >>> days_of(np.array(["1970-01-02", "2"], dtype=object), "ISO")
-        array([ 1., nan])
-    """
+    """Days since 1970, NaN where a cell is not such a date."""
     codes, distinct = pd.factorize(cells)
     looks = [
         LOOKS_LIKE_A_DATE.fullmatch(cell) is not None and cell.isdigit() == (date_format == DIGITS)

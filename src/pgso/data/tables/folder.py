@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, identity
+from pgso.data.arrays import Array, are_values, identity
 from pgso.data.raw import read_text
 from pgso.data.splits import split_by_seed
-from pgso.data.tables.answers import (
-    LABEL,
-    SEVERAL,
-    Answers,
-    look_like_numbers,
-    read_answers,
-    read_split,
-    split_column,
-)
+from pgso.data.tables import answers as about
+from pgso.data.tables.answers import LABEL, SEVERAL, Answers
 from pgso.data.tables.columns import TYPE, Preparation, prepared
 from pgso.data.tables.edges import no_edges, nodes_of, read_edges
 from pgso.data.tables.nodes import described_nodes, feature_key, read_array, with_ends
@@ -105,9 +98,8 @@ def load_folder(
 ) -> Task:
     """A node or graph task from the files of a folder, which docs/own_data.md describes.
 
-    The seed splits 60/20/20 (of each class) where there is no ``splits.csv``. A saved model brings
-    its ``preparation`` of features and the nodes that it has ``known``: edges may lead to them, and
-    their features are 0. ``options`` are those of :class:`Options`.
+    A saved model brings its ``preparation`` of features and the nodes that it has ``known``: edges
+    may lead to them, and their features are 0. ``options`` are those of :class:`Options`.
     """
     files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
@@ -120,38 +112,29 @@ def load_folder(
             raise InputError(f"{path} has {files[kind].name} and {file.name}; remove one of them")
         files[kind] = file
     if "edges" not in files and not (options.get("unlabelled") and known and "features" in files):
-        raise InputError(f"{path} has no edges.csv{_advice(path)}")
+        others = sorted(file.name for file in path.iterdir() if file.is_file())[:8]
+        listed = "; it has " + ", ".join(others) if others else ""
+        edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
+        meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
+        nodes = "in place of labels.csv --option target=COLUMN may name a column of features.csv"
+        raise InputError(f"{path} has no edges.csv{listed}{meant}; {NEEDED}; {nodes}")
     if "array" in files and "features" in files:
         raise InputError(f"{path} has {files['features'].name} and features.npy; remove one")
     given: dict[str, Any] = {"array": files.pop("array", None)}
     if "columns" in files:
-        given["kinds"] = _read_kinds(files.pop("columns"))
+        try:
+            kinds = json.loads(read_text(files["columns"]))
+        except (ValueError, RecursionError) as error:
+            kinds = f"not readable as JSON, {str(error)[:200]}"
+        if not isinstance(kinds, dict):
+            form = f'must be {{"column": "kind", ...}}, got {str(kinds)[:200]!r}'
+            raise InputError(f"{files['columns']} {form}")
+        given["kinds"] = kinds
+        del files["columns"]
     for kind, file in files.items():
         given[kind] = read_table(file, least=2 if kind == "edges" else 1)
     given |= {"preparation": preparation, "known": known, **options}
     return _task(Tables(where=str(path), seed=seed, **given))
-
-
-def _read_kinds(path: Path) -> dict[str, str]:
-    """What ``columns.json`` says: a kind for each column that it names."""
-    try:
-        kinds = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        kinds = f"not readable as JSON, {str(error)[:200]}"
-    if not isinstance(kinds, dict):
-        raise InputError(f'{path} must be {{"column": "kind", ...}}, got {str(kinds)[:200]!r}')
-    return kinds
-
-
-def _advice(folder: Path) -> str:
-    """What to do about a folder without edges.csv, by the names of its files."""
-    others = sorted(file.name for file in folder.iterdir() if file.is_file())[:8]
-    if not others:
-        return f"; {NEEDED}"
-    edges = [name for name in others if re.search(r"(?i)edge|link|relation|graph", name)]
-    meant = f"; rename {edges[0]} to edges.csv" if len(edges) == 1 else ""
-    nodes = "in place of labels.csv --option target=COLUMN may name a column of features.csv"
-    return f"; it has {', '.join(others)}{meant}; {NEEDED}; {nodes}"
 
 
 def frame_task(
@@ -170,17 +153,15 @@ def _task(given: Tables) -> Task:
         try:
             return _read(given)
         except RowError as error:
-            names = ("edges", "features", "labels", "targets")
-            tables = {name: getattr(given, name) for name in names}
-            found = [n for n, table in tables.items() if table and str(table.path) == error.table]
-            if given.bad_rows != "skip" or not found:
+            changes: dict[str, Any] = {"unknown": "drop"}
+            changes["notes"] = (*given.notes, f"left out: {error}")
+            for name in ("edges", "features", "labels", "targets"):
+                table = getattr(given, name)
+                if table is not None and str(table.path) == error.table:
+                    left = table.take(table.lines != error.row)
+                    changes |= {name: left} if 0 < len(left) < len(table) else {}
+            if given.bad_rows != "skip" or len(changes) < 3:
                 raise
-            table = tables[found[0]]
-            left = table.take(table.lines != error.row)
-            if not 0 < len(left) < len(table):
-                raise
-            notes = (*given.notes, f"left out: {error}")
-            changes: dict[str, Any] = {found[0]: left, "unknown": "drop", "notes": notes}
         given = replace(given, **changes)
 
 
@@ -237,7 +218,7 @@ def _read(given: Tables) -> Task:
             raise InputError(f"{problem}, of which {nodes_in} has no node; check its name")
         nodes, table = nodes[order], table and table.take(order)
     edges = edges.on(nodes, given.unknown, where)
-    learned = _learned(given, answers, items)
+    learned = learned_of(given, answers, items)
     if graph is None and table and TYPE in table.names and described == len(nodes):
         edges = edges.between(table.cells(TYPE), given.undirected)
     graphs, notes_of_edges = edges.merged(given.undirected)
@@ -283,7 +264,7 @@ def _answers(
     if table is not None:
         assert not isinstance(given.target, tuple)
         numbers, learn = targets is not None, not given.unlabelled
-        return read_answers(table, nodes, given.target, numbers, in_doubt, learn), features
+        return about.read_answers(table, nodes, given.target, numbers, in_doubt, learn), features
     choose = ""
     if features is not None:
         features = features.with_header((*NODE, *ANSWER, TYPE), nodes, "node,...", wide=True)
@@ -306,30 +287,32 @@ def _answers_within(
 ) -> tuple[Answers | None, Table | None]:
     """Answers that are columns of the features, and the features without them."""
     key = feature_key(given, features, nodes)
-    split = given.split_by or split_column(features)
+    split = given.split_by or about.split_column(features)
     left = features.without(*columns, split)
     rest = left if len(left.names) > (key is not None) else None
     if given.unlabelled:
         return None, rest
     if key is not None:
         features.check_names(key, "described")
-    numbers = columns[0].lower() not in LABEL and (
-        len(columns) > 1 or look_like_numbers(features, columns[0])
-    )
+    # Numbers have fractions, or too many values for classes.
+    known = ~np.isin(features.cells(columns[0]), (*about.UNKNOWN, "NA"))
+    values = features.parsed(columns[0]).values[known]
+    look_so = len(values) > 0 and bool(np.isfinite(values).all()) and are_values(values)
+    numbers = columns[0].lower() not in LABEL and (len(columns) > 1 or look_so)
     return Answers(features, key, columns, numbers), rest
 
 
-def _learned(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> dict[str, Any]:
+def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> dict[str, Any]:
     """The answers on nodes or graphs as :meth:`Task.from_arrays` takes them, with their split."""
     if answers is None or given.unlabelled:
         none, metric = np.empty(0, dtype=np.int64), given.metric.replace("auto", "accuracy")
         return {"y": np.full(len(items), -1), "split": (none, none, none), "metric": metric}
     y, classes, targets = answers.on(len(items), given.label_separator, given.missing)
-    column = given.split_by or split_column(answers.table)
+    column = given.split_by or about.split_column(answers.table)
     if given.splits is not None:
-        split = read_split(given.splits, items, y, len(answers.table))
+        split = about.read_split(given.splits, items, y, len(answers.table))
     elif column is not None:
-        split = read_split(answers.table, items, y, len(answers.table), column)
+        split = about.read_split(answers.table, items, y, len(answers.table), column)
     else:
         split = split_by_seed(y, given.seed)
     suits = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"

@@ -31,7 +31,19 @@ def read_table(path: Path, least: int = 1) -> Table:
     words.
     """
     if path.suffix.lower() == ".parquet":
-        return frame_table(_read_parquet(path), path)
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError:
+            advice = f"pip install pyarrow, or write it as {path.stem}.csv"
+            raise InputError(f"{path} needs pyarrow: {advice}") from None
+        try:
+            with parquet.ParquetFile(path) as content:
+                rows, columns = content.metadata.num_rows, content.metadata.num_columns
+                check_text_size(path, rows * columns)
+                check_count(columns, "columns", path)
+                return frame_table(content.read().to_pandas(integer_object_nulls=True), path)
+        except (ArrowException, OSError) as error:
+            raise InputError(f"{path} is not readable as Parquet ({str(error)[:100]})") from None
     check_text_size(path)
     text = tidy(read_text(path))
     above = ABOVE.match(text)[0]  # type: ignore[index]
@@ -59,7 +71,7 @@ def frame_table(frame: pd.DataFrame, path: Path) -> Table:
     """A frame as the table that its CSV file would be.
 
     An index that is not 0, 1, ... is a first column. Whole numbers that gaps made floating-point
-    ones are written as whole numbers again.
+    are whole again.
     """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{path} must be a pandas DataFrame, got {type(frame).__name__}")
@@ -87,32 +99,12 @@ def frame_table(frame: pd.DataFrame, path: Path) -> Table:
 
 
 def words_of(X: Any) -> Table | None:
-    """The table of a frame with words, dates or gaps; None of a frame or matrix of numbers.
-
-    Its index is no column: rows are nodes in order.
-    """
+    """The table of a frame with words, dates or gaps, without its index; None of numbers."""
     if not hasattr(X, "columns") or not hasattr(X, "iloc"):
         return None
     if all(kind.kind in "biuf" for kind in X.dtypes) and not X.isna().to_numpy().any():
         return None
     return frame_table(X.reset_index(drop=True), Path("X"))
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise InputError(
-            f"{path} needs pyarrow: pip install pyarrow, or write it as {path.stem}.csv"
-        ) from None
-    try:
-        with parquet.ParquetFile(path) as content:
-            check_text_size(path, content.metadata.num_rows * content.metadata.num_columns)
-            check_count(content.metadata.num_columns, "columns", path)
-            frame: pd.DataFrame = content.read().to_pandas(integer_object_nulls=True)
-    except (ArrowException, OSError) as error:
-        raise InputError(f"{path} is not readable as Parquet ({str(error)[:100]})") from None
-    return frame
 
 
 def _cells(
@@ -123,7 +115,20 @@ def _cells(
     All lines have the same number of cells. Only a header may have one cell less: R and pandas
     write tables whose first column has no name.
     """
-    bare, lines = _without_quoted_cells(text, separator or " ", path, above + 1)
+    mark, bare, lines = separator or " ", text, above + 1 + np.arange(text.count("\n") + 1)
+    if '"' in text:  # x stands for each quoted cell, which may go over several lines
+        end = re.escape(mark)
+        quoted = re.compile(rf'(?<![^{end}\n]) *"(?:[^"]|"")*" *(?=[{end}\n]|\Z)')
+        bare = quoted.sub("x", text)
+        if bare.count("\n") < text.count("\n"):
+            within = quoted.sub(lambda found: "\0" * found[0].count("\n"), text).split("\n")
+            lines = lines[: len(within)]
+            lines[1:] += np.cumsum([record.count("\0") for record in within])[:-1]
+        odd = re.search(rf'(?:^|{end}) *"', bare, re.M)
+        if odd is not None:
+            line = lines[bare.count("\n", 0, odd.start())]
+            advice = 'put whole cells between two of them, and write "" for one within a cell'
+            raise InputError(f"{path}, line {line}: its quotation marks do not fit; {advice}")
     if separator is None:
         widths = np.array([len(row.split()) for row in bare.split("\n")])
     else:
@@ -145,7 +150,7 @@ def _cells(
         problem = f"expected {first} cells, got {got} ({shown!r})"
         raise InputError(f"{path}, line {line}: {problem}; {SEPARATED}")
     frame = pd.read_csv(
-        io.StringIO(f'""{separator or " "}{text}' if is_short else text),
+        io.StringIO(f'""{mark}{text}' if is_short else text),
         sep=separator or r"\s+",
         header=None,
         dtype=object,
@@ -155,30 +160,11 @@ def _cells(
     )
     frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
     blanks = " " if separator == "\t" else " \t"
-    pairs = [pair for a in blanks for b in (separator or " ", "\n") for pair in (a + b, b + a)]
+    pairs = [pair for a in blanks for b in (mark, "\n") for pair in (a + b, b + a)]
     has_blanks = any(blank in text for blank in blanks)
     if '"' in text or (has_blanks and any(pair in f"\n{text}" for pair in pairs)):
         frame = frame.apply(lambda cells: cells.str.strip())
     return frame, lines
-
-
-def _without_quoted_cells(text: str, separator: str, path: Path, first: int) -> tuple[str, Array]:
-    """A text with x for each quoted cell, which may go over several lines, and lines' numbers."""
-    if '"' not in text:
-        return text, first + np.arange(text.count("\n") + 1)
-    end = re.escape(separator)
-    cell = re.compile(rf'(?<![^{end}\n]) *"(?:[^"]|"")*" *(?=[{end}\n]|\Z)')
-    bare = cell.sub("x", text)
-    lines = first + np.arange(bare.count("\n") + 1)
-    if bare.count("\n") < text.count("\n"):
-        within = cell.sub(lambda found: "\0" * found[0].count("\n"), text).split("\n")
-        lines[1:] += np.cumsum([record.count("\0") for record in within])[:-1]
-    wrong = re.search(rf'(?:^|{end}) *"', bare, re.M)
-    if wrong is not None:
-        line = lines[bare.count("\n", 0, wrong.start())]
-        advice = 'put whole cells between two of them, and write "" for one within a cell'
-        raise InputError(f"{path}, line {line}: its quotation marks do not fit; {advice}")
-    return bare, lines
 
 
 def _separator(text: str, least: int) -> str | None:

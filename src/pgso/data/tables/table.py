@@ -1,10 +1,9 @@
 """One table of a user: cells of text with the line of each row, and whether there is a header.
 
 **Header**: the first line is a header if it holds a known column name, or if it stands out from
-the lines below it, which hold numbers or nodes where it holds other words. **Key**: the nodes are
-named by the column called node, node_id or id, otherwise by the first column whose cells are the
-names that other tables use. Where a line can be read in two ways, the table is refused with a
-sentence that says what to write.
+the lines below it, which hold numbers or nodes where it holds other words. **Key**: nodes are named
+by the column called node, node_id or id, otherwise by the first column whose cells are the names
+that other tables use. What can be read in two ways is refused.
 """
 
 import math
@@ -12,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,8 +91,8 @@ class Table:
         """An error that says in which line it is, by default in the header, and in which column."""
         line = 1 if row is None else int(self.lines[row])
         if name is not None:
-            place = f"column {name!r}" if self.has_header and name else name or "column 1"
-            problem = f"{place}: {problem}"
+            place = f"column {name!r}" if self.has_header and name else name
+            problem = f"{place or 'column 1'}: {problem}"
         message = f"{self.path}, line {line}: {problem}"
         return InputError(message) if row is None else RowError(message, str(self.path), line)
 
@@ -103,10 +103,6 @@ class Table:
         shown = cell if len(cell) < 60 else cell[:57] + "..."
         what_to_do = f"; write one, {advice}" if advice else "; write one of them"
         return self.error(f"expected {wanted}, got {shown!r}{what_to_do}", row, name)
-
-    def is_number(self, cell: str) -> bool:
-        """Whether a cell is a number, maybe with a decimal comma."""
-        return is_number(cell.replace(",", ".", 1) if self.decimal_comma else cell)
 
     def check_filled(self, name: str, what: str) -> None:
         """Refuse an empty cell."""
@@ -185,14 +181,13 @@ class Table:
     ) -> "Table":
         """The same table with its first line as a header, if it is one.
 
-        Known are ``words`` for columns, ``nodes`` of other tables, and the usual ``form`` of a
-        header. In a ``wide`` table columns may be called 0, 1, ..., as pandas calls those of a
-        matrix.
+        Known are ``words`` for columns, ``nodes`` of other tables, and the usual ``form`` of one.
+        In a ``wide`` table columns may be called 0, 1, ..., as pandas calls those of a matrix.
         """
         if self.has_header:
             return self
         top = self.top
-        is_header = (wide and _counts(self, nodes)) or _is_header(self, words, nodes)
+        is_header = _is_header(self, words, nodes, wide)
         if is_header is None:
             problem = f"is {','.join(top)[:60]!r} a header, or a line like the others?"
             raise self.error(f"{problem} write a header such as {form} above the first line")
@@ -203,16 +198,28 @@ class Table:
             raise self.error(f"two columns are called {twice!r}; give each its own name")
         names = [name or self.names[c] * (c > 0) for c, name in enumerate(top)]
         frame = self.frame.iloc[1:].set_axis(names, axis=1)
-        is_empty = [
-            c > 0 and not cell and (frame.iloc[:, c] == "").all() for c, cell in enumerate(top)
-        ]
-        frame = without_indices(frame.loc[:, np.logical_not(is_empty)])
+        kept = [not c or bool(cell) or (frame.iloc[:, c] != "").any() for c, cell in enumerate(top)]
+        frame = without_indices(frame.loc[:, kept])
         return replace(self, frame=frame, lines=self.lines[1:], has_header=True)
 
 
-def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> bool | None:
+def _is_header(
+    table: Table, words: Collection[str], nodes: Collection[str], wide: bool
+) -> bool | None:
     """Whether the first line of a table is a header; None: it can be read in two ways."""
     first, width = table.top, len(table.names)
+
+    def is_numeric(cell: str) -> bool:
+        return is_number(cell.replace(",", ".", 1) if table.decimal_comma else cell)
+
+    counted = tuple(map(str, range(width)))
+    if wide and width > 1 and first[1:] == counted[:-1]:  # below a name of the column of nodes
+        if first[0] not in nodes and not is_numeric(first[0]):
+            return True
+    elif wide and first == counted:
+        second = table.frame.iloc[1:2].to_numpy().reshape(-1)
+        if width > 3 or (len(second) > 0 and all("." in cell for cell in second)):
+            return True
     below = [table.cells(name)[1:] for name in table.names]
     named = [cell.lower() in words for cell in first]
     repeats = [bool(cell) and (below[c] == cell).any() for c, cell in enumerate(first)]
@@ -221,16 +228,16 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
         return True  # a node called node: nodes are named once, so that this line is none
     if first[0] in nodes:
         return False
-    is_counted = width > 1 and first == tuple(map(str, range(width))) and len(below[0]) > 0
+    is_counted = width > 1 and first == counted and len(below[0]) > 0
     if is_counted and not repeats[0]:
         # pandas calls columns so; or is it an edge, or a label, of node 0?
-        if not any(map(table.is_number, below[0])):
+        if not any(map(is_numeric, below[0])):
             return True
         if nodes:
             return None if any(repeats) else True
     if any(named):
         return True if all(named) or repeated + sum(named) < width else None
-    has_number = any(map(table.is_number, first))
+    has_number = any(map(is_numeric, first))
     if not first[0] and width > 1 and not has_number:
         return True  # a column without a name holds the numbers of rows, as pandas writes them
     if any(cell in nodes for cell in first):
@@ -239,10 +246,10 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
     some = [cells[:1000] for cells in below[:3]]
     stands_out = any(2 * sum(cell in nodes for cell in cells) > len(cells) for cells in some)
     if has_number:
-        return None if stands_out and not repeated and not table.is_number(first[0]) else False
+        return None if stands_out and not repeated and not is_numeric(first[0]) else False
     for cell, cells in zip(first, below, strict=True):  # or numbers,
         filled = [other for other in cells[:100] if other not in MISSING]
-        if cell and filled and all(map(table.is_number, filled)):
+        if cell and filled and all(map(is_numeric, filled)):
             return True
     if 2 * repeated > max(width - 1, 1):
         return False
@@ -250,16 +257,6 @@ def _is_header(table: Table, words: Collection[str], nodes: Collection[str]) -> 
         counts = Counter(cells) if width > 1 and cell and not stands_out else {}
         stands_out |= cell not in counts and min(counts.values(), default=0) > 1
     return True if stands_out else False if repeated else None
-
-
-def _counts(table: Table, nodes: Collection[str]) -> bool:
-    """Whether the first line is 0, 1, 2, ..., maybe below a name of the column of nodes."""
-    first = list(table.top)
-    if first[1:] == list(map(str, range(len(first) - 1))) and len(first) > 1:
-        return first[0] not in nodes and not table.is_number(first[0])
-    below = table.frame.iloc[1:2].to_numpy().reshape(-1)
-    is_matrix = len(first) > 3 or (len(below) > 0 and all("." in cell for cell in below))
-    return is_matrix and first == list(map(str, range(len(first))))
 
 
 def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
@@ -272,8 +269,7 @@ def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
 def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
     """The column that names the nodes that other tables name; None if no column does.
 
-    Names that are numbers count in the first column only, or under a name like ``customer_id``:
-    elsewhere they may be anything.
+    Names that are numbers count in the first column only, or under a name like ``customer_id``.
     """
     called, known = table.named(words), set(nodes)
     if called is not None and known <= set(table.cells(called)):
@@ -307,12 +303,7 @@ def shown(name: str) -> str:
 
 
 def alike(name: str) -> str:
-    """The same for names that people, spreadsheets and pandas take for each other.
-
-    Example:
-        >>> alike("07"), alike("7.0"), alike("N3")
-        ('7', '7', 'n3')
-    """
+    """The same for names that people, spreadsheets and pandas take for each other: 07 and 7.0."""
     number = re.fullmatch(r"0*(\d+)(\.0+)?", name)
     if number is not None:
         return number[1]
@@ -323,12 +314,7 @@ def alike(name: str) -> str:
 
 
 def repair_of(cells: Collection[str], nodes: Collection[str]) -> str:
-    """What to change in ``cells`` so that they are names of nodes; nothing if no change would do.
-
-    Example:
-        >>> repair_of(["1", "2"], ["C-1", "C-2"])
-        "; put 'C-' before each name"
-    """
+    """What to change in ``cells`` so that they are names of nodes, if some change would do."""
     wanted, given = set(nodes), list(dict.fromkeys(cells))
     if not given or not wanted:
         return ""
@@ -368,18 +354,11 @@ def is_number(cell: str) -> bool:
 
 
 def parse_numbers(cells: Array) -> tuple[Array, Array]:  # (rows,) and (rows,) of booleans
-    """Cells as numbers, NaN where one is not a number; and which cells say nothing.
-
-    Example:
-        >>> parse_numbers(np.array(["1", "", "2.5", "1_000"], dtype=object))
-        (array([1. , nan, 2.5, nan]), array([False,  True, False, False]))
-    """
-    try:
+    """Cells as numbers, NaN where one is not a number; and which cells say nothing."""
+    with suppress(ValueError):
         values: Array = cells.astype(float)
         if np.isfinite(values).all() and "_" not in "".join(cells):
             return values, np.zeros(len(cells), dtype=bool)
-    except ValueError:
-        pass
     codes, distinct = pd.factorize(cells)
     numbers = np.array([float(cell) if is_number(cell) else np.nan for cell in distinct])
     gaps = np.array([cell in MISSING for cell in distinct], dtype=bool)
