@@ -9,7 +9,8 @@ import pandas as pd
 from pgso.data.arrays import Array, Split, is_unknown
 from pgso.data.raw import check_count
 from pgso.data.splits import masks_to_split
-from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of, repair_of
+from pgso.data.tables.names import repair_of
+from pgso.data.tables.table import ID, ITEM, Table, is_number, key_of
 from pgso.errors import InputError
 
 LABEL, SPLIT = ("label", "labels", "class"), ("split", "part", "set")

@@ -28,9 +28,8 @@ def load_npz(
 
     ``edge_index`` (2, E) integers; ``y`` (n,) labels, integers (-1: unknown) or words (empty:
     unknown), or numbers, (n,) or (n, T) floats (NaN: missing); and, if there are, ``x`` (n, F)
-    numbers (otherwise the identity), ``edge_weight`` (E,), and ``train``, ``val`` and ``test``,
-    indices or masks. Without those, the seed splits 60/20/20 (of each class). An edge goes both
-    ways if ``undirected``, however often it is listed.
+    numbers, ``edge_weight`` (E,), and ``train``, ``val`` and ``test``, indices or masks. An edge
+    goes both ways if ``undirected``, however often it is listed.
     """
     raw = read_archive(path)
     for key in ("edge_index", "y"):
@@ -54,8 +53,7 @@ def load_npz(
         y = np.array([tidy(word) or "-1" for word in y])
     answers = answers_of(y, are_numbers)
     if not are_numbers and len(answers["classes"]) < 2:
-        count = len(answers["classes"])
-        raise InputError(f"{path}: 'y' needs two classes or more, got {count}")
+        raise InputError(f"{path}: 'y' needs two classes or more, got {len(answers['classes'])}")
     parts = [raw[part] for part in PARTS if part in raw]
     if parts and len(parts) < len(PARTS):
         raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
@@ -72,11 +70,7 @@ def load_npz(
 
 
 def read_edge_list(path: Path) -> Graph:
-    """A graph from lines ``source,target[,weight]`` with node numbers from 0 on.
-
-    Tabs, semicolons or spaces may separate the numbers; above them may be comments that begin with
-    ``#`` or ``%``, and a line of column names.
-    """
+    """A graph from lines ``source,target[,weight]`` with node numbers from 0 on."""
     table = read_table(path).with_header(HEADER, (), "source,target")
     width = len(table.names)
     ends = np.stack([table.parsed(name).values for name in table.names[:2]])
@@ -84,21 +78,15 @@ def read_edge_list(path: Path) -> Graph:
     if width not in (2, 3) or not are_numbers:
         problem = "node numbers that are not whole numbers from 0 on"
         problem = problem if width in (2, 3) else f"{width} columns"
-        raise InputError(
-            f"{path} is not an edge list ({problem}); "
-            "each line must be source,target or source,target,weight with node numbers"
-        )
+        form = "each line must be source,target or source,target,weight with node numbers"
+        raise InputError(f"{path} is not an edge list ({problem}); {form}")
     check_num_nodes(int(ends.max(initial=-1)) + 1, ends.shape[1], path)
     weight = torch.from_numpy(table.numbers(table.names[2]).copy()) if width == 3 else None
     return Graph.from_edge_index(torch.from_numpy(ends.astype(np.int64)), weight)
 
 
 def read_sparse_matrix(path: Path) -> Graph:
-    """A graph from a file of ``scipy.sparse.save_npz``, checked before compiled code sees it.
-
-    scipy itself trusts the index arrays of the file, and reads outside of its memory where they
-    are wrong.
-    """
+    """A graph from a file of ``scipy.sparse.save_npz``, whose indices scipy itself would trust."""
     import scipy.sparse
 
     raw = read_archive(path)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,8 @@ import pandas as pd
 from pgso.data.arrays import Array
 from pgso.data.edge_lists import TwoWeightsError, merged
 from pgso.data.raw import check_count
-from pgso.data.tables.table import (
-    GRAPH,
-    ID,
-    SEPARATED,
-    WITHIN,
-    Table,
-    alike,
-    is_number,
-    repair_of,
-    shown,
-)
+from pgso.data.tables.names import WITHIN, alike, repair_of, shown
+from pgso.data.tables.table import GRAPH, ID, SEPARATED, Table, is_number
 from pgso.errors import InputError
 
 _END = r"[_ \-]?(id|node|name|idx|index)?"
@@ -81,8 +71,7 @@ class Edges:
     def between(self, cells: Array, undirected: bool) -> "Edges":
         """Edges whose relation is the pair of their ends' types, such as ``user-film``.
 
-        Only where edges have no relation of their own. An undirected edge between the same two
-        types has one name, whichever end comes first.
+        Only where they have none of their own. An undirected pair of types has one name.
         """
         codes, types = pd.factorize(cells)
         count = len(types)
@@ -101,8 +90,7 @@ class Edges:
     def merged(self, undirected: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Edges without repetitions as :meth:`Task.from_arrays` takes them, and notes about them.
 
-        Each relation is a graph. An edge that is listed in both directions with different weights
-        has a direction, and then all of them have.
+        If an edge is listed in both directions with different weights, all edges have a direction.
         """
         n, ends, path, weight = len(self.names), self.ends, self.table.path, self.weight
         parts, notes = [np.ones(ends.shape[1], dtype=bool)], list(self.notes)
@@ -147,18 +135,10 @@ class Edges:
         return edges, tuple(notes)
 
 
-def no_edges(where: str) -> Edges:
-    """The edges of nodes that have none."""
-    ends, none = ("source", "target"), np.zeros((2, 0), dtype=np.int64)
-    table = Table(Path(where), pd.DataFrame(columns=ends), none[0], has_header=True)
-    return Edges(table, ends, pd.Index([], dtype=object), none)
-
-
 def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
     """A table of edges, the names in it before its columns are known, and those that are in doubt.
 
-    In doubt are the words of a first line that may be a header, or an edge of which neither end
-    has another.
+    These are words of a first line: a header, or an edge of which neither end has another.
     """
     top = table.top
     is_counted = not table.has_header and top == tuple(map(str, range(len(top))))
@@ -181,9 +161,8 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
 def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None) -> Edges:
     """Edges of a table: source, target and maybe weight, relation and graph.
 
-    Under a header columns are found by their names, and the ends may also be the two that hold
-    the nodes of other tables. The weight is the given column, one called by one of
-    :data:`WEIGHT`, or the third one without a header. Others are left out, and a note names them.
+    The weight is the given column, one called by one of :data:`WEIGHT`, or the third one without
+    a header. Others are left out, and a note names them.
     """
     table = _with_header(table, nodes, weight)
     path, is_plain = table.path, not table.has_header
@@ -193,9 +172,8 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     ends = _ends(table, nodes, {graph, relation, weight, ""})
     called = [name for name in table.names if name.lower() in WEIGHT and name not in ends]
     if weight is None and len(called) > 1:
-        both = " and ".join(map(repr, called))
-        advice = f"choose one with --option weight={called[0]}"
-        raise table.error(f"both {both} may be the weight; {advice}")
+        both, advice = " and ".join(map(repr, called)), f"--option weight={called[0]}"
+        raise table.error(f"both {both} may be the weight; choose one with {advice}")
     weight = weight or (called[0] if called else None)
     notes = []
     left = [name for name in table.names if name and name not in {*ends, graph, relation, weight}]
@@ -206,7 +184,11 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
             "weight=COLUMN"
         )
     if is_plain and weight is not None:
-        _check_line_numbers(table, nodes)
+        first, *others = (set(table.cells(name)) for name in table.names)
+        counts = {str(k) for k in range(len(table))}, {str(k + 1) for k in range(len(table))}
+        if first in counts and not first <= nodes and all(end <= nodes for end in others):
+            form = "remove it, or write a header line,source,target"  # as pandas' index
+            raise table.error(f"the first column counts the lines; {form}", 0)
         if len(table) > 2 and (np.diff(table.numbers(weight)) == 1).all():
             form = "if it is a weight, write a header source,target,weight, otherwise remove it"
             raise table.error(f"the third column counts the lines; {form}", 0)
@@ -221,23 +203,13 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
         wrong = np.isin(table.cells(relation), RESERVED)
         if wrong.any():
             row = int(wrong.argmax())
-            word = table.cells(relation)[row]
-            problem = f"a relation cannot be called {word!r}; choose another word"
-            raise table.error(problem, row, relation)
+            problem = f"a relation cannot be called {table.cells(relation)[row]!r}"
+            raise table.error(f"{problem}; choose another word", row, relation)
         kinds, found = pd.factorize(table.cells(relation))
         relations = tuple(found)
     numbers = None if weight is None else table.numbers(weight)
     index = pd.Index(names, dtype=object)
     return Edges(table, ends, index, codes, numbers, kinds, relations, tuple(notes))
-
-
-def _check_line_numbers(table: Table, nodes: AbstractSet[str]) -> None:
-    """Refuse a first column that counts the lines and goes beyond the nodes, as pandas' index."""
-    first, *ends = (set(table.cells(name)) for name in table.names)
-    counts = {str(k) for k in range(len(table))}, {str(k + 1) for k in range(len(table))}
-    if first in counts and not first <= nodes and all(end <= nodes for end in ends):
-        form = "remove it, or write a header line,source,target"
-        raise table.error(f"the first column counts the lines; {form}", 0)
 
 
 def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> Table:

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, are_values, identity
+from pgso.data.arrays import are_values, identity
 from pgso.data.raw import read_text
 from pgso.data.splits import split_by_seed
 from pgso.data.tables import answers as about
 from pgso.data.tables.answers import LABEL, SEVERAL, Answers
 from pgso.data.tables.columns import TYPE, Preparation, prepared
-from pgso.data.tables.edges import no_edges, nodes_of, read_edges
+from pgso.data.tables.edges import Edges, nodes_of, read_edges
+from pgso.data.tables.names import WITHIN
 from pgso.data.tables.nodes import described_nodes, feature_key, read_array, with_ends
 from pgso.data.tables.reader import frame_table, read_table
-from pgso.data.tables.table import GRAPH, NODE, WITHIN, Table
+from pgso.data.tables.table import GRAPH, NODE, Table
 from pgso.data.task import Task
 from pgso.errors import InputError, RowError
 from pgso.records.files import file_kind
@@ -192,10 +193,13 @@ def _read(given: Tables) -> Task:
         array = read_array(given.array, len(names))
         names = names or [str(i) for i in range(len(array))]
     known = {*given.known}
-    if listed is None:
-        edges = no_edges(given.where)
-    else:
+    if listed is not None:
         edges = read_edges(listed, known.union(names), given.weight)
+    else:
+        columns, none = ("source", "target"), np.zeros((2, 0), dtype=np.int64)
+        frame = pd.DataFrame(columns=columns)
+        nowhere = Table(Path(given.where), frame, none[0], has_header=True)
+        edges = Edges(nowhere, columns, pd.Index([], dtype=object), none)
     if table is None and array is None:
         names = with_ends(given, about_nodes, edges, notes)
     described, others = len(names), known.difference(names)
@@ -225,7 +229,18 @@ def _read(given: Tables) -> Task:
     features: dict[str, Any]
     if table is not None:
         train = np.flatnonzero(np.isin(owner, learned["split"][0]))
-        features = _features(given, table, train)
+        if not table.names:
+            problem = "names the nodes and has no other column"
+            raise InputError(f"{table.path} {problem}; add one, or remove the file")
+        features = prepared(table, train, given.kinds, given.preparation)
+        if not features["columns"]:
+            if given.labels is not None or given.targets is not None:
+                form = f'{{"{table.names[0]}": "category"}}'
+                problem = f"{table.path}: every column is left out"
+                raise InputError(f"{problem}; say in columns.json what they are, such as {form}")
+            # The table is there for the answers, and its other columns are names.
+            features |= {"x": identity(len(table)), "columns": table.names}
+        features["columns"] = features["columns"] if table.has_header else None
     elif array is not None:
         features = {"x": array}
     elif graph is None:
@@ -252,10 +267,7 @@ def _read(given: Tables) -> Task:
 def _answers(
     given: Tables, nodes: Collection[str], in_doubt: Collection[str] = ()
 ) -> tuple[Answers | None, Table | None]:
-    """The answers on nodes or graphs, which edges name, and the table of features without them.
-
-    In doubt are words of edges' first line that may be nodes or column names.
-    """
+    """The answers on nodes or graphs, which edges name, and the table of features without them."""
     features, labels, targets = given.features, given.labels, given.targets
     if labels is not None and targets is not None and not given.unlabelled:
         both = f"{labels.path.name} and {targets.path.name}"
@@ -273,33 +285,25 @@ def _answers(
         called = features.named(ANSWER)
         if not columns and called is not None and not given.unlabelled:
             columns = (called,)
-        if columns:
-            return _answers_within(given, features, columns, nodes)
+        if columns:  # which are not features
+            key = feature_key(given, features, nodes)
+            left = features.without(*columns, given.split_by or about.split_column(features))
+            rest = left if len(left.names) > (key is not None) else None
+            if given.unlabelled:
+                return None, rest
+            if key is not None:
+                features.check_names(key, "described")
+            # Numbers have fractions, or too many values for classes.
+            known = ~np.isin(features.cells(columns[0]), (*about.UNKNOWN, "NA"))
+            values = features.parsed(columns[0]).values[known]
+            look_so = len(values) > 0 and bool(np.isfinite(values).all()) and are_values(values)
+            numbers = columns[0].lower() not in LABEL and (len(columns) > 1 or look_so)
+            return Answers(features, key, columns, numbers), rest
         listed = f"{features.path.name} ({', '.join(features.names[:8])})"
         choose = f"choose a column of {listed} with --option target=COLUMN, or write one: "
     if not given.unlabelled:
         raise InputError(f"{given.where} has no labels.csv; {choose}{NEEDED}")
     return None, features
-
-
-def _answers_within(
-    given: Tables, features: Table, columns: tuple[str, ...], nodes: Collection[str]
-) -> tuple[Answers | None, Table | None]:
-    """Answers that are columns of the features, and the features without them."""
-    key = feature_key(given, features, nodes)
-    split = given.split_by or about.split_column(features)
-    left = features.without(*columns, split)
-    rest = left if len(left.names) > (key is not None) else None
-    if given.unlabelled:
-        return None, rest
-    if key is not None:
-        features.check_names(key, "described")
-    # Numbers have fractions, or too many values for classes.
-    known = ~np.isin(features.cells(columns[0]), (*about.UNKNOWN, "NA"))
-    values = features.parsed(columns[0]).values[known]
-    look_so = len(values) > 0 and bool(np.isfinite(values).all()) and are_values(values)
-    numbers = columns[0].lower() not in LABEL and (len(columns) > 1 or look_so)
-    return Answers(features, key, columns, numbers), rest
 
 
 def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> dict[str, Any]:
@@ -318,21 +322,3 @@ def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -
     suits = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"
     metric = suits if given.metric == "auto" else given.metric
     return {"y": y, "classes": classes, "targets": targets, "split": split, "metric": metric}
-
-
-def _features(given: Tables, table: Table, train: Array) -> dict[str, Any]:
-    """The features as :meth:`Task.from_arrays` takes them.
-
-    Where the table is there for the answers, and its other columns are names, x is the identity.
-    """
-    if not table.names:
-        problem = "names the nodes and has no other column"
-        raise InputError(f"{table.path} {problem}; add one, or remove the file")
-    features = prepared(table, train, given.kinds, given.preparation)
-    if not features["columns"]:
-        if given.labels is not None or given.targets is not None:
-            form = f'{{"{table.names[0]}": "category"}}'
-            problem = f"{table.path}: every column is left out"
-            raise InputError(f"{problem}; say in columns.json what they are, such as {form}")
-        features |= {"x": identity(len(table)), "columns": table.names}
-    return features if table.has_header else {**features, "columns": None}

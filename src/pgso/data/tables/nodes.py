@@ -11,17 +11,8 @@ from pgso.data.arrays import Array, check_finite, is_on_disk
 from pgso.data.raw import check_count
 from pgso.data.tables.columns import TYPE
 from pgso.data.tables.edges import Edges
-from pgso.data.tables.table import (
-    GRAPH,
-    ID,
-    NODE,
-    Table,
-    alike,
-    counts_from_1,
-    is_number,
-    key_of,
-    repair_of,
-)
+from pgso.data.tables.names import alike, counts_from_1, repair_of
+from pgso.data.tables.table import GRAPH, ID, NODE, Table, is_number, key_of
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,8 +42,7 @@ def described_nodes(
 ) -> tuple[list[str], Table]:
     """All names of nodes, and the features in their order, without the column of names.
 
-    Nodes are named by answers about them and by the ends of edges, which may have a column of
-    graphs. Notes get a sentence if rows are taken in order.
+    Answers and the ends of edges, which may have a column of graphs, name nodes, too.
     """
     table = given.features
     assert table is not None
@@ -69,9 +59,18 @@ def described_nodes(
     else:
         key = feature_key(given, table, known)
     if key is None:
+        # Not where answers have names, or where a column may be the names.
         by_row = answers.key is None if answers is not None else all(map(is_number, ends))
-        if not given.in_order:
-            _check_in_order(given, table, known, by_row)
+        looks = next((name for name in table.names if _looks_like_ids(table, name)), None)
+        if not given.in_order and not (looks is None and by_row):
+            looks = table.names[0] if looks is None else looks
+            cells = table.cells(looks)
+            raise InputError(
+                f"{table.path} has no column that names the nodes: they are called {known[0]!r}, "
+                f"and its {looks!r} holds {cells[0]!r}{repair_of(cells, known)}; name them in a "
+                "column called node, or say --option rows=in_order if its rows are in the order of "
+                f"{given.source}"
+            )
         names = names or [str(i) for i in range(len(table))]
         if len(table) != len(names):
             counts = f"has {len(table)} rows, but {given.source} names {len(names)} nodes"
@@ -94,20 +93,6 @@ def described_nodes(
     return [*names, *cells[extra]], table.without(key, "").take(order)
 
 
-def _check_in_order(given: "Tables", table: Table, nodes: list[str], by_row: bool) -> None:
-    """Refuse to take rows in order where answers have names, or where a column may be the names."""
-    name = next((name for name in table.names if _looks_like_ids(table, name)), None)
-    if name is None and by_row:
-        return
-    name = table.names[0] if name is None else name
-    cells = table.cells(name)
-    raise InputError(
-        f"{table.path} has no column that names the nodes: they are called {nodes[0]!r}, "
-        f"and its {name!r} holds {cells[0]!r}{repair_of(cells, nodes)}; name them in a column "
-        f"called node, or say --option rows=in_order if its rows are in the order of {given.source}"
-    )
-
-
 def _looks_like_ids(table: Table, name: str) -> bool:
     cells = table.cells(name)
     if len(set(cells)) < len(cells) or len(cells) < 3:
@@ -124,7 +109,7 @@ def with_ends(
 ) -> list[str]:
     """All nodes where there are no features: those with an answer, then those edges add.
 
-    Nodes that only edges name are not added where a model knows them.
+    Those that a model knows are not added.
     """
     names = [] if answers is None else answers.names
     listed, where, known = set(names), edges.table.path.name, set(given.known)
@@ -137,16 +122,14 @@ def with_ends(
         both = f"one names {names[0]!r}, the other {edges.names[0]!r}"
         repair = f"{repair_of(edges.names, names)}; write names alike in both"
         raise InputError(f"{path} and {where} have no node in common: {both}{repair}")
+    n = len(names)
     if answers.key is not None and extra == ["0"] and counts_from_1(names, edges.names):
-        n = len(names)
         problem = f"{where} names the nodes 0 to {n - 1} and {path.name} the nodes 1 to {n}"
         raise InputError(f"{problem}; count from 0 everywhere, or from 1")
     if answers.key is None and counts_from_1(edges.names, names):
-        n = len(names)
-        raise InputError(
-            f"{where} names the nodes 1 to {n} and {path.name} has {n} lines, which are the nodes "
-            f"0 to {n - 1}; count from 0, or name the nodes in {path.name}"
-        )
+        lines = f"{path.name} has {n} lines, which are the nodes 0 to {n - 1}"
+        advice = f"count from 0, or name the nodes in {path.name}"
+        raise InputError(f"{where} names the nodes 1 to {n} and {lines}; {advice}")
     if given.unknown == "drop":
         return names
     written = {alike(name): name for name in names}
@@ -156,7 +139,7 @@ def with_ends(
             first = path if other in listed else edges.table.path
             problem = f"{first} names {other!r} and {where} {name!r}, which look like the same node"
             raise InputError(f"{problem}; write names alike everywhere")
-    count = f"{len(extra):,} of {len(names) + len(extra):,} nodes are named by {where} only"
+    count = f"{len(extra):,} of {n + len(extra):,} nodes are named by {where} only"
     notes.append(f"{count}, such as {extra[0]!r}; they have no label")
     return [*names, *fresh]
 
