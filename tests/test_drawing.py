@@ -19,7 +19,7 @@ import pgso
 from pgso.data.description import sketch_of
 from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
-from pgso.report.page import judged_sketch, render_run
+from pgso.report.page import judged_graph, render_run
 from pgso.training.pages import data_record
 
 KARATE = networkx.karate_club_graph()
@@ -280,13 +280,13 @@ def test_pages_of_runs_colour_the_graph_by_errors_of_the_networks_they_show():
     spec = pgso.RunSpec(dataset="karate", conv="gcn", operator="fixed", epochs=3)
     records = [pgso.fit(spec.but(operator=name)) for name in ("fixed", "pgso", "mpgso")]
     data = [data_record(spec)]
-    colours = judged_sketch(records, data, "pgso").colours
-    assert list(colours) == ["label", "split", "error, fixed", "error, PGSO"]
-    alone = judged_sketch(records[:1], data, None).colours
+    drawn = judged_graph(records, data, "pgso").values["columns"]
+    assert drawn == ["label", "split", "error, fixed", "error, PGSO"]
+    alone = judged_graph(records[:1], data, None).data["graph"]["values"]
     assert alone["prediction"] == records[0].evaluation.sketched
     assert alone["error, fixed"] == errors(alone["label"], alone["prediction"], alone["split"])
     assert render_run(records[0], data).count('<svg class="graph"') == 4
-    assert judged_sketch(records, [], "pgso") is None
+    assert judged_graph(records, [], "pgso") is None
 
 
 def test_a_sketch_knows_the_weights_and_degrees_that_gamma_needs():

@@ -17,7 +17,7 @@ def test_it_shows_the_ladder_and_the_verdict_and_writes_a_record(pgso, tmp_path)
         record.best,
         "leave one out",
         "pgso compare karate",
-        "34 nodes",
+        "nodes 34",
         "use it on new rows: pgso find karate --save model",
     ):
         assert word in shown.stdout

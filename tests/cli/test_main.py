@@ -7,9 +7,7 @@ from typer.main import get_command
 
 import pgso as package
 from pgso.bases import BASES
-from pgso.cli import choices
 from pgso.cli.main import COMMANDS, app, as_typed, loaded_commands
-from pgso.convs import CONVS
 from pgso.records import RunSpec, Store
 
 LOADED = loaded_commands()
@@ -30,10 +28,7 @@ def test_every_command_has_help_with_an_example(pgso, command):
     assert f"pgso {command}" in shown.stdout.partition("Examples:")[2]
 
 
-def test_names_that_are_completed_are_those_that_there_are():
-    assert choices.COMPLETED["conv"]("") == sorted(CONVS)
-    assert choices.COMPLETED["base"]("") == sorted(BASES)
-    assert "karate" in choices.dataset_names("kar")
+def test_the_help_names_every_base():
     assert all(name in RunSpec.model_fields["base"].description for name in BASES)
 
 
@@ -128,29 +123,11 @@ def test_no_colour_where_none_is_wanted(pgso):
     ("typed", "offered"),
     [
         ("pgso comp", {"compare"}),
-        ("pgso compare x --preset sym", {"symmetric_laplacian"}),
-        ("pgso list pre", {"presets"}),
-        ("pgso compare PTC", {"PTC_MR"}),
-        ("pgso compare ptc", {"ptc_mr"}),
-        ("pgso train my_gr", {"my_graph/"}),
-        ("pgso run sbm", {"sbm_sparsity"}),
-        ("pgso train x --conv g", {"gat", "gcn", "gin"}),
-        ("pgso train x --operator p", {"pgso"}),
-        ("pgso train x --basis ch", {"chebyshev"}),
-        ("pgso train x --base p", {"ppr"}),
-        ("pgso train x --task l", {"link"}),
-        ("pgso train x --class-weights b", {"balanced"}),
-        ("pgso train x --recipe r", {"robust"}),
-        ("pgso train x --objective r", {"r2", "rmse", "roc_auc"}),
-        ("pgso train x --device a", {"auto"}),
-        ("pgso train x --norm b", {"batch"}),
         ("pgso compare x --engine r", {"ray"}),
-        ("pgso spectrum x --preset lap", {"laplacian"}),
+        ("pgso train x --conv g", set()),
     ],
 )
-def test_the_shell_completes_names(pgso, tmp_path, monkeypatch, typed, offered):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_graph").mkdir()
+def test_the_shell_completes_commands(pgso, typed, offered):
     shown = pgso(
         _PGSO_COMPLETE="complete_bash",
         COMP_WORDS=typed,

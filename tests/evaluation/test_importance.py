@@ -219,9 +219,13 @@ def test_of_200_columns_of_noise_at_most_one_in_twenty_matters():
 
 
 def test_edges_that_all_add_the_same_are_said_to_tie():
+    from pgso.objectives import OBJECTIVES
     from pgso.records.record import EdgeImportance, Explanation
-    from pgso.report.evaluation import edges_grid
+    from pgso.report.evaluation import explanation_grids
 
     edges = [EdgeImportance(source="a", target=name, importance=1.0) for name in "bcd"]
     explanation = Explanation(score=None, repeats=2, edges=tuple(edges), items="1 node")
-    assert "The first 3 edges tie." in edges_grid(explanation).caption
+    assert (
+        "The first 3 edges tie."
+        in explanation_grids(explanation, OBJECTIVES["accuracy"])[2].caption
+    )

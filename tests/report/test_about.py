@@ -8,19 +8,19 @@ from pgso.records.data import ClassCount, FeatureColumn, TargetRange
 from pgso.report.about import (
     MOST_CLASSES,
     baselines_grid,
-    data_grids,
+    data_section,
     mean_baselines,
     python_code,
-    runs_grid,
+    runs_section,
 )
 from tests.report.data import MUST_BEAT, make_data
 from tests.report.records import THREE, make_record, make_runs
 
 
 def cells(data, title):
-    return {
-        row[0]: row[1:] for grid in data_grids([data]) if title in grid.title for row in grid.rows
-    }
+    section = data_section([data])
+    grids = (*section.panels, *section.folded)
+    return {row[0]: row[1:] for grid in grids if title in grid.title for row in grid.rows}
 
 
 def test_the_graph_is_counted_in_words():
@@ -43,7 +43,7 @@ def test_classes_come_with_their_shares_and_splits():
         "leaves": ("15", "25.0 %", "8", "3", "4"),
     }
     many = tuple(ClassCount(name=str(k), train=k, val=0, test=0) for k in range(MOST_CLASSES + 2))
-    grid = data_grids([make_data(classes=many)])[2]
+    (grid,) = data_section([make_data(classes=many)]).folded
     assert len(grid.rows) == MOST_CLASSES
     assert grid.caption == "2 rarer ones are left out."
 
@@ -57,7 +57,7 @@ def test_targets_and_columns_have_tables_where_there_are_some():
     )
     assert cells(data, "Targets") == {"price": ("9", "1", "2.5", "4")}
     assert cells(data, "Columns of the table") == {"city": ("category", "3", "8 columns")}
-    assert data_grids([]) == []
+    assert data_section([]) is None
 
 
 def test_scores_are_means_over_the_seeds_that_have_one():
@@ -97,7 +97,7 @@ def test_what_only_the_user_has_is_compared_again():
 
 def test_every_run_is_listed_with_the_software_that_made_it():
     records = [*make_runs(THREE), make_record("auto", 0, 0.5, chosen="pgso")]
-    runs = runs_grid(records, {})
+    (runs,) = runs_section(records, None, {}).folded
     assert len(runs.rows) == len(records)
     assert "auto (PGSO)" in [row[0] for row in runs.rows]
     assert f"Made by numerics {NUMERICS}, pgso 0.1.0, torch 2.13.0." in runs.caption

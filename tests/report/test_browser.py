@@ -9,8 +9,6 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains
 
 import pgso
-from pgso.records import Store
-from pgso.report.overview import write_overview
 from tests.report.data import make_data
 from tests.report.records import MOVED, THREE, make_record, make_runs
 from tests.report.test_evaluation import make_evaluation
@@ -284,29 +282,6 @@ def test_a_wide_table_shows_that_it_scrolls_and_the_page_does_not(show):
         assert "scroll" in wide[0].value_of_css_property("background-attachment")
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def test_the_overview_is_sorted_by_a_click_and_filtered_by_words(browser, tmp_path):
-    store = Store(tmp_path)
-    for seed, test in enumerate((0.5, 0.9, 0.7)):
-        store.put(make_record("pgso", seed, test, choices={"dataset": f"data{seed}"}))
-    browser.get(write_overview(tmp_path).as_uri())
-
-    def shown():
-        cells = browser.find_elements("css selector", "tbody tr:not([hidden]) td:nth-of-type(8)")
-        return [float(cell.text) for cell in cells]
-
-    head = browser.find_element("css selector", "thead th:nth-child(9)")
-    assert head.text.startswith("test")
-    head.find_element("css selector", "button").click()
-    assert shown() == [50.0, 70.0, 90.0]
-    head.find_element("css selector", "button").click()
-    assert shown() == [90.0, 70.0, 50.0]
-    assert head.get_attribute("aria-sort") == "descending"
-    browser.find_element("id", "filter").send_keys("data1")
-    assert shown() == [90.0]
-    assert browser.find_element("id", "count").text == "1 rows"
-    assert browser.get_log("browser") == []
 
 
 def test_a_node_shows_what_gamma_takes_from_its_neighbours(browser, tmp_path):

@@ -17,15 +17,13 @@ from pgso.records.record import (
     Threshold,
 )
 from pgso.report.evaluation import (
-    calibration_grid,
+    calibration_panels,
     confusion_grids,
     costs_grid,
     detection_plots,
-    edges_grid,
+    explanation_grids,
     feature_bars,
-    importance_grids,
     labels_grid,
-    reliability_plots,
     scatter_plots,
     sets_grid,
 )
@@ -62,7 +60,7 @@ def test_counts_are_summed_and_curves_averaged_over_the_seeds():
     roc, precision = detection_plots(RUNS)
     assert [y for _, y in roc.series[0].points] == pytest.approx([0.7] * 51)
     assert (roc.title, precision.series[-1].points) == ("ROC of <b>", [(0, 0.5), (1, 0.5)])
-    (reliability,) = reliability_plots(RUNS)
+    reliability, _ = calibration_panels(RUNS)
     assert reliability.series[0].points == [(0.8, 0.7)]
     (scatter,) = scatter_plots(RUNS)
     assert scatter.series[0].points == [(1.0, 1.5), (2.0, 2.5)]
@@ -94,7 +92,7 @@ def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
 
 
 def test_the_calibration_error_stands_before_and_after():
-    assert calibration_grid(RUNS).rows == (("PGSO", "20.0", "2.00", "10.0"),)
+    assert calibration_panels(RUNS)[1].rows == (("PGSO", "20.0", "2.00", "10.0"),)
 
 
 def test_sets_show_what_was_asked_and_what_they_held():
@@ -134,19 +132,18 @@ def test_runs_without_an_evaluation_have_no_tables():
     bare = [make_record("pgso", 0, 0.5)]
     assert labels_grid(bare).rows == ()
     assert confusion_grids(bare) == []
-    assert calibration_grid(bare).rows == ()
+    assert [grid.rows for grid in calibration_panels(bare)] == [()]
     assert detection_plots(bare) == []
-    assert reliability_plots(bare) == []
     assert scatter_plots(bare) == []
 
 
 def test_captions_name_the_part_that_was_counted():
     assert confusion_grids(RUNS)[0].caption.startswith("Test examples")
-    assert "on test." in calibration_grid(RUNS).caption
+    assert "on test." in calibration_panels(RUNS)[1].caption
     judged = make_evaluation(6).model_copy(update={"part": "val"})
     run = make_record("pgso", 0, None, 0.5, evaluation=judged)
     assert confusion_grids([run])[0].caption == "Validation examples."
-    assert "on validation." in calibration_grid([run]).caption
+    assert "on validation." in calibration_panels([run])[1].caption
 
 
 EXPLANATION = Explanation(
@@ -164,7 +161,7 @@ EXPLANATION = Explanation(
 
 
 def test_columns_are_in_points_with_their_intervals_and_a_word():
-    grid, _ = importance_grids(EXPLANATION, OBJECTIVES["accuracy"])
+    grid, *_ = explanation_grids(EXPLANATION, OBJECTIVES["accuracy"])
     assert grid.rows == (
         ("age", "+10.00", "8.00 to 12.00", "yes"),
         ("city", "+1.00", "-1.00 to 3.00", "unsure"),
@@ -182,4 +179,4 @@ def test_bars_stand_on_one_scale_and_stay_inside_it():
 
 
 def test_edges_have_their_ends_and_what_they_add():
-    assert edges_grid(EXPLANATION).rows == (("a", "b", "0.900"),)
+    assert explanation_grids(EXPLANATION, OBJECTIVES["accuracy"])[2].rows == (("a", "b", "0.900"),)

@@ -159,7 +159,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
 
     calls = Counter()
     counted_names = ((page, "compare"), (page, "doubts"), (tables, "scores_grid"),
-                     (about, "runs_grid"), (evaluation, "confusion_grids"))  # fmt: skip
+                     (about, "runs_section"), (evaluation, "confusion_grids"))  # fmt: skip
     for module, name in counted_names:
         real = getattr(module, name)
 
@@ -170,7 +170,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, counted)
     write_report(make_runs(THREE), tmp_path, [make_data()])
     assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "confusion_grids": 1,
-                     "runs_grid": 1}  # fmt: skip
+                     "runs_section": 1}  # fmt: skip
 
 
 def test_the_text_has_the_same_tables_as_the_page(tmp_path):

@@ -6,13 +6,14 @@ import re
 from pgso.objectives import OBJECTIVES
 from pgso.report.comparison import compare
 from pgso.report.sections import Page, Section, as_html, draw_figure, write_figures
-from pgso.report.tables import curve_plots, score_plot, scores_section
+from pgso.report.tables import scores_section, training_section
 from tests.report.records import make_record, make_runs
 
 
 def page_plots(runs):
     comparison = compare(runs)
-    return [score_plot(comparison), *curve_plots(runs, comparison.objective)]
+    scores, training = scores_section(comparison), training_section(runs, comparison.objective)
+    return [scores.panels[0], *training.panels]
 
 
 def test_every_plot_is_written_in_three_formats(tmp_path):
@@ -28,7 +29,7 @@ def test_every_plot_is_written_in_three_formats(tmp_path):
 def test_a_plot_without_numbers_is_not_drawn():
     failed = make_record("pgso", 0, None, curves={}, epoch=None, status="failed")
     assert scores_section(compare([failed])).panels == ()
-    assert curve_plots([failed], OBJECTIVES["accuracy"]) == []
+    assert training_section([failed], OBJECTIVES["accuracy"]).panels == ()
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):

@@ -4,7 +4,6 @@ import base64
 import csv
 
 from pgso.report.grid import Grid
-from pgso.report.overview import overview_page
 from pgso.report.sections import Page, Section, Verdict, as_html, as_markdown, download, file_name
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -12,7 +11,7 @@ HOSTILE = '"><script>alert(1)</script>'
 
 def test_cells_titles_and_links_are_escaped():
     grid = Grid(HOSTILE, (HOSTILE, "b"), ((HOSTILE, "x"),), HOSTILE, {"x": HOSTILE})
-    page = as_html(overview_page(HOSTILE, [grid]))
+    page = as_html(Page(HOSTILE, HOSTILE, (Section(HOSTILE, panels=(grid,)),)))
     assert "<script>alert" not in page
     assert page.count("<script>") == 1
 

@@ -135,14 +135,13 @@ def test_a_record_without_the_curves_of_the_page_is_run_again(pgso, tmp_path):
     assert [len(r.curves["val"]) for r in read_ledger(ledger).values()] == [8] * 4
 
 
-def test_a_folder_of_runs_gets_an_overview_and_no_study(pgso, tmp_path):
-    assert pgso("train", "karate", "--epochs", 1).exit_code == 0
+def test_a_folder_of_runs_gets_its_pages_again_and_no_study(pgso, tmp_path):
+    assert pgso("find", "karate").exit_code == 0
     (tmp_path / "results").mkdir()  # of the user's own
     for arguments in ((), ("--out", "runs")):
         shown = pgso("report", *arguments)
         assert shown.exit_code == 0, shown.output
-        assert "overview: runs" in shown.stdout
-        assert "operators" not in shown.stdout
+        assert shown.stdout == "report: runs/find-karate/report.html\n"
     assert not list((tmp_path / "results").iterdir())
     assert not (tmp_path / "runs" / "operators").exists()
 
@@ -176,8 +175,8 @@ def test_without_the_package_a_sentence_says_where_the_studies_are(pgso, monkeyp
     assert "experiments" not in json.loads(shown.stdout)
 
 
-def test_without_the_package_a_folder_of_runs_still_gets_its_overview(pgso, monkeypatch):
+def test_without_the_package_a_folder_of_runs_still_gets_its_pages(pgso, monkeypatch):
     monkeypatch.setattr("pgso.cli.run.entry_points", lambda group, name: ())
     assert "there are no runs" in pgso("report").output
-    assert pgso("train", "karate", "--epochs", 1).exit_code == 0
-    assert "overview: runs" in pgso("report").stdout
+    assert pgso("find", "karate").exit_code == 0
+    assert "report: runs" in pgso("report").stdout

@@ -6,9 +6,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from glob import escape, glob
 from hashlib import sha256
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -18,8 +17,6 @@ import typer
 
 from pgso.data.dataset import suited
 from pgso.errors import InputError, UnknownNameError
-from pgso.gso.presets import PRESETS
-from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.data import DataRecord
 from pgso.records.files import fingerprint
@@ -29,17 +26,13 @@ KINDS = {"boolean": bool, "integer": int, "number": float}  # others are texts f
 LONGEST = 80  # letters of the name of a folder
 
 
-def with_spec(
-    without: Mapping[str, str] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_spec(without: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command every choice of a run as an option, and call it with the spec they make.
 
     The function takes ``spec`` and its own options. A new field of :class:`RunSpec` is an option
-    of every such command.
-
-    ``without`` names choices that the command makes itself, and what decides them.
+    of every such command. ``without`` names choices that the command makes itself, and what
+    decides them.
     """
-    without = without or {}
     fields = [name for name in SCHEMA if "panel" in SCHEMA[name] and name not in without]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -51,7 +44,7 @@ def with_spec(
             function(spec=make_spec(dataset, settings, options, **chosen), **given)
 
         typed: dict[str, Any] = {"dataset": (str, DATASET)}
-        typed |= {name: (kind_and_words(name)[0] | None, option(name)) for name in fields}
+        typed |= {name: option(name) for name in fields}
         typed |= {"settings": (list[str] | None, SETTINGS)}
         typed |= {"options": (list[str] | None, DATA_OPTIONS)}
         own = {p.name: (p.annotation, p.default) for p in signature(function).parameters.values()}
@@ -68,10 +61,14 @@ def with_spec(
     return decorate
 
 
-def option(name: str) -> Any:
-    """A choice of a run as an option, from the field of a spec; None: nothing was said."""
-    field, (kind, words) = SCHEMA[name], kind_and_words(name)
-    long = f"--{name.replace('_', '-')}"
+def option(name: str) -> tuple[Any, Any]:
+    """A choice of a run as typer reads it: its type and its option; None: nothing was said."""
+    field, long = SCHEMA[name], f"--{name.replace('_', '-')}"
+    hints = [hint for hint in field.get("anyOf", [field]) if hint.get("type") != "null"]
+    words = [
+        w for hint in hints for w in hint.get("enum", [hint["const"]] if "const" in hint else [])
+    ]
+    kind: Any = KINDS.get(hints[0]["type"], str) if len(hints) == 1 else str
     flag = field["option"] or long
     names = [f"{flag}/--no-{flag[2:]}"] if kind is bool else list(dict.fromkeys([flag, long]))
     about = field["description"]
@@ -80,50 +77,14 @@ def option(name: str) -> Any:
     usual = field["default"]
     if isinstance(usual, bool):
         usual = "on" if usual else "off"
-    usual = "none" if usual in (None, []) else str(usual)
-    return opt(
-        field["panel"],
-        about,
-        None,
-        *names,
-        show_default=field["usual"] or usual,
-        autocompletion=COMPLETED.get(name) or completing(words),
-    )
+    usual = field["usual"] or ("none" if usual in (None, []) else str(usual))
+    return kind | None, opt(field["panel"], about, None, *names, show_default=usual)
 
 
 def opt(panel: str, about: str, default: Any = None, *names: str, **more: Any) -> Any:
     """An option of a command: its panel in the help, the sentence there, and its default."""
     title = "Operator S" if panel == "S" else panel.capitalize()
     return typer.Option(default, *names, help=about, rich_help_panel=title, **more)
-
-
-def kind_and_words(name: str) -> tuple[Any, list[str]]:
-    """What typer reads for a choice of a run, and the words that it may be."""
-    hints = [h for h in SCHEMA[name].get("anyOf", [SCHEMA[name]]) if h.get("type") != "null"]
-    words = [w for h in hints for w in h.get("enum", [h["const"]] if "const" in h else [])]
-    return (KINDS.get(hints[0]["type"], str) if len(hints) == 1 else str), words
-
-
-def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell offers after TAB; only names that are known without importing torch."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
-
-
-def dataset_names(incomplete: str) -> list[str]:
-    """What the shell offers for a dataset: names, and folders of this place."""
-    from pgso.data import DATASETS
-
-    names = completing(dataset.name for dataset in DATASETS.values())(incomplete)
-    found = names or completing(DATASETS)(incomplete)  # small letters will do
-    return sorted(found) + sorted(glob(f"{escape(incomplete)}*/"))
-
-
-COMPLETED = {  # the names of convs and bases import torch, so they are written here again
-    "conv": completing(("bank", "filter", "gat", "gcn", "gin", "sgc")),
-    "base": completing(("heat", "non-backtracking", "ppr", "undirected")),
-    "preset": completing(PRESETS),
-    "objective": completing(OBJECTIVES),
-}
 
 
 def _go_offline(offline: bool) -> bool:
@@ -171,9 +132,7 @@ def _model(path: Path | None) -> Path | None:
 
 
 RUNS = Path("runs")
-DATASET: Any = typer.Argument(
-    metavar="DATASET", help=SCHEMA["dataset"]["description"], autocompletion=dataset_names
-)
+DATASET: Any = typer.Argument(metavar="DATASET", help=SCHEMA["dataset"]["description"])
 SETTINGS = opt(
     "training",
     "Any choice by its name in Python, e.g. --set norm=batch; may be repeated.",
@@ -216,11 +175,7 @@ ADDRESS = opt(
     "machine", "The address of a running Ray cluster.", show_default="one is started here"
 )
 DEVICE = opt(
-    "machine",
-    "cpu | cuda | cuda:1 | auto: a GPU if there is one.",
-    "auto",
-    callback=_device,
-    autocompletion=completing(("auto", "cpu", "cuda")),
+    "machine", "cpu | cuda | cuda:1 | auto: a GPU if there is one.", "auto", callback=_device
 )
 AS_JSON = opt("output", "Print JSON; everything that is not JSON goes to stderr.", False, "--json")
 

@@ -1,9 +1,8 @@
 """``pgso compare``: does learning the operator pay on this dataset, and by how much?"""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
@@ -13,11 +12,7 @@ from pgso.cli.main import command
 from pgso.cli.terminal import Console, progress, show_data
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.data import DataRecord
-from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparison, without_spectra
-
-if TYPE_CHECKING:
-    from pgso.report.comparison import Comparison
+from pgso.records.record import COMPARISON_FILE, read_comparison, without_spectra
 
 NOT_SET = {
     "seed": "--seeds says how many",
@@ -67,8 +62,10 @@ def compare(
     console, store = Console(stderr=as_json), Store(out)
     missing = store.missing(specs)
 
+    from pgso.report.about import baselines_grid
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import comparison_record, write_comparison
+    from pgso.report.tables import operator_table, scores_grid
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
@@ -110,7 +107,18 @@ def compare(
         keys = [record.spec.key for record in runs]
         typer.echo(json.dumps(numbers | {"report": str(page), "records": keys}))
     else:
-        show(console, comparison, summary, data_records)
+        console.say(f"\n{comparison.verdict}", "bold")
+        if comparison.next_command:
+            console.say(f"next: {comparison.next_command}")
+        console.print()
+        for doubt in summary.doubts:
+            console.say(f"Note: {doubt}.", "bold")
+        found = [] if comparison.found is None else [comparison.found.sentence]
+        for note in (*found, *comparison.notes):
+            console.say(f"Note: {note}.")
+        console.print(scores_grid(comparison, "test"))
+        console.print(baselines_grid(data_records, comparison.objective))
+        console.print(operator_table(comparison.runs))
         console.say(f"report: {page}")
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)
@@ -136,28 +144,3 @@ def load_checked(spec: RunSpec, data: Path | None, console: Console) -> int:
     build_model(spec.but(operator="fixed"), task)  # its widths and terms, whatever S does
     show_data(console, task)
     return task.num_edges
-
-
-def show(
-    console: Console,
-    comparison: "Comparison",
-    summary: ComparisonRecord,
-    data: Sequence[DataRecord],
-) -> None:
-    """Print the verdict, then what to type next, then the tables and what to know about them."""
-    from pgso.report.about import baselines_grid
-    from pgso.report.tables import operator_table, scores_grid
-
-    console.say(f"\n{comparison.verdict}", "bold")
-    if comparison.next_command:
-        console.say(f"next: {comparison.next_command}")
-    console.print()
-    for doubt in summary.doubts:
-        console.say(f"Note: {doubt}.", "bold")
-    found = [] if comparison.found is None else [comparison.found.sentence]
-    for note in (*found, *comparison.notes):
-        console.say(f"Note: {note}.")
-    for grid in (scores_grid(comparison, "test"), baselines_grid(data, comparison.objective)):
-        if grid.rows:
-            console.print(grid)
-    console.print(operator_table(comparison.runs))

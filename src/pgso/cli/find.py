@@ -13,7 +13,7 @@ from pgso.cli.terminal import Console, show_columns
 from pgso.errors import InputError
 from pgso.records import RunSpec, Store
 from pgso.records.data import DataRecord
-from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
+from pgso.records.finding import FINDING_FILE, read_finding
 
 if TYPE_CHECKING:
     from pgso.finding import Finding
@@ -31,7 +31,7 @@ SHOWN = 12  # rungs, unless all are asked for
 def find(
     dataset: str = choices.DATASET,
     seed: int = opt("data", "The seed of the dataset's split.", 0, min=0),
-    objective: str | None = choices.option("objective"),
+    objective: str | None = choices.option("objective")[1],
     options: list[str] | None = choices.DATA_OPTIONS,
     head: str = opt(
         "network", "What predicts: ridge, blend, boosted, or auto, which evidence chooses.", "auto"
@@ -52,8 +52,9 @@ def find(
     spec = choices.make_spec(dataset, None, options, head="closed_form", **asked)
 
     import pgso
+    from pgso.report import finding as report
+    from pgso.report.about import baselines_grid, graph_grid
     from pgso.report.doubts import doubts_of_finding
-    from pgso.report.finding import headline, write_finding
 
     with console.status("loading", spinner="line") as status:
         finding = pgso.find(
@@ -68,7 +69,7 @@ def find(
         out / name, lambda place: read_finding(place / FINDING_FILE).asks_the_same(question)
     )
     record.write(folder / FINDING_FILE)
-    page = write_finding(record, folder)
+    page = report.write_finding(record, folder)
     doubts = doubts_of_finding(record)
     model, unsaved = save, ""
     if save is not None:
@@ -79,13 +80,29 @@ def find(
         except InputError as error:
             unsaved = str(error)
     if as_json:
-        said = record.model_dump(mode="json") | {"headline": headline(record)}
+        said = record.model_dump(mode="json") | {"headline": report.headline(record)}
         said |= {"file": str(folder / FINDING_FILE), "report": str(page)}
         said |= {"next": record.command, "doubts": doubts, "model": model and str(model)}
         typer.echo(json.dumps(said))
         return
     where = "" if data is None else f" {as_typed(['--data', str(data)])}"
-    show(console, record, doubts, where, None if show_all else SHOWN, model, unsaved)
+    console.say(f"{report.headline(record)}.", "bold")
+    console.say(record.verdict)
+    for doubt in doubts:
+        console.say(f"Note: {doubt}.", "bold")
+    if record.command:
+        console.say(f"confirm it in a trained network: {record.command}{where}")
+    else:
+        console.say(f"Note: {report.CANNOT_CONFIRM}.")
+    what = "use it on new rows"
+    use = unsaved or f"{report.save_command(record)}{where}, then pgso predict model FOLDER"
+    if model is not None:
+        what, use = about_model(model), as_typed(["pgso", "predict", str(model), "FOLDER"])
+    console.say(f"{what}: {use}\n")
+    console.print(report.rungs_grid(record, None if show_all else SHOWN))
+    console.print(baselines_grid([described], record.objective))
+    facts = "; ".join(" ".join(row) for row in graph_grid(described).rows)
+    console.say(f"{record.dataset}: {facts}; {record.seconds:.1f} s", "dim")
     show_columns(console, finding.task)
     console.say(f"report: {page}")
 
@@ -105,35 +122,3 @@ def with_baselines(
             sketch = sketch.model_copy(update={"colours": colours})
         store.put_data(described.model_copy(update={"sketch": sketch}))
     return described.model_copy(update={"sketch": None})  # the finding has one with predictions
-
-
-def show(
-    console: Console,
-    record: FindingRecord,
-    doubts: list[str],
-    where: str,
-    most: int | None,
-    model: Path | None,
-    unsaved: str,
-) -> None:
-    """Print the verdict, then what to type next, then the tables."""
-    from pgso.report import finding
-    from pgso.report.about import baselines_grid
-
-    console.say(f"{finding.headline(record)}.", "bold")
-    console.say(record.verdict)
-    for doubt in doubts:
-        console.say(f"Note: {doubt}.", "bold")
-    if record.command:
-        console.say(f"confirm it in a trained network: {record.command}{where}")
-    else:
-        console.say(f"Note: {finding.CANNOT_CONFIRM}.")
-    what = "use it on new rows"
-    use = unsaved or f"{finding.save_command(record)}{where}, then pgso predict model FOLDER"
-    if model is not None:
-        what, use = about_model(model), as_typed(["pgso", "predict", str(model), "FOLDER"])
-    console.say(f"{what}: {use}\n")
-    console.print(finding.rungs_grid(record, most))
-    if record.data is not None and record.data.baselines:
-        console.print(baselines_grid([record.data], record.objective))
-    console.print(f"{finding.graph_sentence(record)} {record.seconds:.1f} s", style="dim")

@@ -87,10 +87,7 @@ def objectives() -> list[Row]:
 
 @command("list", "pgso list datasets", "pgso list presets --json")
 def list_(
-    what: str | None = typer.Argument(
-        None, help=" | ".join(LISTS), autocompletion=choices.completing(LISTS)
-    ),
-    as_json: bool = choices.AS_JSON,
+    what: str | None = typer.Argument(None, help=" | ".join(LISTS)), as_json: bool = choices.AS_JSON
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments, objectives."""
     from pgso.cli.run import has_studies

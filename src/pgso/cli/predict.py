@@ -1,6 +1,7 @@
 """``pgso predict`` and ``pgso explain``: a saved model, applied and explained."""
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,7 +206,7 @@ def explain(
         predictor, asked = opened(model, dataset, options, data)
 
         from pgso.evaluation.importance import explain as explain_model
-        from pgso.report.evaluation import edges_grid, importance_grids
+        from pgso.report.evaluation import explanation_grids
         from pgso.report.page import write_run
 
         status.update("shuffling columns, fitting masks")
@@ -221,9 +222,8 @@ def explain(
         said = explanation.model_dump(mode="json") | {"report": page and str(page)}
         typer.echo(json.dumps(said))
         return
-    for grid in (*importance_grids(explanation, task.objective), edges_grid(explanation)):
-        if grid.rows:
-            console.print(grid.first(top))
+    for grid in explanation_grids(explanation, task.objective):
+        console.print(replace(grid, rows=grid.rows[:top]))
     for note in explanation.notes:
         console.say(f"Note: {note}.")
     if page is not None:

@@ -12,12 +12,6 @@ from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
 
-
-def experiment_names(incomplete: str) -> list[str]:
-    """What the shell offers for a study."""
-    return choices.completing(studies().EXPERIMENTS if has_studies() else ())(incomplete)
-
-
 RESULTS = Path("results")
 GROUP = "pgso.studies"  # of entry points; "paper" is the package that runs and draws studies
 
@@ -46,9 +40,7 @@ def studies() -> Any:
 )
 def run(
     context: typer.Context,
-    experiment: str = typer.Argument(
-        help="A name (pgso list experiments), or all.", autocompletion=experiment_names
-    ),
+    experiment: str = typer.Argument(help="A name (pgso list experiments), or all."),
     quick: bool = opt("options", "Run it at a toy size, in seconds.", False, "--quick"),
     budget: float | None = opt(
         "options",
@@ -81,27 +73,22 @@ def run(
 
 @command("report", "pgso report", "pgso report initialisations")
 def report(
-    experiment: str | None = typer.Argument(
-        None, help="One study; by default all.", autocompletion=experiment_names
-    ),
+    experiment: str | None = typer.Argument(None, help="One study; by default all."),
     results: Path = opt("options", "Where ledgers and pages are.", RESULTS),
     out: Path | None = opt("options", "Runs to show, and ledgers of pgso run --quick --out DIR."),
 ) -> None:
     """Draw pages from records; trains nothing.
 
-    Without a study: an overview of a folder of runs (--out; by default ./runs or this folder),
-    with the pages of its findings and comparisons, and the pages of all studies that have ledgers.
+    Without a study: the pages of all findings and comparisons in a folder of runs (--out; by
+    default ./runs), and of all studies that have ledgers.
     """
     has_page = False
     if experiment is None:
-        from pgso.report.overview import write_overview
+        from pgso.report.page import draw_again
 
-        here = Path()
-        is_runs = (here / "records").is_dir() or any(here.glob("find-*/finding.json"))
-        page = write_overview(out or (here if is_runs else choices.RUNS))
-        has_page = page is not None
-        if has_page:
-            Console().say(f"overview: {page}")
+        for page in draw_again(out or choices.RUNS):
+            Console().say(f"report: {page}")
+            has_page = True
     if out is not None:
         results = out / "quick" if (out / "quick").is_dir() else out
     if experiment is not None or has_studies():
@@ -109,5 +96,5 @@ def report(
     if not has_page:
         raise InputError(
             f"there are no runs and no ledgers here ({out or choices.RUNS}, {results}); make some "
-            "with pgso find, compare, train or run, or name their folder with --out"
+            "with pgso find, compare or run, or name their folder with --out"
         )

@@ -32,7 +32,6 @@ def spectrum(
     source: str | None = typer.Argument(
         None,
         metavar="DATASET_OR_FILE",
-        autocompletion=choices.dataset_names,
         help="A dataset's name or folder, an edge list (.csv, .tsv or .txt: "
         "source,target[,weight]), or a scipy sparse matrix (.npz); with --record by default "
         "the record's dataset.",
@@ -41,7 +40,6 @@ def spectrum(
         "options",
         "The operator: pgso list presets, or seven numbers.",
         metavar="NAME | m1,m2,m3,e1,e2,e3,a",
-        autocompletion=choices.completing(PRESETS),
         show_default="gcn",
     ),
     record: Path | None = opt("options", "A run's record: its operators, at start and learned."),
@@ -81,7 +79,7 @@ def spectrum(
     from pgso.drawing import figure_svg
     from pgso.report.sections import picture_page
     from pgso.spectrum.certified import undirected as check_undirected
-    from pgso.spectrum.page import draw, span, summarise, table
+    from pgso.spectrum.page import draw, summarise, table
 
     graph = _graph_of(source, data, undirected, spec)
     check_undirected(graph, remedy="--undirected gives every edge its reverse")
@@ -97,7 +95,7 @@ def spectrum(
         f"{about}. Every eigenvalue lies in both intervals; the density is estimated from random "
         "probes."
     )
-    numbers = Grid("Numbers", *table(summaries))
+    numbers = Grid(f"{title}: {about}", *table(summaries))
     written = picture_page(f"Spectrum of {title}", lead, [numbers], figure_svg(figure))
     write_atomically(page, written)
     if as_json:
@@ -105,15 +103,8 @@ def spectrum(
         operators_found = [summary.as_dict() for summary in summaries]
         typer.echo(json.dumps({"graph": counts, "operators": operators_found}))
         return
-    rows = []
-    for summary in summaries:
-        half = len(summary.extremes) // 2
-        ends = (summary.extremes[:half], summary.extremes[half:])
-        extremes = ("\n".join(f"{value:z.4f}" for value in end) or "-" for end in ends)
-        rows.append((summary.name, span(summary.theorem2), span(summary.optimal), *extremes))
-    columns = ("operator", "Theorem 2", "optimal", "smallest", "largest")
     console = Console()
-    console.print(Grid(f"{title}: {about}", columns, tuple(rows)))
+    console.print(numbers)
     console.say(f"{picture}\n{page}")
 
 

@@ -99,9 +99,7 @@ def train(
     show(console, record)
     from pgso.report.about import baselines_grid
 
-    grid = baselines_grid(known, record.objective)
-    if grid.rows:
-        console.print(grid)
+    console.print(baselines_grid(known, record.objective))
     for doubt in doubts([record], known):
         console.say(f"Note: {doubt}.", "bold")
     console.say(f"record: {store.path(spec)}")

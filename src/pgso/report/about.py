@@ -20,19 +20,11 @@ MOST_KINDS = 10  # of edges
 
 
 def data_section(
-    data: Sequence[DataRecord], text: str = "", links: tuple[tuple[str, str], ...] = ()
-) -> Section:
-    """What the data are; long tables are folded."""
-    grids = data_grids(data)
-    folded = tuple(grid for grid in grids[1:] if len(grid.rows) > SHORT)
-    panels = tuple(grid for grid in grids if grid not in folded)
-    return Section("The data", text, panels, "pair", folded, links=links, id="data-section")
-
-
-def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
-    """Graph, split, classes or targets, columns; of the first split."""
+    data: Sequence[DataRecord], links: tuple[tuple[str, str], ...] = ()
+) -> Section | None:
+    """Graph, split, classes or targets, columns, of the first split; long tables are folded."""
     if not data:
-        return []
+        return None
     first = data[0]
     others = "; other seeds may have other splits" if len(data) > 1 else ""
     what = {"node": "nodes", "graph": "graphs", "link": "links"}[first.kind]
@@ -62,7 +54,9 @@ def data_grids(data: Sequence[DataRecord]) -> list[Grid]:
         Grid("Columns of the table", ("column", "is a", "missing", "became"), tuple(columns),
              "Fitted on the training rows."),
     ]  # fmt: skip
-    return [grid for grid in grids if grid.rows]
+    folded = tuple(grid for grid in grids[1:] if len(grid.rows) > SHORT)
+    panels = tuple(grid for grid in grids if grid not in folded)
+    return Section("The data", "", panels, "pair", folded, links=links, id="data-section")
 
 
 def _counted(count: int, total: int) -> tuple[str, str]:
@@ -128,15 +122,6 @@ def graph_section(
     return Section("The graph", text, widget="graph", values=values, data=data, id="graph-section")
 
 
-def baselines_section(data: Sequence[DataRecord], objective: Objective) -> Section:
-    """What a network must beat."""
-    text = (
-        "A guess, the features without the graph, and the graph without the features, on the "
-        "same splits. A network that does not beat them is not worth its training."
-    )
-    return Section("Baselines", text, (baselines_grid(data, objective),))
-
-
 def baselines_grid(data: Sequence[DataRecord], objective: Objective) -> Grid:
     """One row per baseline; empty where the task has none."""
     rows = tuple(
@@ -162,17 +147,6 @@ def mean_baselines(data: Sequence[DataRecord]) -> tuple[BaselineRecord, ...]:
     return tuple(means)
 
 
-def runs_section(
-    records: Sequence[RunRecord], command: str | None, links: Mapping[str, str]
-) -> Section:
-    """How to have it again, and every run; links lead to records by their keys."""
-    shell = [("To have it again, in a shell:", command)] if command else []
-    python = ("or in Python:" if command else "To have it again:", python_code(records))
-    files = tuple((name, to) for name, to in links.items() if name.endswith(".json"))
-    runs = (runs_grid(records, links),)
-    return Section("What was run", folded=runs, code=(*shell, python), links=files)
-
-
 def python_code(records: Sequence[RunRecord]) -> str:
     """The lines of Python that run the same specs again."""
     spec, seeds = records[0].spec, sorted({run.spec.seed for run in records})
@@ -191,8 +165,10 @@ for operator in {list(by_operator(records))!r}:
 """
 
 
-def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
-    """Every run with its scores and the key of its record; what software made them."""
+def runs_section(
+    records: Sequence[RunRecord], command: str | None, links: Mapping[str, str]
+) -> Section:
+    """How to have it again, and every run; links lead to records by their keys."""
     rows = []
     for run in (run for runs in by_operator(records).values() for run in runs):
         chosen = f" ({LABELS[run.chosen]})" if run.chosen else ""
@@ -208,4 +184,8 @@ def runs_grid(records: Sequence[RunRecord], links: Mapping[str, str]) -> Grid:
         f"counted from 1. Made by {', '.join(sorted(versions))}."
     )
     header = ("operator", "seed", "status", "chosen epoch", "val", "test", "seconds", "key")
-    return Grid("The runs", header, tuple(rows), caption, links)
+    runs = Grid("The runs", header, tuple(rows), caption, links)
+    shell = [("To have it again, in a shell:", command)] if command else []
+    python = ("or in Python:" if command else "To have it again:", python_code(records))
+    files = tuple((name, to) for name, to in links.items() if name.endswith(".json"))
+    return Section("What was run", folded=(runs,), code=(*shell, python), links=files)

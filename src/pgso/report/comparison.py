@@ -111,14 +111,11 @@ class Comparison:
         """One row per operator: seeds, mean test score, and its difference to the fixed one."""
         import pandas
 
-        rows = []
+        rows, nan = [], float("nan")
         for entry in self.test.summaries:
-            row: dict[str, Any] = {"operator": entry.operator, "seeds": entry.n, "test": entry.mean}
-            difference = self.test.difference(entry.operator)
-            if difference is not None:
-                low, high = difference.holm_interval or (None, None)
-                row |= {"difference": difference.mean, "low": low, "high": high}
-            rows.append(row)
+            found = self.test.difference(entry.operator)
+            ends = (found and found.holm_interval) or (nan, nan)
+            rows.append((entry.operator, entry.n, entry.mean, found.mean if found else nan, *ends))
         columns = ["operator", "seeds", "test", "difference", "low", "high"]
         return pandas.DataFrame(rows, columns=columns)
 
@@ -192,7 +189,18 @@ class Comparison:
         """The verdict, and the run that follows from it."""
         gain, reference = self.test.difference(self.candidate), self.reference
         if gain is None:
-            return Judgement("nothing to compare", self._missing())
+            why = "no seed was scored both with the fixed and with a learned operator"
+            if not self.operators:
+                why = (
+                    f"no run has a test score: all failed, or {self.objective.label} has no value "
+                    "on this test set, such as where all are of one class; choose another "
+                    "objective or split"
+                )
+            elif "fixed" not in self.operators:
+                why = "there is no scored run of the fixed operator"
+            elif self.operators == ("fixed",):
+                why = "there is no scored run of a learned operator"
+            return Judgement("nothing to compare", why)
         fixed = self.runs[0].spec.but(operator="fixed", seed=0) if self.runs else None
         best = fixed and fixed.but(operator=self.candidate)
         score = next(one.mean for one in self.test.summaries if one.operator == self.candidate)
@@ -208,35 +216,20 @@ class Comparison:
                 text = f"take {reference.description}"
                 return Judgement(text, f"{other}; against it {against.describe()}", "bad", spec)
             if gain.surely == "better":
-                beside = f"{reference.description} has {other}: against it {against.describe()}"
-                text = take if against.surely == "better" else f"{take}, or take a stronger network"
-                return Judgement(text, f"{reason}; {beside}", "good", best)
+                reason += f"; {reference.description} has {other}: against it {against.describe()}"
+                take += "" if against.surely == "better" else ", or take a stronger network"
         if gain.surely == "better":
             return Judgement(take, reason, "good", best)
         if gain.surely == "worse":
             return Judgement("keep the fixed operator", reason, "bad", fixed)
-        if gain.holm_interval is None:
-            n, why = len(gain.points), "on the only seed, and one seed gives no interval"
-            if n > 1 and abs(gain.mean) >= 1e-9:
-                why = f"on each of {n} seeds, too much alike for an interval"
-            elif n > 1:
-                reason = f"the same score on each of {n} seeds"
-                return Judgement(none, reason, "open", fixed)
+        n = len(gain.points)
+        if gain.holm_interval is None and n > 1 and abs(gain.mean) < 1e-9:
+            reason = f"the same score on each of {n} seeds"
+        elif gain.holm_interval is None:
+            why = "on the only seed, and one seed gives no interval"
+            why = f"on each of {n} seeds, too much alike for an interval" if n > 1 else why
             return Judgement("undecided", f"{gain.amount()} {why}; run more seeds")
         return Judgement(none, reason, "open", fixed)
-
-    def _missing(self) -> str:
-        if not self.operators:
-            return (
-                f"no run has a test score: all failed, or {self.objective.label} has no value on "
-                "this test set, such as where all are of one class; choose another objective or "
-                "split"
-            )
-        if "fixed" not in self.operators:
-            return "there is no scored run of the fixed operator"
-        if self.operators == ("fixed",):
-            return "there is no scored run of a learned operator"
-        return "no seed was scored both with the fixed and with a learned operator"
 
 
 def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -> Comparison:
@@ -260,14 +253,14 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     named, decision = by_operator(runs), decision_of(runs)
     beside = _reference(named, references, metric)
     notes = [*notes_on(runs), *not_run(given, has_reference=beside is not None)]
-    test = _scores(named, metric, "test")
+    test, val = (_scores(named, metric, part) for part in ("test", "val"))
     return Comparison(
         dataset=given[0].spec.dataset,
         conv=given[0].spec.conv,
         metric=metric,
         operators=tuple(entry.operator for entry in test.summaries),
         test=test,
-        val=_scores(named, metric, "val"),
+        val=val,
         notes=(*notes, *([] if decision is None else [decision.sentence])),
         reference=beside,
         decision=decision,
@@ -315,13 +308,9 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     return list(by_setting.values())
 
 
-def _scores(
-    runs: Mapping[str, Sequence[RunRecord]], metric: str, part: Literal["test", "val"]
-) -> Scores:
-    objective = OBJECTIVES[metric]
-    found = [summary(name, group, objective, part) for name, group in runs.items()]
-    learned = {name: group for name, group in runs.items() if name != "fixed"}
-    differences = operator_differences(learned, runs.get("fixed", []), metric, part)
+def _scores(runs: Mapping[str, Sequence[RunRecord]], metric: str, part: str) -> Scores:
+    found = [summary(name, group, OBJECTIVES[metric], part) for name, group in runs.items()]
+    differences = operator_differences(runs, runs.get("fixed", []), metric, part)
     return Scores(tuple(entry for entry in found if entry is not None), differences)
 
 
@@ -333,40 +322,30 @@ def _reference(
     if test is None:
         return None
     spec = next(record.spec for record in reference if record.test is not None)
-    first = next(iter(runs.values()))[0].spec
+    first = next(iter(runs.values()))[0].spec.model_dump()
+    own = spec.model_dump(exclude={"operator", "seed"})
     changes = {"operator": spec.operator}
-    for name, value in spec.model_dump(exclude={"operator", "seed"}).items():
-        if value != first.model_dump()[name]:
-            changes[name] = value
-    learned = {name: group for name, group in runs.items() if name != "fixed"}
-    differences = operator_differences(learned, reference, metric)
-    return Reference(describe(spec), changes, test, val, differences)
+    changes |= {name: value for name, value in own.items() if value != first[name]}
+    residual = "residual " if spec.residual else ""
+    norm = f" with {spec.norm} norm" if spec.norm else ""
+    layers = "1 layer" if spec.num_layers == 1 else f"{spec.num_layers} layers"
+    description = f"a fixed {residual}{spec.conv} of {layers}{norm}"
+    differences = operator_differences(runs, reference, metric)
+    return Reference(description, changes, test, val, differences)
 
 
 def _found(runs: Sequence[RunRecord]) -> Found | None:
     """The rung that most seeds keep."""
     kept = [run for run in runs if run.spec.operator == "found" and run.rung]
-    for rung, count in Counter(run.rung for run in kept).most_common(1):
-        run = next(run for run in kept if run.rung == rung)
-        command = command_of("train", run.spec) if has_command(run.spec) else ""
-        S = run.start[0] if run.start else None
-        choices = {k: " + ".join(v) if k == "terms" else v for k, v in run.network.items() if v}
-        head = choices and f"a network ({', '.join(f'{k} {v}' for k, v in choices.items())})"
-        closed = run.closed_form and run.closed_form[1]
-        if head and closed is not None:
-            head += f", whose closed form scores {run.objective.written(closed)} on test"
-        return Found(str(rung), count, len(kept), S, dict(run.network), command, head or "")
-    return None
-
-
-def describe(spec: RunSpec) -> str:
-    """A fixed network in words.
-
-    Example:
-        >>> describe(RunSpec(dataset="karate", residual=True, norm="batch", num_layers=6))
-        'a fixed residual gcn of 6 layers with batch norm'
-    """
-    residual = "residual " if spec.residual else ""
-    norm = f" with {spec.norm} norm" if spec.norm else ""
-    layers = "1 layer" if spec.num_layers == 1 else f"{spec.num_layers} layers"
-    return f"a fixed {residual}{spec.conv} of {layers}{norm}"
+    if not kept:
+        return None
+    ((rung, count),) = Counter(run.rung for run in kept).most_common(1)
+    run = next(run for run in kept if run.rung == rung)
+    command = command_of("train", run.spec) if has_command(run.spec) else ""
+    choices = {k: " + ".join(v) if k == "terms" else v for k, v in run.network.items() if v}
+    head = choices and f"a network ({', '.join(f'{k} {v}' for k, v in choices.items())})"
+    closed = run.closed_form and run.closed_form[1]
+    if head and closed is not None:
+        head += f", whose closed form scores {run.objective.written(closed)} on test"
+    S = run.start[0] if run.start else None
+    return Found(str(rung), count, len(kept), S, dict(run.network), command, head or "")

@@ -10,15 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pgso.evaluation.statistics import (
-    Interval,
-    decide,
-    holm,
-    holm_levels,
-    spread,
-    t_interval,
-    t_test,
-)
+from pgso.evaluation import statistics
+from pgso.evaluation.statistics import Interval
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord
 from pgso.records.spec import RECIPES
@@ -55,10 +48,7 @@ def pairs(runs: Iterable[RunRecord], baselines: Iterable[RunRecord]) -> list[Pai
 def differences(
     runs: Iterable[RunRecord], baselines: Iterable[RunRecord], part: str = "test"
 ) -> list[float]:
-    """Runs minus baselines of the same seed, as the objective shows scores (mostly in points).
-
-    Pairs that lack one of the two scores are left out; part is ``"test"`` or ``"val"``.
-    """
+    """Runs minus baselines of the same seed that both have a score, as the objective shows them."""
     values = (pair.difference(part) for pair in pairs(runs, baselines))
     return [difference for difference in values if difference is not None]
 
@@ -82,11 +72,11 @@ def summary(
     if not scores:
         return None
     values = list(map(objective.shown, scores))
-    ends = t_interval(values)
+    ends = statistics.t_interval(values)
     if ends is not None:  # no mean of scores is outside the objective's bounds
         low, high = map(objective.shown, objective.bounds)
         ends = Interval(max(ends.low, low), min(ends.high, high))
-    return Summary(operator, len(values), float(np.mean(values)), spread(values), ends)
+    return Summary(operator, len(values), float(np.mean(values)), statistics.spread(values), ends)
 
 
 @dataclass(frozen=True)
@@ -146,24 +136,21 @@ def operator_differences(
     metric: str,
     part: str = "test",
 ) -> tuple[Difference, ...]:
-    """Each operator minus the baseline on the seeds that both have, Holm-corrected.
-
-    ``runs`` holds the runs of every operator by seed; ``baselines`` at most one run a seed.
-    """
+    """Each learned operator minus the baseline on the seeds that both have, Holm-corrected."""
     paired = {}
     for name, group in runs.items():
         found = ((pair.run.spec.seed, pair.difference(part)) for pair in pairs(group, baselines))
-        if by_seed := {seed: points for seed, points in found if points is not None}:
+        by_seed = {seed: points for seed, points in found if points is not None}
+        if by_seed and name != "fixed":
             paired[name] = by_seed
-    p = [t_test(list(by_seed.values())) for by_seed in paired.values()]
-    corrected = zip(p, holm(p), holm_levels(p), strict=True)
+    p = [statistics.t_test(list(by_seed.values())) for by_seed in paired.values()]
+    corrected = zip(paired.items(), p, statistics.holm(p), statistics.holm_levels(p), strict=True)
     made = []
-    for (name, by_seed), (alone, together, level) in zip(paired.items(), corrected, strict=True):
+    for (name, by_seed), alone, together, level in corrected:
         points = tuple(by_seed.values())
-        ends, holm_ends = t_interval(points), t_interval(points, level)
-        mean = float(np.mean(points))
-        entry = (name, metric, tuple(by_seed), points, mean, ends, holm_ends, alone, together)
-        made.append(Difference(*entry))
+        ends = (statistics.t_interval(points), statistics.t_interval(points, level))
+        scores = (name, metric, tuple(by_seed), points, float(np.mean(points)))
+        made.append(Difference(*scores, *ends, alone, together))
     return tuple(made)
 
 
@@ -199,6 +186,6 @@ def decision_of(records: Sequence[RunRecord]) -> Decision | None:
     if "fixed" not in judged or len(judged) < 2:
         return None
     needed = 1 - (1 - RECIPES["robust"]["evidence"]) / (len(judged) - 1)
-    kept, sure = decide(OBJECTIVES[records[0].metric], judged, needed)
+    kept, sure = statistics.decide(OBJECTIVES[records[0].metric], judged, needed)
     labels = sum(len(one.items) for one in judged["fixed"].values())
     return Decision(kept, sure, needed, len(judged["fixed"]), labels)

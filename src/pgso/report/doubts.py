@@ -21,60 +21,66 @@ LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
     """What to know before believing the scores of the runs of one setting; best if empty."""
     done = [record for record in records if record.status == "done" and record.test is not None]
-    about = [*_of_classes(done), *_of_scores(done, data), *_of_closed_form(done)]
-    return [*about, *_of_training(records, done, data), *_of_data(data)]
+    return [*_of_scores(done, data), *_of_training(records, done, data), *_of_data(data)]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
     """The same for what ``find`` keeps."""
-    best, data = finding.kept, finding.data
+    best, data, objective = finding.kept, finding.data, finding.objective
     if data is None:
         return []
-    if best.test is None or finding.signal == "neither":  # the verdict says it then
-        return [*_of_neighbours(finding, data), *_of_data([data])]
-    objective = finding.objective
-    # A model of features alone: another one that is as good says nothing.
-    without = FEATURES if best.family == "features" else None
-    merit = objective.merit(best.test)
-    return [*_not_better(merit, [data], objective, "what find keeps", without), *_of_data([data])]
-
-
-def _of_neighbours(finding: FindingRecord, data: DataRecord) -> Iterator[str]:
-    """Where features say nothing, the labels of neighbours may."""
-    objective, spread, guess = finding.objective, *map(data.baseline, (GRAPH, GUESS))
-    if spread is None or guess is None or finding.kind == "graph":
-        return
-    parts = ((spread.val, guess.val), (spread.test, guess.test))
-    if all(None not in p and objective.merit(p[0]) > objective.merit(p[1]) for p in parts):
-        yield (
-            f"{spread.label.removesuffix(', no features')} alone score "
-            f"{objective.written(spread.test)} on test: the graph says what these features do not; "
-            "try find without them"
+    if best.test is not None and finding.signal != "neither":
+        # A model of features alone: another one that is as good says nothing.
+        without = FEATURES if best.family == "features" else None
+        rivals = _not_better(
+            objective.merit(best.test), [data], objective, "what find keeps", without
         )
+        return [*rivals, *_of_data([data])]
+    # The verdict says that features say nothing; the labels of neighbours may.
+    said, spread, guess = [], data.baseline(GRAPH), data.baseline(GUESS)
+    if spread is not None and guess is not None and finding.kind != "graph":
+        parts = ((spread.val, guess.val), (spread.test, guess.test))
+        if all(None not in p and objective.merit(p[0]) > objective.merit(p[1]) for p in parts):
+            said.append(
+                f"{spread.label.removesuffix(', no features')} alone score "
+                f"{objective.written(spread.test)} on test: the graph says what these features do "
+                "not; try find without them"
+            )
+    return [*said, *_of_data([data])]
 
 
-def _of_classes(records: Sequence[RunRecord]) -> Iterator[str]:
+def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
+    """Scores of several classes, no better than baselines, or than the closed form of ``find``."""
     positives = sorted({record.positive for record in records if record.positive is not None})
     if len(positives) > 1:
         yield (
             f"seeds score different classes ({' and '.join(positives)}), because another one is "
             f"rarer in their training labels; name one with --option positive={positives[0]}"
         )
-
-
-def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
     guesses = {one.spec.seed: guess.test for one in data if (guess := one.baseline(GUESS))}
-    if not records or not guesses:
+    if not records:
         return
     objective = records[0].objective
     says_classes = objective.answer == "class" and objective.name != "roc_auc"
     if says_classes and all(run.test == guesses.get(run.spec.seed) for run in records):
         yield "every model predicts one class: it scores as well as guessing that class"
-        return
-    means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
-    # A node's own columns get weights of their own in a residual network.
-    remedy = "pgso find" if records[0].spec.residual else _option(records[0], "residual", True)
-    yield from _not_better(max(map(objective.merit, means)), data, objective, remedy=remedy)
+    elif guesses:
+        means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
+        # A node's own columns get weights of their own in a residual network.
+        remedy = "pgso find" if records[0].spec.residual else _option(records[0], "residual", True)
+        yield from _not_better(max(map(objective.merit, means)), data, objective, remedy=remedy)
+    forms = [(run, run.closed_form) for run in records if run.closed_form is not None]
+    scores = [(run.val, run.test, *closed) for run, closed in forms if None not in closed]
+    if scores:
+        columns = zip(*scores, strict=True)
+        val, test, own_val, own_test = (fmean(one or 0.0 for one in column) for column in columns)
+        is_worse = objective.merit(val) < objective.merit(own_val)
+        if is_worse and objective.merit(test) < objective.merit(own_test):  # both must say it
+            yield (
+                "the closed form of what find keeps does better "
+                f"({objective.written(own_test)} on test) than this network "
+                f"({objective.written(test)}): use pgso find with --save"
+            )
 
 
 def _option(record: RunRecord, name: str, value: Any) -> str:
@@ -82,23 +88,6 @@ def _option(record: RunRecord, name: str, value: Any) -> str:
     if not has_command(record.spec):
         return f"{name}={value!r}"
     return f"--set {name}={str(value).lower()}" if value is True else f"--{name} {value}"
-
-
-def _of_closed_form(records: Sequence[RunRecord]) -> Iterator[str]:
-    """Where a network that has what ``find`` keeps is worse than the closed form of the same."""
-    both = [run for run in records if run.closed_form is not None and None not in run.closed_form]
-    if not both:
-        return
-    objective = both[0].objective
-    for part in (0, 1):  # validation and test must both say it
-        trained = fmean(float((run.val, run.test)[part] or 0) for run in both)
-        untrained = fmean(float((run.closed_form or ())[part] or 0) for run in both)
-        if objective.merit(trained) >= objective.merit(untrained):
-            return
-    yield (
-        f"the closed form of what find keeps does better ({objective.written(untrained)} on test) "
-        f"than this network ({objective.written(trained)}): use pgso find with --save"
-    )
 
 
 def _not_better(

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.record import Detection, Explanation, FeatureImportance
+from pgso.records.record import Explanation
 from pgso.report.differences import by_operator
 from pgso.report.grid import Bar, Grid
 from pgso.report.sections import Axis, Plot, Section, Series
@@ -15,6 +15,7 @@ from pgso.report.words import LABELS, NONE, plain, signed
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 DASHED = "7 4"  # lengths, as in SVG
+UNIT = (-0.02, 1.02)  # of an axis of shares
 
 
 def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> Section:
@@ -28,8 +29,7 @@ def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> S
         costs_grid(records, candidate),
         *detection_plots(records),
         *scatter_plots(records),
-        *reliability_plots(records),
-        calibration_grid(records),
+        *calibration_panels(records),
         sets_grid(records),
     )
     text = f"{evaluated_part(records)} examples at the chosen epoch{over}."
@@ -54,10 +54,19 @@ def evaluated_part(records: Sequence[RunRecord]) -> str:
 def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
     """A table per operator: true classes by predicted ones, summed over the seeds.
 
-    Where 0.5 calls less than half of the positive class right, the same at a better threshold
-    stands beside it.
+    Where 0.5 calls less than half of the positive class right, the same at the recorded threshold
+    with the best balanced accuracy stands beside it.
     """
-    grids, detections = [], evaluated(records, "detection")
+    grids: list[Grid] = []
+
+    def add(title: str, classes: Sequence[str], counts: Any, caption: str) -> None:
+        rows = tuple(
+            (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
+            for k, (label, row) in enumerate(zip(classes, counts, strict=True))
+        )
+        grids.append(Grid(title, ("true", *classes, "right"), rows, caption))
+
+    detections = evaluated(records, "detection")
     for name, found in evaluated(records, "confusion").items():
         classes, counts = found[0].classes, np.array([one.counts for one in found])
         curves = [one for one in detections.get(name, []) if one.costs]
@@ -68,42 +77,24 @@ def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
         if len(curves) == len(found):
             rare = classes.index(curves[0].positive)
             share = summed[rare, rare] / max(summed[rare].sum(), 1)
-        if share < 0.5:
-            caption += f" Only {100 * share:.0f} % of {classes[rare]} is called right."
-        grids.append(_confusion_grid(title, classes, summed, caption))
-        if share < 0.5:
-            threshold, summed = _at_best_threshold(counts, curves, rare)
-            title += f" at the threshold {threshold:.2g}"
-            caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
-            grids.append(_confusion_grid(title, classes, summed, caption))
+        if share >= 0.5:
+            add(title, classes, summed, caption)
+            continue
+        only = f" Only {100 * share:.0f} % of {classes[rare]} is called right."
+        add(title, classes, summed, caption + only)
+        sizes, tried = counts.sum(axis=2), []  # (seeds, 2)
+        positives, negatives = sizes[:, rare].sum(), sizes[:, 1 - rare].sum()
+        for at in zip(*(curve.costs for curve in curves), strict=True):
+            by_seed = list(zip(at, sizes, strict=True))
+            hits = sum(round(one.recall * size[rare]) for one, size in by_seed)
+            alarms = sum(round(one.flagged * size.sum()) for one, size in by_seed) - hits
+            table = np.array([[hits, positives - hits], [alarms, negatives - alarms]])
+            right = hits / max(positives, 1) + (negatives - alarms) / max(negatives, 1)
+            tried.append((right, at[0].threshold, table if rare == 0 else table[::-1, ::-1]))
+        _, threshold, summed = max(tried, key=lambda entry: entry[0])
+        caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
+        add(f"{title} at the threshold {threshold:.2g}", classes, summed, caption)
     return grids
-
-
-def _confusion_grid(title: str, classes: Sequence[str], counts: Any, caption: str) -> Grid:
-    rows = tuple(
-        (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
-        for k, (label, row) in enumerate(zip(classes, counts, strict=True))
-    )
-    return Grid(title, ("true", *classes, "right"), rows, caption)
-
-
-def _at_best_threshold(
-    counts: Any,  # (seeds, 2, 2)
-    curves: Sequence[Detection],
-    rare: int,
-) -> tuple[float, Any]:  # the counts (2, 2)
-    """The recorded threshold with the best balanced accuracy, and the counts at it."""
-    sizes = counts.sum(axis=2)  # (seeds, 2)
-    positives, negatives = sizes[:, rare].sum(), sizes[:, 1 - rare].sum()
-    tried = []
-    for at in zip(*(curve.costs for curve in curves), strict=True):
-        by_seed = list(zip(at, sizes, strict=True))
-        hits = sum(round(one.recall * size[rare]) for one, size in by_seed)
-        alarms = sum(round(one.flagged * size.sum()) for one, size in by_seed) - hits
-        table = np.array([[hits, positives - hits], [alarms, negatives - alarms]])
-        right = hits / max(positives, 1) + (negatives - alarms) / max(negatives, 1)
-        tried.append((right, at[0].threshold, table if rare == 0 else table[::-1, ::-1]))
-    return max(tried, key=lambda entry: entry[0])[1:]
 
 
 def costs_grid(records: Sequence[RunRecord], operator: str | None) -> Grid:
@@ -148,20 +139,27 @@ def labels_grid(records: Sequence[RunRecord]) -> Grid:
     return Grid("Label by label", ("label", "share, %", *names), tuple(rows), caption)
 
 
-def calibration_grid(records: Sequence[RunRecord]) -> Grid:
-    """Expected calibration error before and after a temperature, means over the seeds."""
-    rows = []
+def calibration_panels(records: Sequence[RunRecord]) -> list[Grid | Plot]:
+    """The share of right answers against confidence; its error before and after a temperature."""
+    rows, series = [], []
     for name, found in evaluated(records, "calibration").items():
+        sums = np.sum([one.before for one in found], axis=0)  # of each bin: size, confidence, right
+        points = [(float(sure / n), float(right / n)) for n, sure, right in sums if n]
+        series += [Series(LABELS[name], name, points, dots="too")] if points else []
         temperature = f"{np.mean([one.temperature for one in found]):.2f}"
         before, after = zip(*((one.error_before, one.error_after) for one in found), strict=True)
         rows.append((LABELS[name], _percent(before), temperature, _percent(after)))
+    axes = (Axis("confidence", UNIT), Axis("share that is right", UNIT))
+    curves = (*series, _diagonal("as sure as right"))
+    plot = Plot("reliability", "Is it as sure as it should be?", *axes, curves)
     caption = (
         "In points: how far confidence and the share of right predictions are apart, on "
         f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
         "predict applies it."
     )
     header = ("operator", "as trained", "temperature", "calibrated")
-    return Grid("Calibration error", header, tuple(rows), caption)
+    grid = Grid("Calibration error", header, tuple(rows), caption)
+    return [plot, grid] if series else [grid]
 
 
 def sets_grid(records: Sequence[RunRecord]) -> Grid:
@@ -198,7 +196,8 @@ def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
     share, positive = float(np.mean([one.share for one in last])), last[0].positive
     chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
     even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
-    rate, recall, precision = map(_unit, ("false positive rate", "recall", "precision"))
+    names = ("false positive rate", "recall", "precision")
+    rate, recall, precision = (Axis(name, UNIT) for name in names)
     curves, precisions = (*means("recall"), _diagonal("chance")), (*means("precision"), chance)
     title, lifts = f"Precision and recall of {positive}", means("lift", RECORDED[1:])
     flagged = Axis("share of the examples, highest scores first")
@@ -208,21 +207,6 @@ def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
         Plot("lift", f"Lift of {positive}", flagged, Axis("lift"), (*lifts, even)),
     ]
     return plots if lifts else plots[:2]
-
-
-def reliability_plots(records: Sequence[RunRecord]) -> list[Plot]:
-    """The share of right answers against confidence, over the seeds."""
-    series = []
-    for name, found in evaluated(records, "calibration").items():
-        sums = np.sum([one.before for one in found], axis=0)  # of each bin: size, confidence, right
-        points = [(float(sure / n), float(right / n)) for n, sure, right in sums if n]
-        if points:
-            series.append(Series(LABELS[name], name, points, dots="too"))
-    if not series:
-        return []
-    x, y = _unit("confidence"), _unit("share that is right")
-    title = "Is it as sure as it should be?"
-    return [Plot("reliability", title, x, y, (*series, _diagonal("as sure as right")))]
 
 
 def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
@@ -246,10 +230,6 @@ def _diagonal(name: str, low: float = 0, high: float = 1) -> Series:
     return Series(name, "quiet", [(low, low), (high, high)], dash=DASHED)
 
 
-def _unit(label: str) -> Axis:
-    return Axis(label, (-0.02, 1.02))
-
-
 def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
     """What matters to each run that was asked."""
     sections = []
@@ -260,13 +240,13 @@ def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
             bars = feature_bars(found, objective)
             drawn: Any = {"widget": "bars", "values": bars} if bars else {}
             text = " ".join(f"{note}." for note in found.notes)
-            panels = (*importance_grids(found, objective), edges_grid(found))
-            sections.append(Section(title, text, panels, "beside", **drawn))
+            grids = explanation_grids(found, objective)
+            sections.append(Section(title, text, tuple(grids), "beside", **drawn))
     return sections
 
 
-def importance_grids(explanation: Explanation, objective: Objective) -> tuple[Grid, Grid]:
-    """What shuffling a column, and what moving the edges of a kind, costs on validation."""
+def explanation_grids(explanation: Explanation, objective: Objective) -> list[Grid]:
+    """What shuffling a column and moving the edges of a kind costs, and what each edge adds."""
     score, left = explanation.score, explanation.left_out
     of = "" if score is None else f" (score: {objective.written(score)})"
     few = f" {left:,} columns with small gradients were not shuffled." if left else ""
@@ -282,40 +262,29 @@ def importance_grids(explanation: Explanation, objective: Objective) -> tuple[Gr
         "How much worse validation gets when edges of this kind connect other nodes, in "
         f"{unit}: the mean of {explanation.repeats} draws, and where one more lies in 95 %."
     )
-    header = ("costs", "one more shuffle, 95 %", "matters")
-    features, relations = (
-        _importances(found, objective) for found in (explanation.features, explanation.relations)
-    )
-    return (
-        Grid("Which columns matter", ("column", *header), features, columns),
-        Grid("Which kinds of edges matter", ("edges", *header), relations, kinds),
-    )
-
-
-def _importances(
-    importances: Sequence[FeatureImportance], objective: Objective
-) -> tuple[tuple[str, ...], ...]:
-    largest = max((abs(entry.loss) for entry in importances), default=0.0)
-    digits = objective.digits(objective.shown(largest)) + 1
-    rows = []
-    for entry in importances:
-        loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
-        bounds = f"{plain(low, digits)} to {plain(high, digits)}"
-        matters = "yes" if entry.matters else "no" if entry.high <= 0 else "unsure"
-        rows.append((entry.name, signed(loss, digits), bounds, matters))
-    return tuple(rows)
-
-
-def edges_grid(explanation: Explanation) -> Grid:
-    """One row per edge: how much it adds to the predictions."""
-    rows = tuple((e.source, e.target, f"{e.importance:.3f}") for e in explanation.edges)
-    tied = sum(row[2] == rows[0][2] for row in rows)
+    grids = []
+    for title, noun, importances, caption in (
+        ("Which columns matter", "column", explanation.features, columns),
+        ("Which kinds of edges matter", "edges", explanation.relations, kinds),
+    ):
+        largest, rows = max((abs(entry.loss) for entry in importances), default=0.0), []
+        digits = objective.digits(objective.shown(largest)) + 1
+        for entry in importances:
+            loss, low, high = (objective.shown(v) for v in (entry.loss, entry.low, entry.high))
+            bounds = f"{plain(low, digits)} to {plain(high, digits)}"
+            matters = "yes" if entry.matters else "no" if entry.high <= 0 else "unsure"
+            rows.append((entry.name, signed(loss, digits), bounds, matters))
+        header = (noun, "costs", "one more shuffle, 95 %", "matters")
+        grids.append(Grid(title, header, tuple(rows), caption))
+    edges = tuple((e.source, e.target, f"{e.importance:.3f}") for e in explanation.edges)
+    tied = sum(row[2] == edges[0][2] for row in edges)
     ties = f" The first {tied} edges tie." if tied > 1 else ""
     caption = (
         f"What an edge adds to the predictions of {explanation.items}, as a share of the edge "
         f"that adds most; by integrated gradients from no edges to the graph.{ties}"
     )
-    return Grid("Which edges matter", ("from", "to", "importance"), rows, caption)
+    grids.append(Grid("Which edges matter", ("from", "to", "importance"), edges, caption))
+    return grids
 
 
 def feature_bars(explanation: Explanation, objective: Objective, most: int = 20) -> list[Bar]:

@@ -36,9 +36,8 @@ READING = {
 
 def write_finding(record: FindingRecord, folder: Path) -> Path:
     """Write ``report.html`` into a folder, whole or not at all, and return its path."""
-    path = folder / "report.html"
-    write_atomically(path, render_finding(record))
-    return path
+    write_atomically(folder / "report.html", render_finding(record))
+    return folder / "report.html"
 
 
 def render_finding(record: FindingRecord) -> str:
@@ -50,8 +49,20 @@ def finding_page(record: FindingRecord) -> Page:
     """The verdict, what to do, the ladder, and what they rest on."""
     data = [] if record.data is None else [record.data]
     tables = [baselines_grid(data, record.objective), predictions_grid(record)]
-    bars, S = ladder_bars(record), record.kept.S
+    S, spectrum, operator = record.kept.S, record.spectrum, None
     weighed = {} if S is None or record.graph.is_directed else {record.best: S}
+    if S is not None:
+        panels: list[Grid | Plot] = [
+            Grid("The operator", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
+        ]
+        text = "S of the kept rung."
+        if spectrum is not None:
+            points = list(zip(spectrum.grid, spectrum.density, strict=True))
+            curve = Series("density", "pgso", points, [(x, 0.0, y) for x, y in points], quiet=True)
+            title, axes = "Where the eigenvalues of γ lie", (Axis("eigenvalue"), Axis("density"))
+            panels.append(Plot("density", title, *axes, (curve,)))
+            text = "S, and the eigenvalues of γ on this graph, edges with their reverses."
+        operator = Section("The operator", text, tuple(panels), "stacked")
     steps = "The command above trains networks with it: does it pay there, against learned ones?"
     if not record.command:
         steps = f"{CANNOT_CONFIRM[0].upper()}{CANNOT_CONFIRM[1:]}."
@@ -61,13 +72,14 @@ def finding_page(record: FindingRecord) -> Page:
         "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
         "the rung that was challenged. Blue is kept, orange is GCN's own."
     )
+    rungs: Any = {"values": ladder_bars(record), "folded": (rungs_grid(record),)}
     sections = (
-        Section("The ladder", ladder, widget="bars", values=bars, folded=(rungs_grid(record),)),
+        Section("The ladder", ladder, widget="bars", **rungs),
         graph_section(record.sketch, weighed),
-        _operator(record),
+        operator,
         *(Section(grid.title, panels=(grid,)) for grid in tables),
         Section("Use it", steps, code=tuple(entry for entry in code if entry[1])),
-        data_section(data, graph_sentence(record), (("finding.json", "finding.json"),)),
+        data_section(data, (("finding.json", "finding.json"),)),
     )
     return Page(
         record.dataset,
@@ -110,22 +122,6 @@ def save_command(record: FindingRecord) -> str:
     for name, value in (asked.get("data_options") or {}).items():
         words += ["--option", f"{name}={value}"]
     return shlex.join([*words, "--save", "model"])
-
-
-def _operator(record: FindingRecord) -> Section | None:
-    """S of the kept rung and its spectrum; nothing without a graph."""
-    S, spectrum = record.rung(record.best).S, record.spectrum
-    if S is None:
-        return None
-    grid = Grid("The operator", ("", *NAMES), (("S", *(f"{value:.4g}" for value in S)),))
-    if spectrum is None:
-        return Section("The operator", "S of the kept rung.", (grid,))
-    points = list(zip(spectrum.grid, spectrum.density, strict=True))
-    curve = Series("density", "pgso", points, [(x, 0.0, y) for x, y in points], quiet=True)
-    title = "Where the eigenvalues of γ lie"
-    plot = Plot("density", title, Axis("eigenvalue"), Axis("density"), (curve,))
-    text = "S of the kept rung, and the eigenvalues of γ on this graph, edges with their reverses."
-    return Section("The operator", text, (grid, plot), "stacked")
 
 
 def ladder_bars(record: FindingRecord) -> list[Bar]:
@@ -179,29 +175,6 @@ def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
         return Grid("The ladder", header, tuple(rows), caption)
     caption += " p: that the best challenger looks this much better by chance."
     return Grid("Every rung", (*header, "p", "blocks"), tuple(rows), caption)
-
-
-def graph_sentence(record: FindingRecord) -> str:
-    """The graph in numbers, on a line."""
-
-    def counted(number: int, noun: str) -> str:
-        return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-    graph = record.graph
-    kind, edges = "directed", graph.num_edges
-    if not graph.is_directed:  # stored in both directions
-        kind, edges = "undirected", -(-graph.num_edges // 2)
-    parts = [counted(graph.num_graphs, "graph")] if graph.num_graphs > 1 else []
-    parts += [
-        counted(graph.num_nodes, "node"),
-        counted(edges, f"{kind} edge"),
-        f"degree {graph.degree_median:g} (median) to {graph.degree_max:g}",
-        counted(graph.components, "component"),
-        f"{counted(graph.num_labels, 'training label')} ({100 * graph.label_share:.0f} %)",
-    ]
-    if graph.adjusted_homophily is not None:
-        parts.append(f"adjusted homophily {graph.adjusted_homophily:.2f}")
-    return f"{record.dataset}: {', '.join(parts)}."
 
 
 def predictions_grid(record: FindingRecord) -> Grid:

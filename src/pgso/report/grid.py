@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rich import box
@@ -29,15 +29,13 @@ class Grid:
     caption: str = ""
     links: Mapping[str, str] = field(default_factory=dict)  # of first and last cells on a page
 
-    def first(self, count: int) -> "Grid":
-        """The same table with so many rows at most."""
-        return replace(self, rows=self.rows[:count])
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """For the terminal; names of the user's own are never taken for markup.
+        """For the terminal: nothing without rows; a table that is too wide is a list.
 
-        Names wrap between words and nothing is cut: a table that is too wide is a list.
+        Names wrap between words, nothing is cut, and the user's own are never taken for markup.
         """
+        if not self.rows:
+            return
         columns = list(zip(self.header, *self.rows, strict=True))
         widths = [max(len(line) for cell in c for line in cell.split("\n")) for c in columns]
         words = [max(len(word) for cell in c for word in cell.split() or [""]) for c in columns]
@@ -78,10 +76,8 @@ class Grid:
         writer = csv.writer(text, lineterminator="\n")
         begins = ("=", "+", "-", "@", "\t", "\r")  # also of numbers with a sign, which are fine
         for row in (self.header, *self.rows):
-            are_run = [cell.startswith(begins) and not NUMBERS.fullmatch(cell) for cell in row]
-            writer.writerow(
-                ["'" * is_run + cell for cell, is_run in zip(row, are_run, strict=True)]
-            )
+            run = {cell for cell in row if cell.startswith(begins) and not NUMBERS.fullmatch(cell)}
+            writer.writerow([f"'{cell}" if cell in run else cell for cell in row])
         return text.getvalue()
 
     def to_markdown(self) -> str:

@@ -2,27 +2,25 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 from pgso.drawing import errors
+from pgso.errors import InputError
 from pgso.records import RunRecord, Store
-from pgso.records.data import DataRecord, Sketch
+from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
-from pgso.records.record import COMPARISON_FILE, ComparisonRecord
-from pgso.report.about import (
-    baselines_section,
-    data_section,
-    graph_section,
-    mean_baselines,
-    runs_section,
-)
+from pgso.records.finding import FINDING_FILE, read_finding
+from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparison
+from pgso.report import about
 from pgso.report.comparison import Comparison, compare
 from pgso.report.doubts import doubts
 from pgso.report.evaluation import evaluation_section, explanation_sections
-from pgso.report.sections import Page, Verdict, as_html, as_markdown, filled, write_figures
-from pgso.report.tables import explorer_section, operator_section, scores_section, training_section
+from pgso.report.finding import write_finding
+from pgso.report.sections import Page, Section, Verdict, as_html, as_markdown, filled, write_figures
+from pgso.report.tables import explorer_section, operator_grids, scores_section, training_section
 from pgso.report.words import LABELS, command_of, has_command, places
 
 LEAD = (
@@ -33,6 +31,11 @@ LEAD_OF_A_RUN = "One run: its scores, the baselines, and what was learned."
 FOOTER = (
     "Written by pgso from run records. The intervals show how the scores vary with the seed, not "
     "with the choice of test examples."
+)
+FORMULA = "γ(A, S) = m₁ Dₐ^e₁ + m₂ Dₐ^e₂ Aₐ Dₐ^e₃ + m₃ I, with Aₐ = A + aI and Dₐ its row sums."
+BASELINES = (
+    "A guess, the features without the graph, and the graph without the features, on the same "
+    "splits. A network that does not beat them is not worth its training."
 )
 READING = {
     "Difference": "Learned minus fixed on one seed: the same split, the same first weights. The "
@@ -80,8 +83,11 @@ def write_comparison(
     store: Store | None = None,
 ) -> Path:
     """The same of a comparison that was made already, with its record."""
-    folder = Path(out_dir)
-    links = {COMPARISON_FILE: COMPARISON_FILE} | record_links(comparison.runs, store, folder)
+    folder, links = Path(out_dir), {COMPARISON_FILE: COMPARISON_FILE}
+    if store is not None:
+        for spec in (record.spec for record in comparison.runs):
+            place = Path(os.path.relpath(store.path(spec), folder))
+            links[spec.key] = quote(place.as_posix())
     heading = f"{comparison.dataset}, {comparison.conv}"
     page = comparison_page(comparison, summary, heading, data, links)
     summary.write(folder)
@@ -90,6 +96,31 @@ def write_comparison(
     pictures = [f"figures/{path.name}" for path in drawn]
     write_atomically(folder / "report.md", as_markdown(page, pictures))
     return folder / "report.html"
+
+
+def draw_again(root: Path) -> list[Path]:
+    """Write the pages of all findings and comparisons in a folder of runs again, from records.
+
+    What is damaged, or made of runs that are gone or of several revisions now, stays as it is.
+    """
+    pages, store = [], Store(root)
+    for path in sorted(root.glob(f"*/{FINDING_FILE}")):
+        with suppress(InputError):
+            pages.append(write_finding(read_finding(path), path.parent))
+    for path in sorted(root.glob(f"*/{COMPARISON_FILE}")):
+        with suppress(InputError):
+            record = read_comparison(path)
+            runs, reference = (
+                [run for key in keys if (run := store.read(key)) is not None]
+                for keys in (record.runs, record.reference)
+            )
+            specs = {run.spec.seed: run.spec for run in runs}
+            data = [known for spec in specs.values() if (known := store.data(spec)) is not None]
+            is_whole = len(runs) + len(reference) == len(record.runs) + len(record.reference)
+            if is_whole and (len(data) == len(specs) or not record.baselines):
+                given = (runs, path.parent, data, record.command, reference)
+                pages.append(write_report(*given, store=store))
+    return pages
 
 
 def comparison_record(
@@ -105,30 +136,20 @@ def comparison_record(
         runs=tuple(run.spec.key for run in (*comparison.runs, *comparison.left_out)),
         reference=tuple(record.spec.key for record in comparison.reference_runs),
         doubts=tuple(doubts(comparison.runs, data)),
-        baselines=mean_baselines(data),
+        baselines=about.mean_baselines(data),
         scores={name: numbers[name] for name in ("test", "val", "reference", "notes")},
     )
-
-
-def record_links(records: Sequence[RunRecord], store: Store | None, folder: Path) -> dict[str, str]:
-    """Addresses of the records by their keys, as seen from a folder."""
-    if store is None:
-        return {}
-    return {
-        record.spec.key: quote(Path(os.path.relpath(store.path(record.spec), folder)).as_posix())
-        for record in records
-    }
 
 
 def write_run(
     record: RunRecord, store: Store, data: Sequence[DataRecord] = (), command: str | None = None
 ) -> Path:
     """Write the page of a run beside its record, under the same name, and return its path."""
-    path = store.path(record.spec).with_suffix(".html")
-    links = record_links([record], store, path.parent)
-    links |= {address: address for address in links.values()}
-    write_atomically(path, render_run(record, data, command, links))
-    return path
+    path = store.path(record.spec)
+    name = quote(path.name)
+    page = render_run(record, data, command, {record.spec.key: name, name: name})
+    write_atomically(path.with_suffix(".html"), page)
+    return path.with_suffix(".html")
 
 
 def render_run(
@@ -158,7 +179,7 @@ def run_verdict(
     if record.epoch is not None:
         epoch = f"epoch {record.epoch + 1} of {record.spec.epochs}"
         reasons.append(f"{epoch} was chosen, with {objective.written(record.val)} on validation")
-    rivals = [entry for entry in mean_baselines(data) if entry.test is not None]
+    rivals = [entry for entry in about.mean_baselines(data) if entry.test is not None]
     if rivals and record.test is not None:
         best = max(rivals, key=lambda entry: objective.merit(entry.test))
         reasons.append(f"the best baseline has {objective.written(best.test)} ({best.label})")
@@ -178,64 +199,59 @@ def comparison_page(
     """The page as a value; links are addresses of what lies beside it, of records by their keys."""
     records, objective, judgement = comparison.runs, comparison.objective, comparison.judgement
     found = () if comparison.found is None else (comparison.found.sentence,)
-    notes = (*found, *comparison.notes)
     candidate, is_one = comparison.candidate, len(records) == 1
     sections = (
         None if is_one else scores_section(comparison),
-        data_section(data),
-        baselines_section(data, objective),
+        about.data_section(data),
+        Section("Baselines", BASELINES, (about.baselines_grid(data, objective),)),
         evaluation_section(records, candidate),
-        graph_section(judged_sketch(records, data, candidate), operators_of(records)),
+        judged_graph(records, data, candidate),
         *explanation_sections(records),
-        operator_section(records),
+        Section("The learned operator", FORMULA, operator_grids(records), "flow"),
         training_section(records, objective),
         explorer_section(records, candidate),
-        runs_section(records, summary.command, links or {}),
+        about.runs_section(records, summary.command, links or {}),
     )
     return Page(
         heading,
         LEAD,
         filled(sections),
-        Verdict(*judgement[:3], summary.doubts, notes, comparison.next_command),
+        Verdict(
+            *judgement[:3], summary.doubts, (*found, *comparison.notes), comparison.next_command
+        ),
         FOOTER,
         {k: text for k, text in READING.items() if not (is_one and k == "Difference")},
         summary=summary.model_dump_json(indent=1),
     )
 
 
-def operators_of(records: Sequence[RunRecord]) -> dict[str, tuple[float, ...]]:
-    """S of the first seed by its name: at the start, and as each run has learned it.
-
-    Empty where γ's entries need more than S and A: attention, another base, terms with a direction.
-    """
-    spec, found = records[0].spec, dict[str, tuple[float, ...]]()
-    is_plain = spec.base is None and spec.conv in ("gcn", "sgc", "gin", "filter", "bank")
-    if not is_plain or any("@" in term for term in spec.terms or ()):
-        return {}
-    for run in records:
-        if run.spec.seed == spec.seed and run.start and (run.chosen or run.spec.operator) != "auto":
-            found.setdefault("start", run.start[0])
-            learned = run.parameters if run.spec.operator in ("pgso", "mpgso") else ()
-            of = zip(places(spec.terms, len(learned)), learned, strict=True)
-            found |= {", ".join(filter(None, (LABELS[run.spec.operator], at))): S for at, S in of}
-    return found
-
-
-def judged_sketch(
+def judged_graph(
     records: Sequence[RunRecord], data: Sequence[DataRecord], candidate: str | None
-) -> Sketch | None:
-    """The sketch of the first data with errors of the fixed network and of the candidate on it."""
-    first = next((entry for entry in data if entry.sketch is not None), None)
-    if first is None or first.sketch is None:
+) -> Section | None:
+    """The graph of the first data, with errors of the fixed network and of the candidate on it.
+
+    A reader can choose S at the start, or as a run of the first seed has learned it: nothing where
+    γ's entries need more than S and A (attention, another base, terms with a direction).
+    """
+    known = next(((one.sketch, one.spec.seed) for one in data if one.sketch is not None), None)
+    if known is None:
         return None
-    colours = dict(first.sketch.colours)
-    for record in records:
-        name, done, alone = record.spec.operator, record.evaluation, len(records) == 1
-        is_shown = alone or name in ("fixed", candidate)
-        if not is_shown or done is None or record.spec.seed != first.spec.seed:
-            continue
-        if len(done.sketched) == len(first.sketch.nodes):
+    (sketch, drawn_seed), alone = known, len(records) == 1
+    colours, operators = dict(sketch.colours), dict[str, tuple[float, ...]]()
+    spec = records[0].spec
+    has_entries = spec.base is None and spec.conv in ("gcn", "sgc", "gin", "filter", "bank")
+    has_entries = has_entries and not any("@" in term for term in spec.terms or ())
+    for run in records:
+        name, done = run.spec.operator, run.evaluation
+        is_shown = (alone or name in ("fixed", candidate)) and run.spec.seed == drawn_seed
+        if is_shown and done is not None and len(done.sketched) == len(sketch.nodes):
             colours |= {"prediction": done.sketched} if alone else {}
-            found = errors(colours["label"], done.sketched, colours["split"])
-            colours[f"error, {LABELS[name]}"] = found
-    return first.sketch.model_copy(update={"colours": colours})
+            wrong = errors(colours["label"], done.sketched, colours["split"])
+            colours[f"error, {LABELS[name]}"] = wrong
+        is_first = run.spec.seed == spec.seed and (run.chosen or name) != "auto"
+        if has_entries and is_first and run.start:
+            operators.setdefault("start", run.start[0])
+            learned = run.parameters if name in ("pgso", "mpgso") else ()
+            for place, S in zip(places(spec.terms, len(learned)), learned, strict=True):
+                operators[", ".join(filter(None, (LABELS[name], place)))] = S
+    return about.graph_section(sketch.model_copy(update={"colours": colours}), operators)

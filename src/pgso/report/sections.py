@@ -5,14 +5,14 @@ Plots are values. plot.js draws them on a page, :func:`write_figures` as PNG, SV
 
 import base64
 import hashlib
-import math
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
@@ -21,11 +21,9 @@ from markupsafe import Markup
 from pgso.report.grid import Grid, markdown_text
 from pgso.report.words import OPERATORS
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 SCRIPTS = ("theme", "plot", "operator", "explorer", "graph", "page")
 FORMATS = ("png", "svg", "pdf")
+QUIET = "#9ca3af"
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -103,7 +101,6 @@ class Section:
     values: Any = None
     data: Mapping[str, Any] = field(default_factory=dict)  # for the scripts, beside the plots
     id: str = ""
-    count: int | None = None  # beside the title
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,6 @@ class Page:
     footer: str = ""
     words: Mapping[str, str] = field(default_factory=dict)  # what they mean: how to read the page
     summary: str = ""  # all numbers, as JSON to be saved
-    is_wide: bool = False  # an overview: tables are sorted, and wider than a reader's width
 
     @property
     def plots(self) -> list[Plot]:
@@ -166,9 +162,8 @@ def as_html(page: Page) -> str:
     )
     environment.filters |= {"download": download, "file_name": file_name}
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
-    names = ("theme", "overview") if page.is_wide else SCRIPTS
     assets = files("pgso.report") / "assets"
-    script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     return environment.get_template("page.html.j2").render(
         page=page,
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),  # noqa: S704  (our own)
@@ -211,24 +206,16 @@ def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in, with any strings in it."""
-    return htmlsafe_json_dumps(_drawable(value), separators=(",", ":"), allow_nan=False)
+    """JSON that cannot end the script element it stands in, with any strings in it.
 
-
-def _drawable(value: Any) -> Any:
-    """Five significant digits, and null where there is no number to draw."""
-    if isinstance(value, Mapping):
-        return {str(key): _drawable(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_drawable(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if is_number(value) else None
-    return value
-
-
-def is_number(value: Any) -> bool:
-    """Whether a recorded value can be drawn."""
-    return isinstance(value, int | float) and math.isfinite(value)
+    Numbers have five significant digits; null stands where there is no number to draw.
+    """
+    drawable = json.loads(
+        json.dumps(value),
+        parse_float=lambda text: float(f"{float(text):.5g}"),
+        parse_constant=lambda _: None,
+    )
+    return htmlsafe_json_dumps(drawable, separators=(",", ":"))
 
 
 def download(content: "Grid | str", kind: str = "text/csv") -> str:
@@ -265,10 +252,18 @@ def draw_figure(plot: Plot) -> Any:
     figure = Figure(figsize=(5.4, 3.2), layout="constrained")
     axes = figure.subplots()
     for series in plot.series:
-        _draw_series(axes, series)
+        colour = OPERATORS.get(series.colour, QUIET)
+        if series.band:
+            at, below, above = zip(*series.band, strict=True)
+            axes.fill_between(at, below, above, color=colour, alpha=0.15, lw=0)
+        x, y = zip(*series.points, strict=True) if series.points else ((), ())
+        line: Any = (0, tuple(map(float, series.dash.split()))) if series.dash else "solid"
+        line, marker = "none" if series.dots == "only" else line, "o" if series.dots else ""
+        label = None if series.quiet else series.name or None
+        axes.plot(x, y, color=colour, ls=line, marker=marker, ms=3, lw=1.3, label=label)
     for entry in plot.means:
         low, high = entry.interval or (entry.mean, entry.mean)
-        reach, colour = [[entry.mean - low], [high - entry.mean]], _hex(entry.colour)
+        reach, colour = [[entry.mean - low], [high - entry.mean]], OPERATORS[entry.colour]
         axes.errorbar(entry.x, entry.mean, reach, fmt="D", color=colour, capsize=4, ms=6)
     if plot.x.ticks is not None:
         axes.set_xticks(*zip(*plot.x.ticks, strict=True))
@@ -277,20 +272,3 @@ def draw_figure(plot: Plot) -> Any:
     if any(series.name and not series.quiet for series in plot.series):
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
-
-
-def _draw_series(axes: "Axes", series: Series) -> None:
-    colour = _hex(series.colour)
-    if series.band:
-        at, below, above = zip(*series.band, strict=True)
-        axes.fill_between(at, below, above, color=colour, alpha=0.15, lw=0)
-    x, y = zip(*series.points, strict=True) if series.points else ((), ())
-    dash = (0, tuple(map(float, series.dash.split()))) if series.dash else "solid"
-    line: Any = "none" if series.dots == "only" else dash
-    label = None if series.quiet else series.name or None
-    marker = "o" if series.dots else ""
-    axes.plot(x, y, color=colour, ls=line, marker=marker, ms=3, lw=1.3, label=label)
-
-
-def _hex(colour: str) -> str:
-    return OPERATORS.get(colour, "#9ca3af")

@@ -14,27 +14,16 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.record import Spectra
 from pgso.report.comparison import Comparison, Scores
-from pgso.report.differences import Difference, by_operator
+from pgso.report.differences import by_operator
 from pgso.report.grid import Grid
-from pgso.report.sections import Axis, Mean, Plot, Section, Series, is_number
+from pgso.report.sections import Axis, Mean, Plot, Section, Series
 from pgso.report.words import LABELS, NONE, places, plain, signed
 
 MOST_EPOCHS = 240  # points of a curve; more cannot be seen, and make the page heavy
 
 
 def scores_section(comparison: Comparison) -> Section:
-    """Every seed as a line, and the tables of test and validation."""
-    text = (
-        "A line joins the runs of one seed. The diamond is the mean, its bar the 95 % interval. "
-        "The epoch is chosen on validation; so is the learned operator that the verdict is about."
-    )
-    tables = (scores_grid(comparison, "test"), scores_grid(comparison, "val"))
-    panels = (score_plot(comparison), *tables) if comparison.operators else ()
-    return Section("Scores by seed", text, panels, "pair narrow-left")
-
-
-def score_plot(comparison: Comparison) -> Plot:
-    """Test scores, one line a seed across the operators, with the means and their intervals."""
+    """Every seed as a line, means with their intervals, and tables of test and validation."""
     names, objective = comparison.operators, comparison.objective
     by_seed: dict[int, list[tuple[float, float]]] = {}
     for position, name in enumerate(names):
@@ -52,7 +41,13 @@ def score_plot(comparison: Comparison) -> Plot:
     ]
     x = Axis("", (-0.4, len(names) - 0.6), tuple(enumerate(LABELS[name] for name in names)))
     title, y = "Test score of every seed", Axis(f"test {objective.heading}")
-    return Plot("scores", title, x, y, tuple(lines), tuple(means), axis="y", height=320)
+    plot = Plot("scores", title, x, y, tuple(lines), tuple(means), axis="y", height=320)
+    tables = (scores_grid(comparison, "test"), scores_grid(comparison, "val"))
+    text = (
+        "A line joins the runs of one seed. The diamond is the mean, its bar the 95 % interval. "
+        "The epoch is chosen on validation; so is the learned operator that the verdict is about."
+    )
+    return Section("Scores by seed", text, (plot, *tables) if names else (), "pair narrow-left")
 
 
 def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
@@ -61,24 +56,25 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
     On test, a stronger fixed network is the last row, and what it is held against a column.
     """
     scores: Scores = getattr(comparison, part)
-    digits, differences, objective = comparison.digits, scores.differences, comparison.objective
+    digits, objective = comparison.digits, comparison.objective
     reference = comparison.reference if part == "test" else None
-    header = ["operator", "seeds", "mean ± sd"]
-    header += ["minus fixed"] if differences else []
-    header += ["minus stronger"] if reference else []
+    columns = {"minus fixed": scores.differences and scores, "minus stronger": reference}
+    held = {name: against for name, against in columns.items() if against}
     named = [(LABELS[entry.operator], entry) for entry in scores.summaries]
     rows = []
     for label, summary in [*named, *([("stronger", reference.test)] if reference else [])]:
         sd = "" if summary.sd is None else f" ± {summary.sd:.{digits}f}"
         row = [label, str(summary.n), f"{plain(summary.mean, digits)}{sd}"]
-        for held, columns in ((differences, scores), (reference, reference)):
-            if held and columns:
-                own = None if label == "stronger" else columns.difference(summary.operator)
-                row.append(_difference(own, digits))
+        for against in held.values():
+            entry = None if label == "stronger" else against.difference(summary.operator)
+            ends = (
+                f" ({_words(entry.holm_interval, digits)})" if entry and entry.holm_interval else ""
+            )
+            row.append(f"{signed(entry.mean, digits)}{ends}" if entry else "")
         rows.append(tuple(row))
     caption = []
-    if differences:
-        n = len(differences)
+    if scores.differences:
+        n = len(scores.differences)
         corrected = f", Holm-corrected over {n} comparisons" if n > 1 else ""
         unit = "all in points (100 x the score)" if objective.in_percent else objective.heading
         caption.append(f"Differences are paired by seed, with 95 % intervals{corrected}; {unit}.")
@@ -86,25 +82,12 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
         changed = ", ".join(f"{name}={value!r}" for name, value in reference.changes.items())
         caption.append(f"Stronger: {reference.description}, spec.but({changed}).")
     title = f"{'Test' if part == 'test' else 'Validation'} {objective.heading}"
-    return Grid(title, tuple(header), tuple(rows), " ".join(caption))
-
-
-def _difference(entry: Difference | None, digits: int) -> str:
-    """A difference with its interval, as a cell; empty where there is none."""
-    if entry is None:
-        return ""
-    ends = entry.holm_interval
-    return signed(entry.mean, digits) + (f" ({_words(ends, digits)})" if ends else "")
+    header = ("operator", "seeds", "mean ± sd", *held)
+    return Grid(title, header, tuple(rows), " ".join(caption))
 
 
 def _words(ends: Interval, digits: int) -> str:
     return f"{plain(ends.low, digits)} to {plain(ends.high, digits)}"
-
-
-def operator_section(records: Iterable[RunRecord]) -> Section:
-    """S and what it is like."""
-    formula = "γ(A, S) = m₁ Dₐ^e₁ + m₂ Dₐ^e₂ Aₐ Dₐ^e₃ + m₃ I, with Aₐ = A + aI and Dₐ its row sums."
-    return Section("The learned operator", formula, operator_grids(records), "flow")
 
 
 def operator_table(records: Iterable[RunRecord]) -> Group:
@@ -163,20 +146,15 @@ def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
 
 
 def _means(layer: int, S: Sequence[Any], intervals: Sequence[Any]) -> list[str]:
-    """The mean S of a layer over the seeds, and the mean of each end of its interval.
-
-    Directed graphs have no certified interval.
-    """
-    known = [ends[layer] for ends in intervals if ends and all(map(is_number, ends[layer]))]
-    ends = _words(Interval(*np.mean(known, axis=0)), 2) if known else NONE
-    return [*(plain(value, 2) for value in np.mean([one[layer] for one in S], axis=0)), ends]
+    """The mean S of a layer over the seeds, and of each end of its interval, where there is one."""
+    ends = [np.array(one[layer], dtype=float) for one in intervals if one]
+    known = [one for one in ends if np.isfinite(one).all()]
+    words = _words(Interval(*np.mean(known, axis=0)), 2) if known else NONE
+    return [*(plain(value, 2) for value in np.mean([one[layer] for one in S], axis=0)), words]
 
 
 def points_of(record: RunRecord, name: str) -> list[tuple[int, Any]]:
-    """A curve as (epoch, value), whether every epoch is kept or only some (``curves["epoch"]``).
-
-    Epochs are counted from 1, as "after so many epochs".
-    """
+    """A curve as (epoch, value), counted from 1, also where only some epochs are kept."""
     values = record.curves.get(name) or []
     epochs = record.curves.get("epoch", range(len(values)))
     return [(epoch + 1, value) for epoch, value in zip(epochs, values, strict=False)]
@@ -192,7 +170,7 @@ def curve_band(
     columns: dict[int, list[float]] = {}
     for record in records:
         for epoch, value in points_of(record, name):
-            if is_number(value):
+            if value is not None and math.isfinite(value):
                 columns.setdefault(epoch, []).append(scale * value)
     return [
         (epoch, math.fsum(values) / len(values), min(values), max(values))
@@ -212,16 +190,6 @@ def thinned(count: int, at_most: int, keep: Iterable[int] = ()) -> list[int]:
 
 
 def training_section(records: Sequence[RunRecord], objective: Objective) -> Section:
-    """Loss and scores against epochs."""
-    text = (
-        "Mean over the seeds; the band goes from the lowest to the highest seed. Drag to zoom, "
-        "double-click or Escape to reset; with the keyboard, arrows read values, + and − zoom. "
-        "Thin lines stand at the chosen epochs."
-    )
-    return Section("Training", text, tuple(curve_plots(records, objective)))
-
-
-def curve_plots(records: Sequence[RunRecord], objective: Objective) -> list[Plot]:
     """Loss, validation and test score against epochs, mean and range over the seeds."""
     groups = by_operator(records)
     named = [(name, run.epoch) for name, group in groups.items() for run in group]
@@ -244,43 +212,43 @@ def curve_plots(records: Sequence[RunRecord], objective: Objective) -> list[Plot
         x, title = Axis("epochs", whole=True), f"{title}, by epoch"
         if series:
             plots.append(Plot(f"curve-{curve}", title, x, Axis(label), tuple(series), marks=chosen))
-    return plots
+    text = (
+        "Mean over the seeds; the band goes from the lowest to the highest seed. Drag to zoom, "
+        "double-click or Escape to reset; with the keyboard, arrows read values, + and − zoom. "
+        "Thin lines stand at the chosen epochs."
+    )
+    return Section("Training", text, tuple(plots))
 
 
 def explorer_section(records: Sequence[RunRecord], candidate: str | None) -> Section | None:
-    """One learned run, epoch by epoch: what the script moves together."""
-    runs = [
-        by_epoch(run)
-        for group in by_operator(records).values()
-        for run in group
-        if run.curves.get("parameters") and (run.chosen or run.spec.operator) != "fixed"
-    ]
+    """Learned runs, epoch by epoch, the start as epoch 0: what the script moves together."""
+    runs = []
+    for run in (run for group in by_operator(records).values() for run in group):
+        if not run.curves.get("parameters") or (run.chosen or run.spec.operator) == "fixed":
+            continue
+        spectra = run.spectra or Spectra()
+        points, bounds = dict(points_of(run, "parameters")), dict(points_of(run, "interval"))
+        chosen = None if run.epoch is None else run.epoch + 1
+        if chosen is not None:
+            points[chosen] = run.parameters  # a thinned record may have left this epoch out
+        epochs = sorted(points)
+        keep = [] if chosen is None else [epochs.index(chosen)]
+        shown = [epochs[k] for k in thinned(len(epochs), MOST_EPOCHS, keep)]
+        entry = {
+            "operator": run.spec.operator,
+            "seed": run.spec.seed,
+            "chosen": chosen,
+            "epochs": [0, *shown],
+            "parameters": [run.start, *(points[epoch] for epoch in shown)],
+            "intervals": [run.start_interval, *map(bounds.get, shown)] if bounds else None,
+            "start": spectra.get("start", []),
+            "learned": spectra.get("learned", []),
+            "byEpoch": spectra.get("by_epoch", []),
+            "subgraph": spectra.get("subgraph"),
+        }
+        runs.append(entry)
     text = "Move the slider: the values of S and all that follows from them move together."
     title = "One run, epoch by epoch"
     data = {"runs": runs, "labels": LABELS, "candidate": candidate}
     made = Section(title, text, id="explorer", widget="explorer", values=runs, data=data)
     return made if runs else None
-
-
-def by_epoch(record: RunRecord) -> dict[str, Any]:
-    """One run for the explorer, with the start as epoch 0 of every curve."""
-    spectra = record.spectra or Spectra()
-    points, bounds = dict(points_of(record, "parameters")), dict(points_of(record, "interval"))
-    chosen = None if record.epoch is None else record.epoch + 1
-    if chosen is not None:
-        points[chosen] = record.parameters  # a thinned record may have left this epoch out
-    epochs = sorted(points)
-    keep = [] if chosen is None else [epochs.index(chosen)]
-    shown = [epochs[k] for k in thinned(len(epochs), MOST_EPOCHS, keep)]
-    return {
-        "operator": record.spec.operator,
-        "seed": record.spec.seed,
-        "chosen": chosen,
-        "epochs": [0, *shown],
-        "parameters": [record.start, *(points[epoch] for epoch in shown)],
-        "intervals": [record.start_interval, *map(bounds.get, shown)] if bounds else None,
-        "start": spectra.get("start", []),
-        "learned": spectra.get("learned", []),
-        "byEpoch": spectra.get("by_epoch", []),
-        "subgraph": spectra.get("subgraph"),
-    }
