@@ -55,7 +55,7 @@ MODULES = {
         """,
     "adapter": """
         from pgso.conversion import converts
-        from pgso.conversion.normalised import GCNPGSO
+        from pgso.conversion.linear import GCNPGSO
         from visitor.layer import VisitingLayer
 
         @converts(VisitingLayer)

@@ -49,7 +49,6 @@ KINDS = {
     "tag of A": Kind(lambda: pyg.TAGConv(WIDTH, 3, K=2, normalize=False, bias=False), "weights"),
     "appnp": Kind(lambda: pyg.APPNP(3, 0.2), "weights"),
     "appnp of A": Kind(lambda: pyg.APPNP(2, 0.2, normalize=False), "weights"),
-    "appnp with dropout": Kind(lambda: pyg.APPNP(3, 0.2, dropout=0.4), "weights"),
     "graph": Kind(lambda: pyg.GraphConv(WIDTH, 3), "weights"),
     "graph mean": Kind(lambda: pyg.GraphConv(WIDTH, 3, aggr="mean", bias=False), "weights"),
     "le": Kind(lambda: pyg.LEConv(WIDTH, 3), "weights"),

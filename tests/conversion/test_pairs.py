@@ -225,10 +225,8 @@ def test_a_reversed_flow_is_honoured_before_and_after_conversion(name, when):
 
 @pytest.mark.parametrize("name", ONE_FLOW)
 def test_a_flow_that_gamma_cannot_follow_is_refused_before_and_after(name):
-    converted = convert(KINDS[name].make())
-    converted.flow = "target_to_source"
-    with pytest.raises(InputError, match="'source_to_target' only"):
-        converted(torch.randn(4, WIDTH), torch.tensor([[0, 1], [1, 2]]))
+    with pytest.raises(InputError, match="flow cannot change on a converted layer"):
+        convert(KINDS[name].make()).flow = "target_to_source"
     layer = KINDS[name].make()
     layer.flow = "target_to_source"
     with pytest.raises(InputError, match="degrees that γ does not have"):

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 
 from pgso import shift
-from pgso.conversion.reading import Reading
+from pgso.conversion.layer import Reading
 from pgso.graph import EdgeList
 from tests.strategies import edge_lists, parameters
 

@@ -1,8 +1,7 @@
 """Any PyG model with learned operators: one adapter per kind of layer, outputs unchanged."""
 
 from pgso.conversion.convert import ConversionWarning, convert
-from pgso.conversion.layer import Converted, converts, one_set, two_sets
-from pgso.conversion.reading import Reading
+from pgso.conversion.layer import Converted, Reading, converts, one_set, two_sets
 
 __all__ = [
     "ConversionWarning",

@@ -10,13 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from pgso.conversion import messages, neighbours, normalised
-from pgso.conversion.layer import ADAPTERS, Converted
-from pgso.conversion.reading import Handed, is_traced
+from pgso.conversion import linear, messages
+from pgso.conversion.layer import ADAPTERS, Converted, Handed, is_traced
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph.memo import is_wrapped
-from pgso.gso.edge_mask import EdgeMasking
-from pgso.gso.module import PGSO
+from pgso.gso.module import PGSO, EdgeMasking
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar
 from pgso.gso.presets import resolve
@@ -26,7 +24,7 @@ M = TypeVar("M", bound=nn.Module)
 Sharing = Literal["pgso", "mpgso"]
 Only = str | type[nn.Module] | Collection[str | type[nn.Module]]
 # Importing the files registers what is in them.
-ADAPTER_FILES = (normalised, neighbours, messages)
+ADAPTER_FILES = (linear, messages)
 
 
 class ConversionWarning(UserWarning):
@@ -82,7 +80,11 @@ def convert(
     for name, layer in found.items():
         if isinstance(layer, Converted):
             continue
-        reason = _obstacle(layer)
+        if type(layer) not in ADAPTERS:
+            load_plugins("pgso.adapters")
+        adapter: Any = ADAPTERS.get(type(layer))
+        reason = "no adapter is known for this kind of layer"
+        reason = reason if adapter is None else adapter.obstacle(layer)
         if reason is None:
             layers.append(layer)
         else:
@@ -98,14 +100,15 @@ def convert(
     if obstacles:
         warnings.warn(f"left as they were: {'; '.join(obstacles)}", ConversionWarning, stacklevel=2)
     shared: dict[PGSOParameters, PGSO] = {}
+    like = next(model.parameters(), torch.empty(0))
+    wide = torch.float64 if like.dtype == torch.float64 else torch.float32
     for layer in layers:
-        adapter: Any = ADAPTERS[type(layer)]
+        adapter = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
-        hops = adapter.num_hops(layer)
+        made = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
+        operators = [gso.to(device=like.device, dtype=wide) for gso in made]
         if operator == "pgso":
-            operators = [shared.setdefault(S, _operator(S, learn, model))] * hops
-        else:
-            operators = [_operator(S, learn, model) for _ in range(hops)]
+            operators = [shared.setdefault(S, operators[0])] * len(operators)
         layer.__class__ = adapter
         layer.adopt(operators)
     hooks = model._forward_pre_hooks.values()
@@ -136,31 +139,10 @@ def _chosen(found: dict[str, Any], only: Only) -> dict[str, Any]:
     return {name: layer for name, layer in found.items() if name in chosen}
 
 
-def _obstacle(layer: Any) -> str | None:
-    """Why a layer cannot be converted, if so."""
-    if type(layer) not in ADAPTERS:
-        load_plugins("pgso.adapters")
-    if type(layer) not in ADAPTERS:
-        return "no adapter is known for this kind of layer"
-    return ADAPTERS[type(layer)].obstacle(layer)
-
-
-def _operator(S: PGSOParameters, learn: bool | Collection[str], model: nn.Module) -> PGSO:
-    """An operator where the model lives, in the mode it is in."""
-    gso = PGSO(S, learn).train(model.training)
-    parameter = next(model.parameters(), None)
-    if parameter is None:
-        return gso
-    dtype = torch.float64 if parameter.dtype == torch.float64 else torch.float32
-    return gso.to(device=parameter.device, dtype=dtype)
-
-
 class HandDown:
     """Called before a converted model: layers that share S and read the graph alike share γ.
 
-    The operators travel with the edge_index, so what the model hands to its layers decides who
-    shares. Where it is not called with ``x`` and ``edge_index``, or hands other edges to its
-    layers, each layer makes its own γ.
+    The operators travel with the edge_index: a layer that is handed other edges makes its own γ.
     """
 
     def __init__(self, model: nn.Module) -> None:

@@ -1,28 +1,181 @@
-"""What converted layers have in common: PyG's layer, with γ in the place of its propagation."""
+"""What converted layers have in common: how they read a graph, and γ in the place of messages."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from pgso.conversion.reading import Handed, Reading, as_edges, is_sparse, is_traced
 from pgso.errors import InputError
-from pgso.graph import Graph
-from pgso.graph.inputs import check_reversible, check_sparse_size, sparse_size
-from pgso.gso.edge_mask import STEPS, WithoutMessages
-from pgso.gso.module import PGSO
+from pgso.graph import EdgeList, Graph, Sample
+from pgso.graph.inputs import (
+    check_edge_index,
+    check_reversible,
+    check_sparse_size,
+    edges_of_data,
+    edges_of_torch_sparse,
+    sparse_size,
+    weight_type,
+)
+from pgso.gso.module import PGSO, STEPS, WithoutMessages
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.presets import PRESETS
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a layer makes of the edges before its operator applies.
+
+    Args:
+        loops: ``"keep"`` self-loops as edges; ``"drop"`` them; or ``"fill"``: every node has one,
+            of its own weight where it had one and of weight ``fill`` elsewhere.
+        degree: ``"sum"`` of the incoming weights; ``"count"`` of the incoming edges; the sum over
+            ``"outgoing"`` edges.
+        fill: The weight of a missing self-loop, at which γ's ``a`` starts.
+        empty: The degree of nodes that have none or less, for operators that do not depend on
+            it at the start: with 1 they have a power that does not change as exponents learn.
+    """
+
+    loops: Literal["keep", "drop", "fill"] = "keep"
+    degree: Literal["sum", "count", "outgoing"] = "sum"
+    fill: float = 1.0
+    empty: float | None = None
+
+    def edges(
+        self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int | tuple[int, int]
+    ) -> Graph:
+        """The edges in their order as this layer sees them; traceable, O(E)."""
+        pairs, weight, adjacency = as_edges(edge_index, edge_weight)
+        source, target = pairs.unbind()
+        loops = None  # the weights of the self-loops less ``fill``, which is in γ's ``a``
+        if self.loops != "keep":
+            assert not isinstance(num_nodes, tuple), "self-loops join nodes of one set"
+            is_loop = source == target
+            if self.loops == "fill" and weight is None:  # PyG's loops then weigh 1
+                if self.fill != 1:
+                    loops = torch.full((num_nodes,), 1 - self.fill, device=pairs.device)
+            elif self.loops == "fill" and adjacency:  # PyG adds loops on top of a matrix's own
+                own = weight.masked_fill(~is_loop, 0)  # type: ignore[union-attr]
+                loops = own.new_zeros(num_nodes).index_add(0, target, own)
+            elif self.loops == "fill":  # an edge_index's own it replaces, keeping the last
+                order = torch.arange(source.size(0), device=source.device)
+                place = torch.where(is_loop, order, -1)
+                last = place.new_full((num_nodes,), -1).scatter_reduce(0, target, place, "amax")
+                padding = weight.new_full((1,), self.fill)  # type: ignore[union-attr]
+                loops = torch.cat([weight, padding])[last] - self.fill  # type: ignore[list-item]
+            whole = torch.ones_like(source, dtype=weight_type())
+            weight = (whole if weight is None else weight).masked_fill(is_loop, 0)
+        edges = EdgeList.of(pairs, weight, num_nodes)
+        rows = edges.row_sums if loops is None else edges.row_sums + loops
+        columns = edges.column_sums if edges.is_bipartite else None
+        if self.degree != "sum":
+            outgoing = self.degree == "outgoing"
+            weights = torch.ones_like(source, dtype=rows.dtype)
+            if outgoing and weight is not None:
+                weights = weight.to(rows.dtype)
+            rows = torch.zeros_like(rows).index_add(0, source if outgoing else target, weights)
+            if columns is not None:
+                columns = torch.zeros_like(columns).index_add(0, source, weights)
+        if self.empty is not None:
+            rows = torch.where(rows > 0, rows, self.empty)
+            columns = None if columns is None else torch.where(columns > 0, columns, self.empty)
+        if isinstance(edge_index, Graph) and edge_index.sample is not None:
+            part = self._sampled(edge_index, edge_index.sample)
+            rows, loops = part.row_sums, part.loops if self.loops == "fill" else None
+        return edges.reread(rows, loops, columns)
+
+    def graph(
+        self, edge_index: Any, edge_weight: Tensor | None, num_nodes: int | tuple[int, int]
+    ) -> Graph:
+        """The same as a prepared graph; the graph of the plain edges remembers it."""
+        if isinstance(edge_index, Graph):
+            plain = edge_index
+        elif is_sparse(edge_index) and not isinstance(num_nodes, tuple):
+            plain = Graph.of(edge_index, edge_weight)
+        else:
+            edge_index, edge_weight, _ = as_edges(edge_index, edge_weight)
+            plain = Graph.of(edge_index, edge_weight, num_nodes)  # with its checks
+
+        def prepare() -> Graph:
+            if plain.sample is not None:
+                return self._sampled(plain, plain.sample)
+            edges, kept = self.edges(edge_index, edge_weight, num_nodes), plain
+            if self.loops != "keep":
+                pairs, _, _ = as_edges(edge_index, edge_weight)
+                weight = None if edges.weight is None else edges.weight[: pairs.size(1)]
+                kept = Graph.from_edge_index(pairs, weight, num_nodes)
+            columns = edges.column_sums if edges.is_bipartite else None
+            return kept.reread(edges.row_sums, edges.loops, columns)
+
+        return plain if self == Reading() and not plain.is_bipartite else plain.memo(self, prepare)
+
+    def _sampled(self, graph: Graph, sample: Sample) -> Graph:
+        """Degrees and self-loops are those that the layer reads in the whole graph."""
+        whole = self.graph(sample.graph, None, sample.graph.num_nodes)
+        rows = whole.row_sums.index_select(0, sample.nodes).to(graph.device)
+        loops = None if whole.loops is None else whole.loops.index_select(0, sample.nodes)
+        if loops is None and graph.loops is not None:  # those of the sample are not read either
+            loops = torch.zeros_like(graph.loops)
+        return graph.reread(rows, None if loops is None else loops.to(graph.device))
+
+
+class Handed(Tensor):
+    """An edge_index on its way through a model, with operators that layers share (``HandDown``).
+
+    Everything else sees an ordinary tensor, and what is computed of it is one.
+    """
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    given: Tensor  # (2, E) the user's own
+    version: int  # of it, when the operators were made: a change in place makes them void
+    edge_weight: Tensor | None
+    operators: dict[Any, ShiftOperator]
+
+
+def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tensor | None, bool]:
+    """(edge_index, weights, whether it was a matrix) of anything that PyG takes as a graph."""
+    if isinstance(edge_index, Handed):
+        edge_index = edge_index.given  # what is remembered of it is found again
+    if isinstance(edge_index, Graph) or hasattr(edge_index, "edge_index"):  # the latter: PyG's Data
+        if edge_weight is not None:
+            raise InputError(
+                f"edge_weight goes with an edge_index; a {type(edge_index).__name__} has its own"
+            )
+        if isinstance(edge_index, Graph):
+            return edge_index.edge_index, edge_index.edge_weight, False
+        edge_index, edge_weight, _ = edges_of_data(edge_index)
+    if is_sparse(edge_index):
+        pairs, values, _ = edges_of_torch_sparse(edge_index, square=False)
+        return pairs, values, True
+    if not isinstance(edge_index, Tensor):
+        check_edge_index(edge_index, None)  # which refuses it
+    as_tensor = getattr(edge_index, "as_tensor", None)  # PyG's EdgeIndex
+    if edge_weight is not None and edge_weight.dim() == 2:
+        edge_weight = edge_weight.squeeze(1)
+    if edge_weight is not None and not edge_weight.is_floating_point():
+        edge_weight = edge_weight.to(weight_type())
+    return edge_index if as_tensor is None else as_tensor(), edge_weight, False
+
+
+def is_sparse(edge_index: Any) -> bool:
+    """Whether it is a torch.sparse matrix."""
+    return isinstance(edge_index, Tensor) and edge_index.layout != torch.strided
+
+
+def is_traced() -> bool:
+    """Whether torch writes a program of what is computed: then nothing may be remembered."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
+
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))
 ATTENDED = PRESETS["gat"].as_floats()  # A + I, where attention is on I too
 HOOKS = [f"_{step}_forward{pre}_hooks" for step in STEPS for pre in ("", "_pre")]
 METHODS = {"forward", "update", *STEPS}  # those that say what a layer of PyG computes
 # What may change after conversion; PyG sets ``propagate`` on layers that are explained.
-FREE = ("explain", "flow", "forward", "gso", "hops", "propagate", "training")
+FREE = ("explain", "forward", "gso", "hops", "propagate", "training")
 SUMS = Reading(empty=1.0)  # of ADJACENCY and WITH_SELF: their degrees have exponent 0
 MEANS = Reading(degree="count", empty=1.0)  # without edges a row is empty: 1 stands for its degree
 
@@ -71,11 +224,12 @@ class Converted(WithoutMessages):
             return "in the flow 'target_to_source' PyG divides by degrees that γ does not have"
         if any(getattr(layer, name, None) for name in HOOKS):
             return "no messages are sent that the hooks on it could see"
-        own = METHODS & vars(layer).keys()
-        replaced = sorted(name for name in own if not _is_pygs(layer, name))
-        if replaced:
-            return f"its {' and '.join(replaced)} was replaced on this layer"
-        return None
+        replaced = []
+        for name in sorted(METHODS & vars(layer).keys()):  # PyG's explainers put some there, too
+            pygs = (getattr(type(layer), f"_{kind}_{name}", None) for kind in ("orig", "jinja"))
+            if getattr(vars(layer)[name], "__func__", layer) not in pygs:
+                replaced.append(name)
+        return f"its {' and '.join(replaced)} was replaced on this layer" if replaced else None
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
@@ -94,8 +248,8 @@ class Converted(WithoutMessages):
 
     @property
     def reading(self) -> Reading:
-        """How the layer reads a graph."""
-        raise NotImplementedError
+        """How the layer reads a graph; by default its edges and degrees as they are."""
+        return Reading()
 
     @property
     def propagate(self) -> Any:
@@ -123,13 +277,10 @@ class Converted(WithoutMessages):
         if name in FREE or name.startswith("_") or "gso" not in modules:
             super().__setattr__(name, value)
             return
-
-        def settled() -> tuple[Any, ...]:  # what the options say
-            return self.start(self), self.num_hops(self), self.obstacle(self)
-
-        at_first, before = settled(), getattr(self, name, None)
+        at_first = self.start(self), self.num_hops(self), self.obstacle(self)
+        before = getattr(self, name, None)
         super().__setattr__(name, value)
-        if settled() == at_first:
+        if (self.start(self), self.num_hops(self), self.obstacle(self)) == at_first:
             return
         if name in METHODS:
             super().__delattr__(name)
@@ -180,8 +331,8 @@ class Converted(WithoutMessages):
             same = edge_weight is handed.edge_weight and edge_index._version == handed.version
             shared = handed.operators.get((gso, self.reading, self.flow)) if same else None
             fits = shared is not None and shared.shape == (num_nodes, num_nodes)
-            if shared is not None and fits and not self.explain:
-                return shared
+            if fits and not self.explain:
+                return shared  # type: ignore[return-value]
         edge_index, edge_weight = self.directed(edge_index, edge_weight)
         if not self.explain and not is_traced():
             return gso.on(self.reading.graph(edge_index, edge_weight, num_nodes), masked=False)
@@ -198,11 +349,6 @@ class Converted(WithoutMessages):
         """The edges in the direction of the layer's flow, which may change after conversion."""
         if self.flow == "source_to_target":
             return edge_index, edge_weight
-        if not self.turns(self):
-            raise InputError(
-                f"{type(self).__name__} takes the flow 'source_to_target' only: in the other flow "
-                "PyG's layer divides by degrees that γ does not have"
-            )
         check_reversible(edge_index)
         if isinstance(edge_index, Graph) and not self.explain:
             return edge_index.T, edge_weight
@@ -218,12 +364,6 @@ class Converted(WithoutMessages):
         """What an explainer multiplies the messages with."""
         assert self._edge_mask is not None
         return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
-
-
-def _is_pygs(layer: Any, name: str) -> bool:
-    """Whether PyG itself put the method there: explained layers have a ``propagate``."""
-    of_class = (getattr(type(layer), f"_{kind}_{name}", None) for kind in ("orig", "jinja"))
-    return getattr(vars(layer)[name], "__func__", layer) in of_class
 
 
 def one_set(x: Any, edge_index: Any = None) -> Tensor:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.nn import aggr
 from torch_geometric.utils import degree
@@ -18,39 +17,15 @@ from pgso.conversion.layer import (
     MEAN,
     WITH_SELF,
     Converted,
+    Handed,
+    as_edges,
     converts,
     one_set,
     two_sets,
 )
-from pgso.conversion.reading import Handed, Reading, as_edges
-from pgso.graph import Graph
+from pgso.errors import InputError
 from pgso.gso.formula import factors
 from pgso.gso.parameters import PGSOParameters
-
-
-def is_sampled(graph: Any) -> bool:
-    """Whether it holds some of the neighbours only."""
-    return isinstance(graph, Graph) and graph.sample is not None
-
-
-def importance(graph: Graph, pairs: Tensor) -> Tensor:  # (E,)
-    """How many edges each pair stands for; the pairs that are no self-loops are in its order."""
-    assert graph.sample is not None
-    counts = torch.ones_like(pairs[0], dtype=graph.dtype)
-    no_loop = graph.pattern.row != graph.pattern.col
-    counts[pairs[0] != pairs[1]] = graph.sample.importance[no_loop].to(graph.dtype)
-    return counts
-
-
-def whole_degree(graph: Graph, loops: float) -> Tensor:  # (n,)
-    """How many edges each node has in the whole graph, self-loops counting ``loops``."""
-    assert graph.sample is not None
-    whole, nodes = graph.sample.graph, graph.sample.nodes
-    assert whole.pattern.rowptr is not None
-    degree = (whole.pattern.rowptr[nodes + 1] - whole.pattern.rowptr[nodes] - 1).to(graph.dtype)
-    if whole.loops is not None:
-        degree = degree + loops * (whole.loops[nodes] != 0)
-    return degree.to(graph.device)
 
 
 class Ends(NamedTuple):
@@ -60,7 +35,6 @@ class Ends(NamedTuple):
     target: Tensor | None  # (..., targets, F); the same tensor if these are the same nodes
     pairs: Tensor  # (2, E) sources and targets, for both directions of flow
     num_nodes: tuple[int, int]  # targets, sources
-    graph: Any  # what the pairs were read from
 
     @property
     def one_set(self) -> bool:
@@ -74,10 +48,6 @@ class Weighed(Converted):
     takes_pairs = True
     can_share = False
 
-    @property
-    def reading(self) -> Reading:
-        return Reading()  # ``weigh`` says what self-loops are
-
     def ends(
         self, x: Any, size: Any, edge_index: Any, edge_attr: Tensor | None
     ) -> tuple[Ends, Tensor | None]:
@@ -85,6 +55,11 @@ class Weighed(Converted):
 
         As in PyG, a sparse A whose entries are vectors holds the edge features.
         """
+        if getattr(edge_index, "sample", None) is not None:
+            raise InputError(
+                f"{type(self).__name__} weighs messages of the whole graph; sampled batches for it "
+                "come from PyG's NeighborLoader"
+            )
         source, target, nodes = two_sets(x, size, self.flow, edge_index)
         pairs, values, _ = as_edges(edge_index, None)
         if edge_attr is None and values is not None and values.dim() > 1:
@@ -93,7 +68,7 @@ class Weighed(Converted):
             self.directed(edge_index, None)  # refuses what has no other direction
             pairs = pairs.flip(0)
         both = nodes if isinstance(nodes, tuple) else (nodes, nodes)
-        return Ends(source, target, pairs, both, edge_index), edge_attr
+        return Ends(source, target, pairs, both), edge_attr
 
     def weigh(
         self,
@@ -108,7 +83,7 @@ class Weighed(Converted):
         The a on γ's diagonal is attended to like the edges where attention reaches self-loops:
         within one set of nodes, and between two sets where PyG adds some itself (``loops`` is 0).
         """
-        (source, target), one_set, graph = ends.pairs, ends.one_set, ends.graph
+        (source, target), one_set = ends.pairs, ends.one_set
         attended = attends and (one_set or loops == 0.0)
         S = self.gso.S.double()
         is_loop = source == target
@@ -120,9 +95,6 @@ class Weighed(Converted):
         if not one_set:
             columns = weights.new_zeros(ends.num_nodes[1]).index_add(0, source, weights)
             columns = torch.where(columns > 0, columns, loops)  # of nodes without edges
-        if is_sampled(graph):
-            rows = whole_degree(graph, loops).to(S.dtype)
-            weights = weights * importance(graph, ends.pairs).to(S.dtype)
         scales = factors(S.unbind(), torch.where(rows > 0, rows, loops), columns)
         if attended:
             weights = torch.where(is_loop, weights + scales.a, weights)
@@ -202,30 +174,30 @@ class PNAPGSO(Weighed, pyg.PNAConv):
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
-        replaced = PNAPGSO.replaced(layer)
-        return ADJACENCY if replaced is None else replaced[1]
+        return (PNAPGSO.replaced(layer) or (0, ADJACENCY))[1]
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
         ends, edge_attr = self.ends(one_set(x, edge_index), None, edge_index, edge_attr)
-        x, pairs, n = ends.source, ends.pairs, ends.num_nodes[0]
-        x = x.view(n, self.towers if self.divide_input else 1, self.F_in)
-        if not self.divide_input:
-            x = x.repeat(1, self.towers, 1)
-        messages = self.message(x[pairs[1]], x[pairs[0]], edge_attr)
+        out: Tensor = self.pygs.forward(self, ends.source, ends, edge_attr)
+        return out
+
+    def propagated(  # type: ignore[override]
+        self, ends: Ends, x: Tensor, edge_attr: Tensor | None
+    ) -> Tensor:  # (n, towers, aggregators * scalers * F)
+        """PyG's aggregates and scalers, with γ in the place of one aggregate."""
+        (source, target), n, replaced = ends.pairs, ends.num_nodes[0], self.replaced(self)
+        assert replaced is not None, "or it would not have been converted"
+        messages = self.message(x[target], x[source], edge_attr)
         shifted = self.weigh(messages, x, ends)
         if self.explain:
             messages = self.explain_message(messages, n)
-        aggregated = self.aggr_module.aggr(messages, pairs[1], dim_size=n, dim=0)
+        aggregated = self.aggr_module.aggr(messages, target, dim_size=n, dim=0)
         aggregates = list(aggregated.split(self.F_in, dim=-1))
-        replaced = self.replaced(self)
-        assert replaced is not None, "or it would not have been converted"
         aggregates[replaced[0]] = shifted
-        joined, scalers = torch.cat(aggregates, dim=-1), self.aggr_module
-        d = degree(pairs[1], n, dtype=joined.dtype).view(-1, 1, 1)
-        scaled = [joined * SCALERS[name](d, scalers) for name in scalers.scaler]
-        out = torch.cat([x, *scaled], dim=-1)
-        towers = [network(out[:, tower]) for tower, network in enumerate(self.post_nns)]
-        return self.lin(torch.cat(towers, dim=1))
+        joined = torch.cat(aggregates, dim=-1)
+        d = degree(target, n, dtype=joined.dtype).view(-1, 1, 1)
+        scalers = (SCALERS[name] for name in self.aggr_module.scaler)
+        return torch.cat([joined * scaler(d, self.aggr_module) for scaler in scalers], dim=-1)
 
 
 class _Attention(Weighed):
@@ -236,9 +208,7 @@ class _Attention(Weighed):
 
     nodes_along = 0
     add_self_loops = False
-    dropout: float
     message: Any
-    training: bool
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
@@ -250,48 +220,36 @@ class _Attention(Weighed):
         edge_attr = self.ends(x, None, edge_index, edge_attr)[1]  # with its checks
         if isinstance(edge_index, Handed):
             edge_index = edge_index.given
-        sampled, dropout = is_sampled(edge_index), self.dropout
-        # In a sample dropout comes after the estimate of α, see ``propagated``.
-        vars(self).update(_given=(x, edge_index, dropout), dropout=0.0 if sampled else dropout)
         edges = edge_index if isinstance(edge_index, Tensor) else as_edges(edge_index, None)[0]
+        vars(self)["_given"] = x, edge_index
         try:
             return self.pygs.forward(self, x, edges, edge_attr, *further, **named)
         finally:
-            vars(self).update(_given=None, dropout=dropout)
+            vars(self)["_given"] = None
 
     def propagated(  # type: ignore[override]
         self, edge_index: Any, size: Any = None, **inputs: Any
     ) -> Tensor:  # (n, H, C)
         """γ_att of the heads."""
-        x, given, dropout = vars(self)["_given"]
+        x, given = vars(self)["_given"]
         pairs = as_edges(edge_index, None)[0]  # PyG may have added self-loops
         pairs = pairs if self.flow == "source_to_target" else pairs.flip(0)
         ends = self.ends(x, size, given, None)[0]._replace(pairs=pairs)
-        messages, own, alpha = self.messages(ends, **inputs)
-        if is_sampled(given):  # α among all neighbours is estimated from those of the sample
-            counted = alpha * importance(given, pairs).to(alpha.dtype).unsqueeze(1)
-            sums = alpha.new_zeros(ends.num_nodes[0], alpha.size(1)).index_add(0, pairs[1], counted)
-            share = functional.dropout((1 / sums)[pairs[1]], dropout, self.training)
-            messages = messages * share.unsqueeze(-1)
+        messages, own = self.messages(ends, **inputs)
         # Fresh self-loops are a's, not A's.
         return self.weigh(messages, own, ends, True, 0.0 if self.add_self_loops else 1.0)
 
     def messages(
         self, ends: Ends, x: Any, alpha: Tensor
-    ) -> tuple[Tensor, Tensor | None, Tensor]:  # (E, H, C), (n, H, C), (E, H)
-        """The messages α_ij x_j, what γ's diagonal acts on, and α."""
+    ) -> tuple[Tensor, Tensor | None]:  # (E, H, C), (n, H, C)
+        """The messages α_ij x_j, and what γ's diagonal acts on."""
         own = x[0] if ends.one_set else x[1]
-        return self.message(x[0].index_select(0, ends.pairs[0]), alpha), own, alpha
+        return self.message(x[0].index_select(0, ends.pairs[0]), alpha), own
 
 
-@converts(pyg.GATConv)
-class GATPGSO(_Attention, pyg.GATConv):
-    """GAT's attention on the edges of γ; logits are sums of what both ends say."""
-
-
-@converts(pyg.GATv2Conv)
-class GATv2PGSO(_Attention, pyg.GATv2Conv):
-    """GATv2's attention on the edges of γ; logits are of what both ends say together."""
+for _kind in (pyg.GATConv, pyg.GATv2Conv):
+    _name = f"{_kind.__name__.removesuffix('Conv')}PGSO"
+    globals()[_name] = converts(_kind)(type(_name, (_Attention, _kind), {"__module__": __name__}))
 
 
 @converts(pyg.TransformerConv)
@@ -303,12 +261,12 @@ class TransformerPGSO(_Attention, pyg.TransformerConv):
 
     def messages(  # type: ignore[override]
         self, ends: Ends, query: Tensor, key: Tensor, value: Tensor, edge_attr: Tensor | None
-    ) -> tuple[Tensor, Tensor | None, Tensor]:
-        (source, target), n = ends.pairs, ends.num_nodes[0]
+    ) -> tuple[Tensor, Tensor | None]:
+        source, target = ends.pairs
         parts = query[target], key[source], value[source]
-        messages = self.message(*parts, edge_attr, target, None, n)  # which leaves its α behind
+        messages = self.message(*parts, edge_attr, target, None, ends.num_nodes[0])
         own: Tensor | None = value
         if not ends.one_set:
             fits = ends.target is not None and ends.target.size(-1) == ends.source.size(-1)
             own = self.lin_value(ends.target).view_as(query) if fits else None
-        return messages, own, self._alpha
+        return messages, own

@@ -11,8 +11,7 @@ from torch_geometric.nn.inits import reset
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.graph import Graph
-from pgso.gso.edge_mask import EdgeMasking
-from pgso.gso.module import PGSO, Shape, operators_on
+from pgso.gso.module import PGSO, EdgeMasking, Shape, operators_on
 from pgso.gso.operator import ShiftOperator
 from pgso.registry import Registry
 

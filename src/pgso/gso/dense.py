@@ -17,6 +17,7 @@ DEGREES = ("row", "both")
 def dense_pgso(
     adjacency: Tensor,  # (n, n)
     S: str | Sequence[Scalar] | Tensor,
+    degrees: str = "row",
 ) -> Tensor:  # (n, n)
     r"""The PGSO as a matrix, Equation (1): O(n²).
 
@@ -27,6 +28,7 @@ def dense_pgso(
     Args:
         adjacency: :math:`A`; entry ``[i, j]`` is the weight of the edge from j to i.
         S: :math:`\mathcal{S}`, floats or 0-d tensors, or the name of a preset.
+        degrees: What e3 acts on: row sums (``"row"``), or column sums (``"both"``).
 
     Returns:
         :math:`\gamma(A, \mathcal{S})`, differentiable in ``adjacency`` and in every entry of S.
@@ -38,15 +40,6 @@ def dense_pgso(
                 [-1.,  2., -1.],
                 [ 0., -1.,  1.]])
     """
-    return dense_shift(adjacency, S, "row")
-
-
-def dense_shift(
-    adjacency: Tensor,  # (n, n)
-    S: str | Sequence[Scalar] | Tensor,
-    degrees: str,
-) -> Tensor:  # (n, n)
-    """As :func:`dense_pgso`; with ``degrees="both"``, e3 acts on column sums."""
     if not isinstance(adjacency, Tensor) or adjacency.layout != torch.strided:
         raise InputError("dense_pgso takes a dense n x n tensor; for a Graph use apply_pgso")
     if adjacency.dim() != 2 or adjacency.size(0) != adjacency.size(1):

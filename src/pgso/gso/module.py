@@ -5,18 +5,18 @@ small network finds from its degree, clustering coefficient and PageRank.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, Relations
 from pgso.graph.inputs import check_reversible
 from pgso.gso.dense import DEGREES
-from pgso.gso.edge_mask import EdgeMasking
 from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
@@ -26,22 +26,72 @@ from pgso.gso.shift import check_one_set, graph_for, num_nodes_of, unchecked_shi
 Shape = str | tuple[str, int]
 
 
-def parse_shape(shape: Shape) -> tuple[str, tuple[int, ...]]:  # kind, shape of each parameter
-    """What a shape is called, and how its parameters broadcast against features (n, F).
+STEPS = ("propagate", "message", "aggregate", "message_and_aggregate")  # PyG's, with hooks
 
-    Example:
-        >>> parse_shape("scalar"), parse_shape(("node", 5)), parse_shape(("channel", 3))
-        (('scalar', ()), ('node', (5, 1)), ('channel', (1, 3)))
+
+class WithoutMessages:
+    """A layer that sends no messages; it comes before PyG's class and refuses hooks on them."""
+
+    def _refuse(self, hook: Any) -> NoReturn:
+        del hook
+        raise InputError(
+            f"{type(self).__name__}: no messages are sent that a hook on it could see; "
+            "register_forward_hook sees what goes in and comes out"
+        )
+
+
+for _step in STEPS:
+    for _when in ("forward", "forward_pre"):
+        setattr(WithoutMessages, f"register_{_step}_{_when}_hook", WithoutMessages._refuse)
+
+
+class EdgeMasking(WithoutMessages, MessagePassing):
+    """A layer whose edges PyG's explainers (GNNExplainer, CaptumExplainer) can mask.
+
+    They find layers by this base class and set ``explain`` and ``_edge_mask`` on them. The mask
+    multiplies γ's off-diagonal entries; degrees stay as in the whole graph. PyG's own ``__init__``
+    is not called: it would write a file of code for messages that are never sent.
     """
-    match shape:
-        case "scalar" | "structural":
-            return shape, ()
-        case ("node" | "channel" | "head" as kind, int(size)) if size >= 1:
-            return kind, (size, 1) if kind == "node" else (1, size)
-    raise InputError(
-        f'shape must be "scalar", "structural", ("node", n), ("channel", F) or ("head", H), '
-        f"got {shape!r}"
-    )
+
+    __repr__ = nn.Module.__repr__
+    __setstate__ = nn.Module.__setstate__
+    register_edge_update_forward_hook = WithoutMessages._refuse
+    register_edge_update_forward_pre_hook = WithoutMessages._refuse
+    explain: bool | None = None  # in PyG a property that looks at signatures of messages
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.aggr, self.aggr_module = None, None  # nothing is sent, nothing aggregated
+        self.flow, self.node_dim = "source_to_target", -2
+        self._decomposed_layers = 1
+        self._edge_mask: Tensor | None = None
+        self._loop_mask: Tensor | None = None
+        self._apply_sigmoid = True
+
+    def masked(self, entries: Tensor, graph: Graph, edge_index: Any) -> Tensor:
+        """Entries (nnz,) or (nnz, H) times the mask of their edges; never the diagonal's."""
+        assert self._edge_mask is not None
+        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        if isinstance(edge_index, Graph):
+            edge_index = edge_index.edge_index
+        if mask.numel() != edge_index.size(1):
+            raise InputError(
+                f"the explainer masks {mask.numel()} edges, the graph has {edge_index.size(1)}"
+            )
+        pattern, columns = graph.pattern, graph.shape[1]
+        source, target = edge_index
+        places = pattern.row.long() * columns + pattern.col.long()
+        wanted = target.long() * columns + source.long()
+        entry_of = torch.searchsorted(places, wanted).clamp(max=max(places.numel() - 1, 0))
+        has_entry = places[entry_of] == wanted  # an edge of weight 0 may have none
+        # Entries hold merged edges: their mask is the mean over the duplicates.
+        if not graph.is_bipartite:
+            mask = torch.where(source == target, 1, mask)
+        mask, entry_of = mask[has_entry].to(entries.dtype), entry_of[has_entry]
+        none = torch.zeros_like(pattern.row, dtype=entries.dtype)
+        count = none.index_add(0, entry_of, torch.ones_like(mask))
+        whole = torch.where(count > 0, none.index_add(0, entry_of, mask) / count.clamp(min=1), 1)
+        return entries * whole.view(-1, *[1] * (entries.dim() - 1))
 
 
 class PGSO(EdgeMasking):
@@ -63,9 +113,6 @@ class PGSO(EdgeMasking):
     Example:
         >>> PGSO("gcn", learn=("m2", "a"))
         PGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1, learn=m2,a)
-        >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> PGSO("adjacency", learn=False)(torch.tensor([[1.], [2.], [4.]]), path).flatten()
-        tensor([2., 5., 2.])
     """
 
     m1: Tensor
@@ -76,6 +123,7 @@ class PGSO(EdgeMasking):
     e3: Tensor
     a: Tensor
     moves: Tensor
+    kind: str  # of shape
 
     def __init__(
         self,
@@ -88,11 +136,29 @@ class PGSO(EdgeMasking):
         super().__init__()
         if degrees not in DEGREES:
             raise UnknownNameError("degrees", degrees, DEGREES)
-        self.degrees, self.edges = degrees, edges
+        self.degrees, self.edges, self.shape = degrees, edges, shape
         self.start = resolve(S).as_floats()
-        self.learned = _learned_names(learn)
-        self.kind, size = parse_shape(shape)
-        self.shape = shape
+        wanted = learn if not isinstance(learn, bool) else NAMES if learn else ()
+        wanted = (wanted,) if isinstance(wanted, str) else wanted
+        if not isinstance(wanted, Collection):
+            raise InputError(
+                f"learn takes True, False or names out of {', '.join(NAMES)}, got {learn!r}"
+            )
+        for name in wanted:
+            if name not in NAMES:
+                raise UnknownNameError("parameter", name, NAMES)
+        self.learned = tuple(name for name in NAMES if name in wanted)
+        size: tuple[int, ...] = ()  # of each parameter, so that it broadcasts against (n, F)
+        match shape:
+            case "scalar" | "structural":
+                self.kind = shape
+            case ("node" | "channel" | "head" as kind, int(count)) if count >= 1:
+                self.kind, size = kind, (count, 1) if kind == "node" else (1, count)
+            case _:
+                raise InputError(
+                    'shape must be "scalar", "structural", ("node", n), ("channel", F) or '
+                    f'("head", H), got {shape!r}'
+                )
         for name, value in zip(NAMES, self.start, strict=True):
             values = torch.full(size, float(value))
             if name in self.learned:
@@ -220,36 +286,17 @@ def operators_on(
     return {gso: gso.on(graph, edge_weight, masked, num_nodes) for gso in distinct}
 
 
-def _learned_names(learn: bool | Collection[str]) -> tuple[str, ...]:
-    if isinstance(learn, bool):
-        return NAMES if learn else ()
-    wanted = (learn,) if isinstance(learn, str) else learn
-    if not isinstance(wanted, Collection):
-        raise InputError(
-            f"learn takes True, False or names out of {', '.join(NAMES)}, got {learn!r}"
-        )
-    for name in wanted:
-        if name not in NAMES:
-            raise UnknownNameError("parameter", name, NAMES)
-    return tuple(name for name in NAMES if name in wanted)
-
-
-FEATURES = ("log-degree", "clustering coefficient", "PageRank")
 HIDDEN = 16
-DAMPING, STEPS = 0.85, 50  # of PageRank: 0.85^50 of the start is left
+DAMPING, ROUNDS = 0.85, 50  # of PageRank: 0.85^50 of the start is left
 
 
 class StructuralNetwork(nn.Module):
-    """What is added to the seven scalars at each node: zeros at first, as its last layer is 0.
-
-    What it draws does not change the weights that a network draws next: fixed and learned networks
-    start with the same weights.
-    """
+    """What is added to the seven scalars at each node: zeros at first, as its last layer is 0."""
 
     def __init__(self) -> None:
         super().__init__()
-        with torch.random.fork_rng(devices=[]):
-            self.hidden = nn.Linear(len(FEATURES), HIDDEN)
+        with torch.random.fork_rng(devices=[]):  # fixed and learned networks draw the same weights
+            self.hidden = nn.Linear(3, HIDDEN)
             self.out = nn.Linear(HIDDEN, len(NAMES))
         self.reset_parameters()
 
@@ -270,37 +317,29 @@ class StructuralNetwork(nn.Module):
 def structural_features(graph: Graph) -> Tensor:  # (n, 3)
     """Log-degree, clustering coefficient and n times PageRank, computed once for a graph.
 
-    They are taken without weights, directions and self-loops, and they do not depend on how the
-    nodes are numbered. Triangles are counted by a sparse product: O(Σ d²).
-
-    Example:
-        >>> triangle = Graph.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
-        >>> structural_features(triangle)  # log(1 + 2), all neighbours linked, average importance
-        tensor([[1.0986, 1.0000, 1.0000],
-                [1.0986, 1.0000, 1.0000],
-                [1.0986, 1.0000, 1.0000]])
+    They are taken without weights, directions and self-loops. Triangles are counted by a sparse
+    product: O(Σ d²).
     """
     if graph.sample is not None:  # a sampled node has the features that it has in the whole graph
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
-    return graph.memo("structural_features", lambda: _features(graph).to(graph.device))
 
+    def make() -> Tensor:
+        n = graph.num_nodes
+        row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
+        one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))
+        A = one_way + one_way.T
+        A.setdiag(0)
+        A.eliminate_zeros()
+        A.data[:] = 1
+        d = A.sum(axis=1)
+        triangles = np.asarray((A @ A).multiply(A).sum(axis=1)).ravel()
+        clustering = triangles / np.maximum(d * (d - 1), 1)
+        importance = np.ones(n)
+        for _ in range(ROUNDS):  # nodes without neighbours keep it
+            passed_on = A @ (importance / np.maximum(d, 1)) + np.where(d == 0, importance, 0)
+            importance = 1 - DAMPING + DAMPING * passed_on
+        columns = np.stack([np.log1p(d), clustering, importance], axis=1)
+        return torch.from_numpy(columns).float().to(graph.device)
 
-def _features(graph: Graph) -> Tensor:
-    n = graph.num_nodes
-    row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
-    one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))
-    A = one_way + one_way.T
-    A.setdiag(0)
-    A.eliminate_zeros()
-    A.data[:] = 1
-    d = A.sum(axis=1)
-
-    triangles = np.asarray((A @ A).multiply(A).sum(axis=1)).ravel()
-    clustering = triangles / np.maximum(d * (d - 1), 1)
-
-    importance = np.ones(n)
-    for _ in range(STEPS):  # nodes without neighbours keep it
-        passed_on = A @ (importance / np.maximum(d, 1)) + np.where(d == 0, importance, 0)
-        importance = 1 - DAMPING + DAMPING * passed_on
-    return torch.from_numpy(np.stack([np.log1p(d), clustering, importance], axis=1)).float()
+    return graph.memo("structural_features", make)

@@ -26,7 +26,22 @@ V = TypeVar("V")
 Features = Tensor | tuple[Tensor, Tensor | None]
 
 
-class ShiftOperator(ABC):
+class Shown:
+    """What can be drawn (``plot``) and has a table (``_repr_html_``): a page has both."""
+
+    plot: Any
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
+
+    def report(self, path: "str | os.PathLike[str]") -> "Path":
+        """Write a page with the picture and the table; it works offline."""
+        from pgso.drawing import write_page
+
+        return write_page(path, repr(self), self._repr_html_(), self.plot)
+
+
+class ShiftOperator(Shown, ABC):
     """A linear operator on the nodes of a graph: γ(A, S), or an expression of such.
 
     It is immutable: what S, weights or edges become later does not change it. Subclasses say how
@@ -160,12 +175,6 @@ class ShiftOperator(ABC):
         }
         table: str = pandas.DataFrame({repr(self): facts}).to_html()
         return table
-
-    def report(self, path: "str | os.PathLike[str]") -> "Path":
-        """Write a page with the operator's picture and facts; it works offline."""
-        from pgso.drawing import write_page
-
-        return write_page(path, repr(self), self._repr_html_(), self.plot)
 
     def __add__(self, other: "ShiftOperator") -> "ShiftOperator":
         from pgso.gso.algebra import Sum

@@ -29,16 +29,7 @@ PRESETS: Registry[PGSOParameters] = Registry("preset", {
 })
 # fmt: on
 
-
-TABLE_1 = (
-    "adjacency",
-    "laplacian",
-    "signless_laplacian",
-    "random_walk_laplacian",
-    "symmetric_laplacian",
-    "gcn",
-    "mean",
-)
+TABLE_1 = tuple(PRESETS)[:7]
 
 
 def resolve(S: "str | Sequence[Scalar] | Tensor") -> PGSOParameters:

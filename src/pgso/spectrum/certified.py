@@ -130,30 +130,22 @@ def undirected(graph: Graph | Tensor, remedy: str = REMEDY) -> Graph:
             f"between {sources} sources and {targets} targets"
         )
     if not graph.is_undirected:
-        raise InputError(
-            f"the spectral theory needs an undirected graph: {_offending_edge(graph)}; {remedy}"
-        )
+        A = shift(graph, "adjacency").to_scipy()
+        difference = (A - A.T).tocoo()
+        entry = int(np.abs(difference.data).argmax())
+        i, j = difference.coords[0][entry], difference.coords[1][entry]
+        i, j = (j, i) if A[i, j] == 0 else (i, j)
+        edge = f"the edge {j} → {i} weighs {A[i, j]:.6g}, its reverse {A[j, i]:.6g}"
+        edge = f"the edge {j} → {i} has no reverse" if A[j, i] == 0 else edge
+        raise InputError(f"the spectral theory needs an undirected graph: {edge}; {remedy}")
     return graph
-
-
-def _offending_edge(graph: Graph) -> str:
-    A = shift(graph, "adjacency").to_scipy()
-    difference = (A - A.T).tocoo()
-    entry = int(np.abs(difference.data).argmax())
-    i, j = difference.coords[0][entry], difference.coords[1][entry]
-    if A[i, j] == 0:
-        i, j = j, i
-    if A[j, i] == 0:
-        return f"the edge {j} → {i} has no reverse"
-    return f"the edge {j} → {i} weighs {A[i, j]:.6g}, its reverse {A[j, i]:.6g}"
 
 
 @singledispatch
 def twin(op: ShiftOperator) -> ShiftOperator:
-    r"""The symmetric operator with the same eigenvalues (Theorem 1): a certified one's, or itself.
+    """The symmetric operator with the same eigenvalues (Theorem 1): a certified one's, or itself.
 
-    With l and r on the two sides of A, :math:`T^{-1} \gamma T` is symmetric for
-    :math:`T = \operatorname{Diag}(l / r)^{1/2}`, and has :math:`(l r)^{1/2}` on both sides.
+    With l and r on the two sides of A, T^-1 γ T has √(l r) on both for T = Diag(√(l / r)).
     """
     assert op.is_symmetric, type(op)
     return op

@@ -20,9 +20,8 @@ from pgso.spectrum.eigen import Which, eigenpairs
 def regularised_adjacency(a: float) -> PGSOParameters:
     r"""The S of :math:`D_a^{-1/2} A D_a^{-1/2}`, the operator of regularised spectral clustering.
 
-    Qin and Rohe (2013) add a to the degrees but not to the diagonal of A, so that m1 D_a^e1 has to
-    take the self-loops of A_a away again. Without that, a node of degree 0 has eigenvalue 1 for
-    every a, and small components hide the communities.
+    Qin and Rohe (2013) add a to the degrees but not to the diagonal of A: m1 D_a^e1 takes the
+    self-loops of A_a away again, which would hide the communities behind small components.
 
     Example:
         >>> regularised_adjacency(2.0)
@@ -54,15 +53,12 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
     """Node positions from the eigenvectors of γ(A, S) at the end where communities show.
 
     That is the upper end where m2 > 0 (adjacencies), and the lower one where m2 < 0 (Laplacians).
+    They are ``embedding_``, (n, n_components), at the ascending ``eigenvalues_``.
 
     Args:
         n_components: How many eigenvectors.
         S: Seven numbers or the name of a preset.
         normalise_rows: Whether to put every node on the unit sphere, which removes its degree.
-
-    Attributes:
-        embedding_: Shape (n, n_components).
-        eigenvalues_: Shape (n_components,), ascending.
     """
 
     def __init__(
@@ -72,18 +68,12 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
         S: str | Sequence[Scalar] = "gcn",
         normalise_rows: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.S = S
-        self.normalise_rows = normalise_rows
+        self.n_components, self.S, self.normalise_rows = n_components, S, normalise_rows
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find the eigenvectors.
+        """Find the eigenvectors of an undirected graph, as anything that ``Graph.of`` takes.
 
-        Args:
-            X: An undirected graph: a :class:`Graph`, an ``edge_index``, or its adjacency matrix of
-                shape (n, n), dense, scipy's or torch's sparse; or an operator on one
-                (:func:`pgso.shift`, or an expression of such), which has its own S.
-            y: Not used, there by scikit-learn's convention.
+        Or of an operator on one (:func:`pgso.shift`, or an expression), which has its own S.
         """
         op = X if isinstance(X, ShiftOperator) else shift(Graph.of(X), self.S)
         n = op.shape[0]
@@ -92,7 +82,12 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
                 f"n_components must be between 1 and the number of nodes {n}, "
                 f"got {self.n_components}"
             )
-        which: Which = "largest" if _grows_with_likeness(op) else "smallest"
+        if isinstance(op, NodeShift):  # whether eigenvalues grow as neighbours are alike
+            upper = float(op.factors().m2.detach().mean()) > 0
+        else:
+            matrix = op.to_scipy()
+            upper = bool(matrix.sum() > matrix.diagonal().sum())
+        which: Which = "largest" if upper else "smallest"
         pairs = eigenpairs(op, k=self.n_components, which=which)
         # Of the two signs, scikit-learn's: the largest entry of a column is positive.
         largest = np.abs(pairs.vectors).argmax(axis=0)
@@ -101,22 +96,12 @@ class PGSOSpectralEmbedding(TransformerMixin, BaseEstimator):
             length = np.linalg.norm(embedding, axis=1, keepdims=True)
             # What the eigenvectors do not reach (an isolated node) stays at the origin.
             embedding = np.where(length > 1e-10, embedding / np.maximum(length, 1e-10), 0.0)
-        self.embedding_ = embedding
-        self.eigenvalues_ = pairs.values
-        self.n_features_in_ = n
+        self.embedding_, self.eigenvalues_, self.n_features_in_ = embedding, pairs.values, n
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> NDArray[np.float64]:  # (n, n_components)
         """Find the eigenvectors and return the positions."""
         return self.fit(X).embedding_
-
-
-def _grows_with_likeness(op: ShiftOperator) -> bool:
-    """Whether eigenvalues grow with how alike neighbours are in the eigenvector."""
-    if isinstance(op, NodeShift):
-        return float(op.factors().m2.detach().mean()) > 0
-    matrix = op.to_scipy()
-    return bool(matrix.sum() > matrix.diagonal().sum())
 
 
 class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
@@ -131,10 +116,6 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         normalise_rows: See :class:`PGSOSpectralEmbedding`.
         n_init: Starts of k-means.
         random_state: Of k-means.
-
-    Attributes:
-        labels_: Shape (n,).
-        embedding_: Shape (n, n_clusters).
 
     Example:
         >>> two = np.kron(np.eye(2), np.ones((3, 3)))
@@ -152,18 +133,13 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         n_init: int = 10,
         random_state: int | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.S = S
-        self.normalise_rows = normalise_rows
-        self.n_init = n_init
-        self.random_state = random_state
+        self.n_clusters, self.S, self.normalise_rows = n_clusters, S, normalise_rows
+        self.n_init, self.random_state = n_init, random_state
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Embed the graph (see :meth:`PGSOSpectralEmbedding.fit`) and group its nodes."""
-        embedding = PGSOSpectralEmbedding(
-            self.n_clusters, S=self.S, normalise_rows=self.normalise_rows
-        )
-        self.embedding_ = embedding.fit_transform(X)
+        options: Any = {"S": self.S, "normalise_rows": self.normalise_rows}
+        self.embedding_ = PGSOSpectralEmbedding(self.n_clusters, **options).fit_transform(X)
         self.n_features_in_ = len(self.embedding_)
         means = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
         self.labels_ = means.fit_predict(self.embedding_)

@@ -12,21 +12,19 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from pgso.errors import InputError, PGSOError, UnknownNameError
-from pgso.gso.operator import ShiftOperator
+from pgso.gso.operator import ShiftOperator, Shown
 from pgso.spectrum.certified import OnGraph, Parameters, certified, roots, twin
 from pgso.spectrum.interval import gershgorin_interval
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
     import pandas
     from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Which = Literal["both", "smallest", "largest"]
 
-ENDS = ("both", "smallest", "largest")
+# How many of k eigenvalues are of the upper end:
+UPPER = {"both": lambda k: k - k // 2, "smallest": lambda k: 0, "largest": lambda k: k}
 DENSE_BELOW = 1_000  # nodes up to which a dense eigh is faster than Lanczos
 DENSE_LIMIT = 10_000  # nodes up to which all eigenvalues may be asked for: 800 MB
 COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
@@ -40,7 +38,7 @@ class NotConvergedError(PGSOError, ArithmeticError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Eigenpairs:
+class Eigenpairs(Shown):
     """Eigenvalues of γ in ascending order, their eigenvectors, and how well they fit."""
 
     values: Array  # (k,)
@@ -64,12 +62,6 @@ class Eigenpairs:
         from pgso.drawing import plot_eigenvalues
 
         return plot_eigenvalues(self.values, ax)
-
-    def report(self, path: "str | os.PathLike[str]") -> "Path":
-        """Write a page with the picture and the table; it works offline."""
-        from pgso.drawing import write_page
-
-        return write_page(path, repr(self), self._repr_html_(), self.plot)
 
 
 def eigenvalues(
@@ -116,11 +108,7 @@ def eigenpairs(
             one from the upper.
         tol: Allowed residual, relative to half the width of Theorem 2's interval. It bounds the
             error of an eigenvalue, which is usually its square.
-        max_iterations: Restarts of Lanczos before giving up.
-
-    Raises:
-        NotConvergedError: If ``max_iterations`` are not enough, or if what was found is no
-            eigenpair of γ: residuals are always checked.
+        max_iterations: Restarts of Lanczos before giving up with a :class:`NotConvergedError`.
     """
     op = certified(graph, S)
     values, w = _symmetric_pairs(op, k, which, tol, max_iterations)
@@ -133,8 +121,8 @@ def _symmetric_pairs(
     op: ShiftOperator, k: int | None, which: str, tol: float, max_iterations: int
 ) -> tuple[Array, Array]:  # (k,), (n, k)
     n = op.shape[0]
-    if which not in ENDS:
-        raise UnknownNameError("end of the spectrum", which, ENDS)
+    if which not in UPPER:
+        raise UnknownNameError("end of the spectrum", which, UPPER)
     if k is None and n > DENSE_LIMIT:
         raise InputError(
             f"all {n} eigenvalues would need a dense matrix; ask for k of them, or for the density"
@@ -147,7 +135,7 @@ def _symmetric_pairs(
     symmetric = twin(op)
     matrix = symmetric.to_scipy()
     diagonal = matrix.diagonal()
-    upper = _count_upper(k, which)
+    upper = UPPER[which](k)
     chosen = np.r_[0 : k - upper, n - upper : n]  # the places of the k among n ascending values
     if n > DENSE_BELOW and np.count_nonzero(matrix.data) == np.count_nonzero(diagonal):
         nodes = np.argsort(diagonal, kind="stable")[chosen]
@@ -168,10 +156,6 @@ def _symmetric_pairs(
     return values[chosen], w[:, chosen]
 
 
-def _count_upper(k: int, which: str) -> int:
-    return {"smallest": 0, "largest": k, "both": k - k // 2}[which]
-
-
 def extreme_pairs(
     matrix: csr_array,  # symmetric, eigenvalues in [1, 3]
     k: int,
@@ -181,18 +165,17 @@ def extreme_pairs(
 ) -> tuple[Array, Array]:  # (k,), (n, k)
     """One search for both ends, then one for each end, since the first can miss eigenvalues.
 
-    The smallest eigenvalues are the largest ones of 4 - matrix. What the lower end has found is
-    taken out before the upper one is searched. One eigenvalue may be most of the spectrum, and
-    both ends reach into its eigenspace.
+    What the lower end has found is taken out before the upper one is searched: both may reach into
+    the eigenspace of one eigenvalue that is most of the spectrum.
     """
-    n, low = matrix.shape[0], k - _count_upper(k, which)
+    n, low = matrix.shape[0], k - UPPER[which](k)
     search = partial(_search, max_iterations=max_iterations, random=np.random.default_rng(0))
     values, w = upper, u = np.empty(0), np.empty((n, 0))
     rest: csr_array | LinearOperator = matrix
     if 0 < low < k:  # half the time of two searches
         values, w = search(matrix, k, tol, which="BE")
         (values, upper), (w, u) = np.split(values, [low]), np.split(w, [low], axis=1)
-    if low:
+    if low:  # the smallest eigenvalues are the largest ones of 4 - matrix
         reflected = csr_array(4 * eye_array(n, format="csr") - matrix)
         values, w = _largest(reflected, low, tol, search, (4 - values)[::-1], w[:, ::-1])
         values, w = (4 - values)[::-1], w[:, ::-1]
@@ -249,13 +232,9 @@ def _search(
     start: Array | float = 0.0,
     which: str = "LA",  # ARPACK's word; "BE" takes both ends
 ) -> tuple[Array, Array]:
-    """The largest eigenvalues that one Krylov space holds, ascending.
-
-    ARPACK fails on some start vectors and sizes of the space where the matrix has very few
-    distinct eigenvalues. Then it is asked again, with others.
-    """
+    """The largest eigenvalues that one Krylov space holds, ascending."""
     n, reason = operator.shape[0], ""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):  # ARPACK may fail where there are few distinct eigenvalues
         try:
             values, w = eigsh(
                 operator,
@@ -285,11 +264,7 @@ def _search(
 
 
 def _deflated(matrix: csr_array | LinearOperator, values: Array, w: Array) -> LinearOperator:
-    """The matrix with these eigenvalues moved to 1/2: below all others, which lie in [1, 3].
-
-    Anywhere else they could be taken for eigenvalues that are left: where most of a spectrum is
-    one value, even its mean lies beyond what remains.
-    """
+    """The matrix with these eigenvalues moved to 1/2: below all others, which lie in [1, 3]."""
 
     def moved(x: Array) -> Array:
         return matrix @ x - w @ (((values - BELOW) * w).T @ x)

@@ -91,7 +91,13 @@ def _draw_operator(ax: Axes, summary: Summary) -> None:
     band, line = summary.density.plot(ax).collections[0], ax.lines[0]
     band.set_label("± 2 standard errors")
     line.set_label("density")
-    top, (low, high) = _ceiling(summary), summary.optimal
+    low, high = summary.optimal
+    # The height of the panel: a peak of repeated eigenvalues may not flatten all the rest.
+    density = summary.density.density
+    order = np.argsort(density)[::-1]
+    reached = np.cumsum((density * np.gradient(summary.density.grid))[order])
+    bulk = density[order][min(int(np.searchsorted(reached, 0.4)), len(order) - 1)]
+    top = float(min(density.max() * 1.08, max(4 * bulk, 1e-12)))
     for ends, height, colour, label in (
         (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
         (summary.optimal, -0.13, GREEN, "optimal interval"),
@@ -114,35 +120,14 @@ def _draw_operator(ax: Axes, summary: Summary) -> None:
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
 
 
-def _ceiling(summary: Summary) -> float:
-    """The height of the panel: a peak of repeated eigenvalues may not flatten all the rest."""
-    density = summary.density.density
-    weight = np.gradient(summary.density.grid)
-    order = np.argsort(density)[::-1]
-    reached = np.cumsum((density * weight)[order])
-    bulk = density[order][min(int(np.searchsorted(reached, 0.4)), len(order) - 1)]
-    return float(min(density.max() * 1.08, max(4 * bulk, 1e-12)))
-
-
 def span(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """The two ends of some ascending values.
-
-    Example:
-        >>> span([-1.0, 0.25, 2.0])
-        '[-1.0000, 2.0000]'
-    """
+    """The two ends of some ascending values."""
     return f"[{values[0]:z.4f}, {values[-1]:z.4f}]" if len(values) else "not converged"
 
 
 def table(summaries: Sequence[Summary]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Header and rows: S, both intervals, and the outermost eigenvalues of each operator."""
-    header = (
-        "operator",
-        *NAMES,
-        "Theorem 2",
-        "optimal interval",
-        "smallest and largest eigenvalue",
-    )
+    header = ("operator", *NAMES, "Theorem 2", "optimal interval", "outermost eigenvalues")
     rows = []
     for one in summaries:
         spans = (span(one.theorem2), span(one.optimal), span(one.extremes))
