@@ -121,11 +121,12 @@ def density(
         if value < 2:
             raise InputError(f"{name} must be at least 2, got {value}")
     op = certified(graph, S)
+    symmetric = twin(op)
     low, high = (float(end.detach()) for end in interval(op))
     centre = (low + high) / 2
     # A margin keeps rounding inside [-1, 1], and peaks away from the ends where the grid stops.
     half = max(1.02 * (high - low) / 2, 1e-3 * max(1.0, abs(centre)))
-    moments = _moments(twin(op), centre, half, num_moments, num_probes, seed)
+    moments = _moments(symmetric, centre, half, num_moments, num_probes, seed)
     theta = np.pi * (np.arange(num_points)[::-1] + 0.5) / num_points
     k = np.arange(num_moments)
     step = np.pi / (num_moments + 1)  # Jackson's damping: the kernel is positive, π / count wide
