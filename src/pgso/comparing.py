@@ -84,13 +84,22 @@ def compare(
                     f"{', '.join(OF_A_MODEL)}"
                 )
         convert(model)  # refuses a model without layers to convert, warns of others
-    records = []
+    records, kind, objective = [], choices.get("task"), choices.get("objective")
     for seed in range(seeds):
         if isinstance(data, str | os.PathLike):
             spec = suited(RunSpec(**{**choices, "dataset": os.fspath(data), "seed": seed}))
             task = task_of(spec, root)  # with the options that a dataset suggests
         else:
-            task = _task(data, seed, choices)
+            options: dict[str, Any] = dict(choices.get("data_options", {}))
+            if kind == "link" and not isinstance(data, Task):
+                task = link_task(unanswered_task(data), seed, **options).scored_by(objective)
+            else:
+                given = {"objective": objective, "positive": options.get("positive")}
+                task = Task.of(data, seed=seed, **given)
+            if kind not in (None, task.kind):
+                raise InputError(
+                    f"the data are a {task.kind} task, not a {kind} task; leave out task"
+                )
             spec = suited(RunSpec(**{**choices, "dataset": task.name, "seed": seed}), task)
         if task.test.numel() == 0:
             raise InputError(f"{task.name} has no test set to compare on; give one")
@@ -107,15 +116,3 @@ def compare(
             if tell is not None and not nothing_found(record):
                 tell(record)
     return compare_records(records)
-
-
-def _task(data: Any, seed: int, choices: dict[str, Any]) -> Task:
-    """The task of data in memory."""
-    kind, objective = choices.get("task"), choices.get("objective")
-    options: dict[str, Any] = dict(choices.get("data_options", {}))
-    if kind == "link" and not isinstance(data, Task):
-        return link_task(unanswered_task(data), seed, **options).scored_by(objective)
-    task = Task.of(data, seed=seed, objective=objective, positive=options.get("positive"))
-    if kind not in (None, task.kind):
-        raise InputError(f"the data are a {task.kind} task, not a {kind} task; leave out task")
-    return task

@@ -51,6 +51,7 @@ def sketch(
 
     ``colours`` has values of all nodes by their name, such as ``{"label": ...}``.
     """
+    import networkx
     from scipy.sparse import coo_array
 
     nodes = chosen_nodes(edge_index, num_nodes, **choice)
@@ -62,7 +63,26 @@ def sketch(
     pairs = np.unique(np.sort(joined, axis=0), axis=1).T.tolist()
     A = coo_array((values[inside], tuple(ends[::-1, inside])), (len(nodes),) * 2).tocsr().tocoo()
     is_plain = A.nnz == 2 * len(pairs) and (A.data == 1).all()
-    places = _layout(len(nodes), pairs, choice.get("seed", 0))
+    network, places = networkx.Graph(), np.zeros((len(nodes), 2))
+    network.add_nodes_from(range(len(nodes)))
+    network.add_edges_from(pairs)
+    linked = [k for k, degree in network.degree if degree]
+    lonely = [k for k, degree in network.degree if not degree]
+    if linked:
+        part, distance = network.subgraph(linked), 1.6 / len(linked) ** 0.5
+        seed = choice.get("seed", 0)
+        layout = networkx.spring_layout(part, seed=seed, iterations=80, k=distance)
+        spread = np.array([layout[k] for k in linked])
+        # Ranks mixed with distances: dense middles are pulled apart, outliers do not shrink them.
+        ranks = spread.argsort(axis=0).argsort(axis=0) / max(len(linked) - 1, 1)
+        width = np.ptp(spread, axis=0)
+        even = (spread - spread.min(axis=0)) / np.where(width > 0, width, 1)
+        places[linked] = 0.5 * even + 0.5 * ranks
+        places[linked, 1] *= 0.93 if lonely else 1.0
+    if lonely:  # in a row below the others
+        places[lonely, 0] = (np.arange(len(lonely)) + 0.5) / len(lonely)
+        places[lonely, 1] = 1.0
+    places = (1000 * places).round().astype(int)  # whole numbers: a record stays small
     return Sketch(
         nodes=tuple(nodes.tolist()),
         x=tuple(places[:, 0].tolist()),
@@ -116,31 +136,6 @@ def chosen_nodes(
                 found.add(neighbour)
                 waiting.append((neighbour, distance + 1))
     return np.array(sorted(found))
-
-
-def _layout(count: int, pairs: Sequence[Sequence[int]], seed: int) -> Array:  # (count, 2) 0 to 1000
-    """Places on a square of 1000 steps a side, as whole numbers: a record stays small."""
-    import networkx
-
-    network, places = networkx.Graph(), np.zeros((count, 2))
-    network.add_nodes_from(range(count))
-    network.add_edges_from(pairs)
-    joined = [k for k, degree in network.degree if degree]
-    lonely = [k for k, degree in network.degree if not degree]
-    if joined:
-        part, distance = network.subgraph(joined), 1.6 / len(joined) ** 0.5
-        layout = networkx.spring_layout(part, seed=seed, iterations=80, k=distance)
-        spread = np.array([layout[k] for k in joined])
-        # Ranks mixed with distances: dense middles are pulled apart, outliers do not shrink them.
-        ranks = spread.argsort(axis=0).argsort(axis=0) / max(len(joined) - 1, 1)
-        width = np.ptp(spread, axis=0)
-        even = (spread - spread.min(axis=0)) / np.where(width > 0, width, 1)
-        places[joined] = 0.5 * even + 0.5 * ranks
-        places[joined, 1] *= 0.93 if lonely else 1.0
-    if lonely:  # in a row below the others
-        places[lonely, 0] = (np.arange(len(lonely)) + 0.5) / len(lonely)
-        places[lonely, 1] = 1.0
-    return (1000 * places).round().astype(int)
 
 
 def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -220,17 +215,16 @@ def plot_graph(
     """Draw a graph: see :meth:`pgso.Graph.plot`; the choice is that of :func:`chosen_nodes`."""
     colours = {} if color is None else {"color": cells(color, num_nodes)}
     part = sketch(edge_index, num_nodes, colours, **choice)
-    if _is_matrix(view, part):
-        matrix = np.zeros((len(part.nodes),) * 2)
-        matrix[tuple(np.array(part.edges, dtype=int).reshape(-1, 2).T)] = 1
-        return plot_matrix(matrix + matrix.T, part, ax)
+    matrix = np.zeros((len(part.nodes),) * 2)
+    matrix[tuple(np.array(part.edges, dtype=int).reshape(-1, 2).T)] = 1
     fill, legend = paint(part.colours["color"]) if colours else ([BLUE], [])
     sizes = np.full(len(part.nodes), 24.0 if len(part.nodes) > 100 else 60.0)
     sizes[np.array(part.nodes) == choice.get("node")] *= 4
-    ax = _draw(_axes(ax), part, 0.6, GREY, sizes, fill)
-    for text, colour in legend:
-        ax.scatter([], [], c=colour, label=text, linewidths=0)
-    if legend:
+    lines = {"linewidths": 0.6, "colors": GREY}
+    ax = _draw(ax, part, view, matrix + matrix.T, lines, {"s": sizes, "c": fill})
+    if legend and not ax.images:
+        for text, colour in legend:
+            ax.scatter([], [], c=colour, label=text, linewidths=0)
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)
     return ax
 
@@ -247,27 +241,42 @@ def plot_operator(
     sizes = np.triu(np.abs(strength), 1)
     part = sketch(np.argwhere(sizes > 1e-3 * sizes.max(initial=0)).T, len(nodes))
     part = part.model_copy(update={"nodes": tuple(nodes.tolist()), "num_nodes": num_nodes})
-    if _is_matrix(view, part):
-        return plot_matrix(matrix, part, ax)
-    lines, own = np.array([strength[i, j] for i, j in part.edges]), np.diagonal(matrix)
-    width, size = (np.abs(of) / (np.abs(of).max(initial=0) or 1.0) for of in (lines, own))
-    signs, own_signs = ([BLUE if value >= 0 else ORANGE for value in of] for of in (lines, own))
-    ax = _draw(_axes(ax), part, 0.3 + 3.5 * width, signs, 20 + 140 * size, own_signs)
-    ax.set_xlabel("lines: entries, dots: diagonal; blue above 0, orange below", fontsize=8)
+    both = np.array([strength[i, j] for i, j in part.edges]), np.diagonal(matrix)
+    width, size = (np.abs(of) / (np.abs(of).max(initial=0) or 1.0) for of in both)
+    signs, own = ([BLUE if value >= 0 else ORANGE for value in of] for of in both)
+    lines, dots = (
+        {"linewidths": 0.3 + 3.5 * width, "colors": signs},
+        {"s": 20 + 140 * size, "c": own},
+    )
+    ax = _draw(ax, part, view, matrix, lines, dots)
+    if not ax.images:
+        ax.set_xlabel("lines: entries, dots: diagonal; blue above 0, orange below", fontsize=8)
     return ax
 
 
 def _draw(
-    ax: "Axes", part: Sketch, widths: Any, colours: Any, sizes: Array, fill: list[str]
+    ax: "Axes | None", part: Sketch, view: str, matrix: Array, lines: Any, dots: Any
 ) -> "Axes":
-    """Edges and nodes of a sketch, without a frame."""
+    """A sketch as nodes and edges in the styles given, or as the matrix of its entries."""
+    if view not in (views := ("auto", "graph", "matrix")):
+        raise UnknownNameError("view", view, views)
+    ax = _axes(ax)
+    ax.set_title(caption(part), fontsize=10)
+    if view == "matrix" or (view == "auto" and len(part.edges) > DENSE * len(part.nodes)):
+        by_colour = [[str(value) for value in values] for values in part.colours.values()]
+        order = np.argsort(by_colour[0] if by_colour else part.x, kind="stable")  # side by side
+        top = float(np.abs(matrix).max(initial=0)) or 1.0
+        scale: Any = {"cmap": "RdBu", "vmin": -top} if (matrix < 0).any() else {"cmap": "Blues"}
+        image = ax.imshow(matrix[np.ix_(order, order)], vmax=top, **scale)
+        ax.figure.colorbar(image, ax=ax, shrink=0.7)
+        ax.set(xlabel="source", ylabel="target", xticks=[], yticks=[])
+        return ax
     from matplotlib.collections import LineCollection
 
     places = np.stack([part.x, part.y], axis=1).astype(float)
-    lines = [places[list(pair)] for pair in part.edges]
-    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.6, zorder=1))
-    ax.scatter(part.x, part.y, s=sizes, c=fill, zorder=2, linewidths=0)
-    ax.set_title(caption(part), fontsize=10)
+    pairs = [places[list(pair)] for pair in part.edges]
+    ax.add_collection(LineCollection(pairs, **lines, alpha=0.6, zorder=1))
+    ax.scatter(part.x, part.y, **dots, zorder=2, linewidths=0)
     ax.margins(0.04)
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_visible(False)
@@ -294,20 +303,6 @@ def plot_row(row: Array, node: int, ax: "Axes | None" = None, most: int = 24) ->
     ax.set_title(f"row of node {node}, its own entry {row[node]:.3g}{rest}", fontsize=10)
     ax.set(xlim=(-1.3, 1.3), ylim=(-1.25, 1.25), aspect="equal")
     ax.set_axis_off()
-    return ax
-
-
-def plot_matrix(matrix: Array, part: Sketch, ax: "Axes | None" = None) -> "Axes":
-    """The entries among the nodes of a sketch: those of one colour, or neighbours, side by side."""
-    ax = _axes(ax)
-    by_colour = [[str(value) for value in values] for values in part.colours.values()]
-    order = np.argsort(by_colour[0] if by_colour else part.x, kind="stable")
-    top = float(np.abs(matrix).max(initial=0)) or 1.0
-    scale: Any = {"cmap": "RdBu", "vmin": -top} if (matrix < 0).any() else {"cmap": "Blues"}
-    image = ax.imshow(matrix[np.ix_(order, order)], vmax=top, **scale)
-    ax.figure.colorbar(image, ax=ax, shrink=0.7)
-    ax.set(xlabel="source", ylabel="target", xticks=[], yticks=[])
-    ax.set_title(caption(part), fontsize=10)
     return ax
 
 
@@ -360,12 +355,6 @@ def _axes(ax: "Axes | None", height: float = 4.8) -> "Axes":
     made: Axes = ax or pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
     made.spines[["top", "right"]].set_visible(False)
     return made
-
-
-def _is_matrix(view: str, part: Sketch) -> bool:
-    if view not in (views := ("auto", "graph", "matrix")):
-        raise UnknownNameError("view", view, views)
-    return view == "matrix" or (view == "auto" and len(part.edges) > DENSE * len(part.nodes))
 
 
 def caption(part: Sketch) -> str:

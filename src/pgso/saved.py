@@ -40,14 +40,12 @@ def header_of(
     coverage: Mapping[str, float] | None,
     remembered: Task | None,
 ) -> dict[str, Any]:
-    """What every saved model says about its run and the data that it was fitted to.
+    """What every saved model says about its run and its data.
 
-    ``strangeness`` is what prediction sets are made from (:mod:`pgso.evaluation.conformal`), and
-    ``coverage`` how often they hold the truth on test. ``remembered`` are the data as the user has
-    them, whose graph is kept; None: it is not kept.
+    ``strangeness`` is what prediction sets are made from, ``coverage`` how often they hold the
+    truth on test; ``remembered`` are the data whose graph is kept for new nodes, if it is.
     """
-    no_sets = strangeness is None or not len(strangeness)
-    preparation = task.preparation
+    no_sets, preparation = strangeness is None or not len(strangeness), task.preparation
     return {
         "spec": spec,
         "kind": task.kind,
@@ -181,8 +179,7 @@ def _memory(task: Task) -> dict[str, Any] | None:
     if task.kind != "node" or task.ids is None:
         return None
     kinds = {"": task.graph} if task.relations is None else task.relations.graphs
-    x = task.x.detach()
-    is_dense = x.layout == torch.strided
+    x, is_dense = task.x.detach(), task.x.layout == torch.strided
     ids = json.dumps(task.ids, ensure_ascii=False).encode()
     return {
         "ids": torch.frombuffer(bytearray(ids), dtype=torch.uint8),
@@ -200,9 +197,8 @@ def memory_of(state: Mapping[str, Any]) -> Task:
         raise ValueError("names of nodes that are no words")
     n, columns = len(ids), count_of(state["columns"])
     if isinstance(x, list):
-        rows, places_of, values = x
-        size = (n, columns)
-        x = torch.sparse_csr_tensor(rows, places_of, values, size, check_invariants=True)
+        rows, at, values = x
+        x = torch.sparse_csr_tensor(rows, at, values, (n, columns), check_invariants=True)
     if x.shape != (n, columns):
         raise ValueError(f"{n} nodes have features of shape {tuple(x.shape)}")
     graphs = []

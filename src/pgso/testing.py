@@ -35,8 +35,8 @@ def check_conv(conv: str, **options: Any) -> None:
         models[mode] = GNN(conv, 5, 8, 3, num_layers=2, operator=mode, dropout=0.0, **options)
     outputs = {mode: model.eval()(x, EDGES, WEIGHT) for mode, model in models.items()}
     for mode, out in outputs.items():
-        _require(out.shape == (6, 3), f"{mode}: six nodes get an answer of shape {(*out.shape,)}")
-        _require(bool(out.isfinite().all()), f"{mode}: an answer is not finite")
+        assert out.shape == (6, 3), f"{mode}: six nodes get an answer of shape {(*out.shape,)}"
+        assert out.isfinite().all(), f"{mode}: an answer is not finite"
         _close(out, outputs["fixed"], f"{mode} and fixed differ before anything is learned")
     for mode, model in models.items():
         renamed = model(x[ORDER], ORDER.argsort()[EDGES], WEIGHT)
@@ -48,10 +48,9 @@ def check_conv(conv: str, **options: Any) -> None:
         _check_gradients(model, model(x, EDGES, WEIGHT), mode)
     for mode, count in zip(MODES, (0, 1, 2), strict=True):
         learned = {id(gso) for gso in models[mode].operators if list(gso.parameters())}
-        _require(
-            len(learned) == count,
+        assert len(learned) == count, (
             f"{mode}: {len(learned)} operators of two layers are learned, and should be {count}; "
-            "use the operator that the layer is given",
+            "use the operator that the layer is given"
         )
 
 
@@ -75,7 +74,7 @@ def check_adapter(
     """
     if x is None:
         width: Any = in_channels or getattr(layer, "in_channels", None)
-        _require(isinstance(width, int), "give x or in_channels: the layer does not say its width")
+        assert isinstance(width, int), "give x or in_channels: the layer does not say its width"
         x = torch.randn(6, width, generator=torch.Generator().manual_seed(0))
     layer.eval()
     before = layer(x, EDGES, *further)
@@ -85,12 +84,11 @@ def check_adapter(
         _close(out, before, f"{operator}: the converted layer starts as another function")
         names = {name for name, _ in converted.named_parameters()}
         lost = sorted({name for name, _ in layer.named_parameters()} - names)
-        _require(not lost, f"{operator}: the parameters {', '.join(lost)} are gone")
+        assert not lost, f"{operator}: the parameters {', '.join(lost)} are gone"
         gsos = [module for module in converted.modules() if isinstance(module, PGSO)]
         _check_gradients(converted, out, operator)
         gradients = [p.grad for gso in gsos for p in gso.parameters() if p.grad is not None]
-        moves = any(bool(gradient.any()) for gradient in gradients)
-        _require(moves, f"{operator}: no scalar of S gets a gradient")
+        assert any(one.any() for one in gradients), f"{operator}: no scalar of S gets a gradient"
     _close(layer(x, EDGES, *further), before, "convert changed the layer it was given")
 
 
@@ -99,15 +97,9 @@ def _check_gradients(model: nn.Module, out: Tensor, mode: str) -> None:
     (out * torch.linspace(-1, 2, out.size(-1))).square().sum().backward()
     gradients = {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
     for name, gradient in gradients.items():
-        if gradient is None:
-            raise AssertionError(f"{mode}: {name} gets no gradient")
-        _require(bool(gradient.isfinite().all()), f"{mode}: the gradient of {name} is not finite")
+        assert gradient is not None, f"{mode}: {name} gets no gradient"
+        assert gradient.isfinite().all(), f"{mode}: the gradient of {name} is not finite"
 
 
 def _close(one: Tensor, other: Tensor, sentence: str) -> None:
-    _require(bool(torch.allclose(one, other, atol=1e-5, rtol=1e-4)), sentence)
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise AssertionError(sentence)
+    assert torch.allclose(one, other, atol=1e-5, rtol=1e-4), sentence

@@ -35,7 +35,7 @@ def test_the_help_names_every_base():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_flag_is_shown_as_a_flag_and_a_default_is_shown(pgso, command):
     shown = pgso(command, "--help").stdout
-    assert "<bool>" not in shown
+    assert shown.count("<bool>") == 1  # of --help itself, which is typer's
     for parameter in LOADED[command].params:
         takes_a_value = parameter.param_type_name == "option" and not parameter.is_flag
         optional = takes_a_value and not parameter.multiple and parameter.name not in WITHOUT

@@ -100,7 +100,7 @@ def test_probabilities_are_calibrated_ranked_and_printed_as_json(pgso):
     assert "3 predictions" in said.stdout
     refused = pgso(*options, "--rank-by", "nobody")
     assert refused.exit_code == 2
-    assert "choose one of: stays, leaves, probability" in refused.stderr
+    assert "choose one of: probability, stays, leaves" in refused.stderr
 
 
 def test_what_was_written_before_is_kept(pgso):

@@ -49,13 +49,12 @@ def test_a_long_message_is_cut(pgso):
 
 
 def test_a_bug_is_one_sentence_with_its_trace_in_a_file(pgso, tmp_path, monkeypatch):
-    def broken():
+    def broken(what):
         raise KeyError("surprise")
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with listing.LISTS.restored():
-        listing.LISTS.register("surprises")(broken)
-        result = pgso("list", "surprises")
+    monkeypatch.setattr(listing, "listed", broken)
+    result = pgso("list", "presets")
     assert result.exit_code == main.BUG
     assert re.fullmatch(r"error: this is a bug of pgso \(KeyError: 'surprise'\).*\n", result.stderr)
     trace = Path(re.search(r"/\S+/pgso-bug-\S+\.txt", result.stderr)[0]).read_text()
@@ -73,13 +72,12 @@ def test_a_bug_is_one_sentence_with_its_trace_in_a_file(pgso, tmp_path, monkeypa
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_a_machine_may_cause_is_a_sentence(pgso, error, sentence):
-    def fails():
+def test_what_a_machine_may_cause_is_a_sentence(pgso, monkeypatch, error, sentence):
+    def fails(what):
         raise error
 
-    with listing.LISTS.restored():
-        listing.LISTS.register("failures")(fails)
-        result = pgso("list", "failures")
+    monkeypatch.setattr(listing, "listed", fails)
+    result = pgso("list", "presets")
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert len(result.stderr.splitlines()) == 1

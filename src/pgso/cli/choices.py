@@ -78,12 +78,14 @@ def option(name: str) -> tuple[Any, Any]:
     if isinstance(usual, bool):
         usual = "on" if usual else "off"
     usual = field["usual"] or ("none" if usual in (None, []) else str(usual))
-    return kind | None, opt(field["panel"], about, None, *names, show_default=usual)
+    shape = {"metavar": ""} if kind is bool else {}
+    return kind | None, opt(field["panel"], about, None, *names, show_default=usual, **shape)
 
 
 def opt(panel: str, about: str, default: Any = None, *names: str, **more: Any) -> Any:
     """An option of a command: its panel in the help, the sentence there, and its default."""
     title = "Operator S" if panel == "S" else panel.capitalize()
+    more |= {"metavar": ""} if isinstance(default, bool) else {}  # a flag, not "--json <bool>"
     return typer.Option(default, *names, help=about, rich_help_panel=title, **more)
 
 
@@ -133,19 +135,12 @@ def _model(path: Path | None) -> Path | None:
 
 RUNS = Path("runs")
 DATASET: Any = typer.Argument(metavar="DATASET", help=SCHEMA["dataset"]["description"])
+PAIR: Any = {"metavar": "NAME=VALUE"}
 SETTINGS = opt(
-    "training",
-    "Any choice by its name in Python, e.g. --set norm=batch; may be repeated.",
-    None,
-    "--set",
-    metavar="NAME=VALUE",
+    "training", "Any choice as in Python, e.g. norm=batch; may be repeated.", None, "--set", **PAIR
 )
 DATA_OPTIONS = opt(
-    "data",
-    "An option of the dataset, e.g. rows=50; may be repeated.",
-    None,
-    "--option",
-    metavar="NAME=VALUE",
+    "data", "An option of the data, e.g. rows=50; may be repeated.", None, "--option", **PAIR
 )
 OUT = opt(
     "output",
@@ -189,9 +184,9 @@ def make_spec(
     """What was asked for, with what suits the dataset, as in Python."""
     given = {name: read_choice(name, value) for name, value in choices.items() if value is not None}
     given |= pairs(settings)
-    for name, instead in (("dataset", "the argument"), ("data_options", "--option NAME=VALUE")):
-        if name in given:
-            raise InputError(f"--set cannot change {name}; give it by {instead}")
+    for name in {"dataset", "data_options"} & given.keys():
+        instead = "the argument" if name == "dataset" else "--option NAME=VALUE"
+        raise InputError(f"--set cannot change {name}; give it by {instead}")
     if "complete" in given:  # how records are read, and no choice
         raise UnknownNameError("choice", "complete", RunSpec.model_fields)
     return suited(RunSpec(dataset=dataset, **given, data_options=pairs(data_options)))
@@ -239,10 +234,7 @@ def about_model(path: Path) -> str:
 
 
 def folder_name(*parts: str) -> str:
-    """Words as the name of a folder, such as ``find-my-bank``.
-
-    A path of several folders, and what is too long and cut, ends in a mark of the whole.
-    """
+    """``find-my-bank``; a path of several folders, and what is too long, ends in a mark of it."""
     whole = "-".join(part.removeprefix("./").rstrip("/") or "dataset" for part in parts)
     text = re.sub(r"[^\w-]", "-", whole).strip("-").lower()
     if "/" not in whole and len(text) <= LONGEST:
@@ -253,8 +245,8 @@ def folder_name(*parts: str) -> str:
 
 def numbered(folder: Path, holds_the_same: Callable[[Path], bool]) -> Path:
     """``bank``, ``bank-2``, ...: the first that is free, or holds the same result."""
-    others = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
-    for place in itertools.chain([folder], others):
+    for number in itertools.count(1):
+        place = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
         if not place.exists():
             return place
         with suppress(InputError):  # a damaged file is left alone

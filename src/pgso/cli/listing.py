@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,88 +12,68 @@ from rich.table import Table
 
 from pgso.cli import choices
 from pgso.cli.main import command
+from pgso.cli.run import has_studies, studies
 from pgso.cli.terminal import Console
+from pgso.errors import UnknownNameError
 from pgso.gso.presets import PRESETS
-from pgso.registry import Registry
 
 Row = dict[str, Any]
-LISTS: Registry[Callable[..., list[Row]]] = Registry("list")
+LISTS = ("presets", "convs", "datasets", "experiments", "objectives")
 NEEDED = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "networkx", "typer", "rich")
 EXTRAS = {"ray": "cluster", "mkdocs-material": "docs", "rdkit": "molecules", "optuna": "search"}
 EXTRAS |= {"tensorboard": "tensorboard"}
 
 
-@LISTS.register("presets")
-def presets() -> list[Row]:
-    """Every preset and its S."""
-    return [{"preset": name, **S._asdict()} for name, S in PRESETS.items()]
+def listed(what: str, data: Path | None = None) -> list[Row]:
+    """One row per preset, conv, dataset, study of the paper or objective."""
+    rows: list[Row] = []
+    if what == "presets":
+        return [{"preset": name, **S._asdict()} for name, S in PRESETS.items()]
+    if what == "experiments":
+        return [
+            {"experiment": name, "paper": study.paper, "about": study.title}
+            for name, study in studies().EXPERIMENTS.items()
+        ]
+    if what == "convs":
+        from pgso.convs import CONVS
 
+        return [
+            {"conv": name, "preset": conv.preset, "about": (conv.__doc__ or "").splitlines()[0]}
+            for name, conv in CONVS.items()
+        ]
+    if what == "objectives":
+        from pgso.objectives import OBJECTIVES
+        from pgso.objectives.objective import ANSWERS
 
-@LISTS.register("convs")
-def convs() -> list[Row]:
-    """Every base architecture, and the preset its operator starts at."""
-    from pgso.convs import CONVS
-
-    return [
-        {"conv": name, "preset": conv.preset, "about": (conv.__doc__ or "").splitlines()[0]}
-        for name, conv in CONVS.items()
-    ]
-
-
-@LISTS.register("datasets")
-def datasets(data: Path | None = None) -> list[Row]:
-    """Every dataset, its published sizes, and whether its files are there."""
+        for name, one in OBJECTIVES.items():
+            better = "larger" if one.larger_is_better else "smaller"
+            row = {"objective": name, "scores": ANSWERS[one.answer], "better": better}
+            rows.append(row | {"about": (one.__doc__ or "").splitlines()[0]})
+        return rows
+    if what != "datasets":
+        raise UnknownNameError("list", what, LISTS)
     from pgso.data import DATASETS
     from pgso.data.dataset import Sizes
     from pgso.data.places import data_root
 
-    root, unknown = data_root(data), dict.fromkeys(Sizes._fields)
-    rows = []
+    root = data_root(data)
     for dataset in sorted(DATASETS.values(), key=lambda dataset: dataset.name.lower()):
-        sizes = unknown if dataset.sizes is None else dataset.sizes._asdict()
+        sizes = dict.fromkeys(Sizes._fields) if dataset.sizes is None else dataset.sizes._asdict()
         files = "no need" if not dataset.files else "absent" if dataset.missing(root) else "here"
         rows.append({"dataset": dataset.name, **sizes, "files": files})
     return rows
 
 
-@LISTS.register("experiments")
-def experiments() -> list[Row]:
-    """Every study, and what of the paper it reproduces."""
-    from pgso.cli.run import studies
-
-    return [
-        {"experiment": name, "paper": study.paper, "about": study.title}
-        for name, study in studies().EXPERIMENTS.items()
-    ]
-
-
-@LISTS.register("objectives")
-def objectives() -> list[Row]:
-    """Every objective, what it scores, and which way is better."""
-    from pgso.objectives import OBJECTIVES
-    from pgso.objectives.objective import ANSWERS
-
-    return [
-        {
-            "objective": name,
-            "scores": ANSWERS[objective.answer],
-            "better": "larger" if objective.larger_is_better else "smaller",
-            "about": (objective.__doc__ or "").splitlines()[0],
-        }
-        for name, objective in OBJECTIVES.items()
-    ]
-
-
 @command("list", "pgso list datasets", "pgso list presets --json")
 def list_(
-    what: str | None = typer.Argument(None, help=" | ".join(LISTS)), as_json: bool = choices.AS_JSON
+    what: str | None = typer.Argument(None, help=" | ".join(LISTS)),
+    as_json: bool = choices.AS_JSON,
 ) -> None:
     """Show what is there: presets, convs, datasets, experiments, objectives."""
-    from pgso.cli.run import has_studies
     from pgso.data.places import data_root
 
     names = [what] if what else [n for n in LISTS if n != "experiments" or has_studies()]
-    lists = {name: LISTS[name]() for name in names}
+    lists = {name: listed(name) for name in names}
     if as_json:
         typer.echo(json.dumps(lists))
         return
@@ -121,7 +100,7 @@ def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) ->
     has_affinity = hasattr(os, "sched_getaffinity")
     root = data_root(data)
     names: dict[str, list[str]] = {"here": [], "no need": [], "absent": []}
-    for row in datasets(data):
+    for row in listed("datasets", data):
         names[row["files"]].append(row["dataset"])
     sections: dict[str, Row] = {
         "versions": {"pgso": pgso.__version__, "python": platform.python_version()}

@@ -17,8 +17,7 @@ from typer.main import get_command, get_command_from_info
 
 from pgso.errors import PGSOError
 
-# Every command, the file of this folder that holds it, and the first sentence of its help. A file
-# is imported when its command is called, so that the help of pgso itself needs none of them.
+# Every command, the file that holds it, imported when it is called, and a sentence of help.
 COMMANDS = {
     "find": ("find", "Which operator does this graph want? Seconds, in closed form."),
     "compare": ("compare", "Does learning the operator pay? Paired runs, and a verdict."),
@@ -27,7 +26,7 @@ COMMANDS = {
     "explain": ("predict", "Which columns and edges matter to a saved model?"),
     "spectrum": ("spectrum", "Show where the eigenvalues of an operator lie."),
     "run": ("run", "Run a study of the paper."),
-    "report": ("run", "Draw the pages of the studies; trains nothing."),
+    "report": ("run", "Draw pages from records again; trains nothing."),
     "list": ("listing", "Show what is there: datasets, presets, convs, ..."),
     "doctor": ("listing", "Show what a run will find on this machine."),
 }
@@ -37,28 +36,13 @@ BUG = 70  # what sysexits.h calls an error of the software itself
 MOST_LETTERS = 1_000  # of an error: a file may hold a name of a million
 
 
-class PlainHelp:
-    """Help that shows a flag as a flag, where typer writes ``--json <bool>``."""
-
-    def format_help(self: Any, context: Any, formatter: Any) -> None:
-        """Print the help."""
-        for parameter in self.get_params(context):
-            if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
-        super().format_help(context, formatter)  # type: ignore[misc]
-
-
-class Command(PlainHelp, TyperCommand):
-    """A command of pgso."""
-
-
-class Commands(PlainHelp, TyperGroup):
+class Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         for name, (_, sentence) in COMMANDS.items():
-            self.commands[name] = Command(name, help=sentence)  # until it is called
+            self.commands[name] = TyperCommand(name, help=sentence)  # until it is called
 
     def load(self, name: str) -> None:
         """Import the file of a command, which brings its options."""
@@ -102,11 +86,7 @@ class Commands(PlainHelp, TyperGroup):
 
 
 def explained(error: Exception) -> tuple[str, int]:
-    """A sentence, and an exit code, for an error that no code of ours expects.
-
-    What a machine or a strange input may cause is said in words. The rest is a bug of ours, whose
-    trace goes to a file.
-    """
+    """A sentence, and an exit code, for an unexpected error; the trace of a bug goes to a file."""
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
         return "the memory of this machine is not enough; take a smaller graph or model", 2
     if isinstance(error, RecursionError):
@@ -144,7 +124,7 @@ app = typer.Typer(
 @app.callback()
 def main(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+    version: bool = typer.Option(False, "--version", metavar="", help="Show the version and exit."),
 ) -> None:
     """Learn the graph operator instead of hand-picking it."""
     if version:
@@ -164,7 +144,7 @@ def as_typed(words: list[str]) -> str:
 def command(name: str, *examples: str) -> Callable[[F], F]:
     """Make a function a command; its help ends with the examples, one a line."""
     epilog = "\n\n".join(["Examples:", *(f"  {example}" for example in examples)])
-    return app.command(name, cls=Command, epilog=epilog)
+    return app.command(name, epilog=epilog)
 
 
 def loaded_commands() -> dict[str, Any]:

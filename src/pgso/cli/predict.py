@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from pgso.predictors.predictor import Predictor
 
 MODEL: Any = typer.Argument(help="What pgso find or pgso train --save wrote.")
+WRITTEN = (".csv", ".json", ".parquet", ".txt")
+
+
+def check_table(path: Path) -> Path:
+    """Refuse, before the work, a file that cannot be written."""
+    choices.check_destination("--to", path)
+    if path.suffix.lower() not in WRITTEN and path.suffix[1:].isalpha():
+        raise InputError(
+            f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
+        )
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise InputError(
+            f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
+        )
+    return path
 
 
 @command(
@@ -37,17 +52,11 @@ def predict(
     dataset: str = choices.DATASET,
     options: list[str] | None = choices.DATA_OPTIONS,
     to: Path = opt(
-        "options",
-        "The table to write: .csv, .json or .parquet.",
-        Path("predictions.csv"),
-        callback=lambda path: check_table(path),
+        "options", "Table: .csv, .json or .parquet.", Path("predictions.csv"), callback=check_table
     ),
     links: int = opt("options", "Of a link model: how many new links to write.", 100, min=1),
     rank_by: str | None = opt(
-        "options",
-        "Sort by a class's probability or by a number.",
-        metavar="NAME",
-        show_default="as in the data",
+        "options", "Sort by a class's probability or a number.", show_default="as in the data"
     ),
     top: int | None = opt("options", "Write only this many rows.", min=1, show_default="all"),
     skip_bad_rows: bool = opt(
@@ -73,8 +82,7 @@ def predict(
     else:
         table = prediction_table(predictor, asked, predictor.outputs(asked))
     table = (table if rank_by is None else ranked(table, rank_by)).head(top or len(table))
-    old = write_table(to, table)
-    calibration, coverage = predictor.calibration, predictor.coverage
+    old, calibration, coverage = write_table(to, table), predictor.calibration, predictor.coverage
     left_out = [note for note in asked.notes if note.startswith("left out")]
     if as_json:
         said: dict[str, Any] = {"file": str(to), "old_file": old and str(old)}
@@ -102,18 +110,14 @@ def predict(
 
 
 def opened(
-    model: Path,
-    dataset: str,
-    options: list[str] | None,
-    data: Path | None,
-    skip_bad_rows: bool = False,
+    model: Path, dataset: str, options: list[str] | None, data: Path | None, skip: bool = False
 ) -> "tuple[Predictor, Asked]":
     """A saved model, and the data that it is asked about."""
     from pgso.predictors import load
 
     predictor = load(model)
     given = choices.pairs(options)
-    asked = predictor.asked(dataset, root=data, skip_bad_rows=skip_bad_rows, **given)
+    asked = predictor.asked(dataset, root=data, skip_bad_rows=skip, **given)
     unnamed = predictor.header.get("columns") is None or asked.task.columns is None
     if unnamed and dataset.lower() != predictor.spec.dataset.lower():
         Console(stderr=True).say(
@@ -123,29 +127,8 @@ def opened(
     return predictor, asked
 
 
-WRITTEN = (".csv", ".json", ".parquet", ".txt")
-
-
-def check_table(path: Path) -> Path:
-    """Refuse, before the work, a file that cannot be written, or Parquet where nothing can."""
-    choices.check_destination("--to", path)
-    if path.suffix.lower() not in WRITTEN and path.suffix[1:].isalpha():
-        raise InputError(
-            f"--to {path} would not be a {path.suffix}; write a .csv, .json or .parquet"
-        )
-    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
-        raise InputError(
-            f"--to {path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv"
-        )
-    return path
-
-
 def write_table(path: Path, table: "pandas.DataFrame") -> Path | None:
-    """Write a table, whole or not at all: Parquet by its ending, JSON likewise, else CSV.
-
-    Returns:
-        The new name of another table that was there; None if there was none.
-    """
+    """Write a table as its ending says; return the new name of another one that was there."""
     content: str | bytes = table.to_csv(index=False, lineterminator="\n")
     if path.suffix.lower() == ".parquet":
         content = table.to_parquet(index=False)
@@ -165,10 +148,10 @@ def ranked(table: "pandas.DataFrame", by: str) -> "pandas.DataFrame":
     numbers = [name for name in table.select_dtypes("float") if table[name].notna().any()]
     name = next((name for name in (f"p({by})", by) if name in numbers), None)
     if name is None and len(table):
-        classes = [name[2:-1] for name in numbers if name.startswith("p(")]
-        others = [name for name in numbers if not name.startswith("p(")]
-        allowed = ", ".join([*classes, *others])
-        raise InputError(f"predictions cannot be ranked by {by!r}; choose one of: {allowed}")
+        names = [name[2:-1] if name.startswith("p(") else name for name in numbers]
+        raise InputError(
+            f"predictions cannot be ranked by {by!r}; choose one of: {', '.join(names)}"
+        )
     if name is not None:
         table = table.sort_values(name, ascending=False, kind="stable", ignore_index=True)
     table.insert(0, "rank", range(1, len(table) + 1))
