@@ -202,8 +202,8 @@ WRONG = {
     "rows": (lambda: find(EDGES, X[:4], Y), "X has 4 rows, y has 6"),
     "overlap": (lambda: find(EDGES, X, Y, train=[0, 1, 2, 3], val=[3]), "must not overlap"),
     "index": (lambda: find(EDGES, X, Y, train=[0, 1, 9]), "index of the training set is 9"),
-    "mask": (lambda: find(EDGES, X, Y, train=[True, False]), "a mask of 6, got bool of shape"),
-    "words": (lambda: find(EDGES, X, Y, train=["a"]), "node indices or a mask"),
+    "mask": (lambda: find(EDGES, X, Y, train=[True, False]), "masks of 6 nodes, got bool of shape"),
+    "words": (lambda: find(EDGES, X, Y, train=["a"]), "indices or masks"),
     "unlabelled": (
         lambda: find(EDGES, X, [0, 1, 0, 1, 0, -1], train=[0, 1, 5]),
         "has no label",

@@ -157,9 +157,9 @@ def test_trees_see_the_means_of_neighbours_where_no_graph_is_kept():
 def test_a_blend_with_a_learned_S_is_judged_by_other_labels(monkeypatch):
     seen = []
 
-    def judged(*given, judges=None, **options):
-        seen.append(judges)
-        return original(*given, judges=judges, **options)
+    def judged(*given):
+        seen.append(given[-1])
+        return original(*given)
 
     original = heads._judged
     monkeypatch.setattr(heads, "_judged", judged)

@@ -49,8 +49,8 @@ def test_each_row_is_predicted_by_a_fit_without_it(widths):
 def test_the_dual_and_the_primal_agree(width):
     (features,), Y = blocks_and_targets(30, width)
     block = Block.of(features)
-    dual = Spectrum.of_kernel(block.features @ block.features.t())
-    primal = Spectrum.of_features(block.features)
+    F = block.features
+    dual, primal = Spectrum.of(F @ F.t()), Spectrum.of(F.t() @ F, F)
     for penalty in (0.01, 1.0, 100.0):
         torch.testing.assert_close(
             dual.leave_one_out(Y, penalty), primal.leave_one_out(Y, penalty), atol=1e-6, rtol=1e-6
@@ -59,7 +59,8 @@ def test_the_dual_and_the_primal_agree(width):
 
 def test_one_decomposition_gives_the_error_of_every_penalty():
     (features,), Y = blocks_and_targets(30, 6)
-    spectrum = Spectrum.of_features(Block.of(features).features)
+    F = Block.of(features).features
+    spectrum = Spectrum.of(F.t() @ F, F)
     for penalty, loss in zip(PENALTIES, spectrum.losses(Y, PENALTIES).tolist(), strict=True):
         errors = spectrum.leave_one_out(Y, penalty) - Y
         assert loss == pytest.approx(float(errors.square().sum(dim=1).mean()))
@@ -68,7 +69,8 @@ def test_one_decomposition_gives_the_error_of_every_penalty():
 def test_the_penalty_has_the_smallest_error():
     (features,), Y = blocks_and_targets(30, 6)
     found = fit([Block.of(features)], Y)
-    spectrum = Spectrum.of_features(Block.of(features).features)
+    F = Block.of(features).features
+    spectrum = Spectrum.of(F.t() @ F, F)
     assert found.loss == pytest.approx(float(spectrum.losses(Y, PENALTIES).min()))
 
 

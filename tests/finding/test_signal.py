@@ -7,7 +7,8 @@ import torch
 import pgso
 from pgso.finding import find
 from pgso.finding.problem import Problem
-from pgso.finding.verdict import guessing
+from pgso.finding.scores import said
+from pgso.finding.verdict import guesses
 
 
 @pytest.mark.parametrize("signal", ["features", "graph", "both", "neither"])
@@ -30,7 +31,8 @@ def test_a_guess_of_classes_is_their_shares():
     counts = torch.bincount(task.y[task.train]).double() + 0.5  # half a label more for each class
     share = (counts / counts.sum())[1].item()
     expected = -np.where(y == 1, np.log(share), np.log(1 - share))
-    np.testing.assert_allclose(guessing(Problem.prepared(task)).losses, expected, rtol=1e-6)
+    problem = Problem.prepared(task)
+    np.testing.assert_allclose(said(problem, *guesses(problem)).losses, expected, rtol=1e-6)
 
 
 def test_a_guess_of_numbers_is_the_mean_of_the_others():
@@ -40,7 +42,7 @@ def test_a_guess_of_numbers_is_the_mean_of_the_others():
     rest = problem.y[problem.val].double()
     out = torch.cat([others, y.mean().expand(len(rest), 1)])
     errors = problem.objective.errors(out.numpy(), torch.cat([y, rest]).numpy())
-    np.testing.assert_allclose(guessing(problem).losses, errors, rtol=1e-5)
+    np.testing.assert_allclose(said(problem, *guesses(problem)).losses, errors, rtol=1e-5)
 
 
 def test_a_score_below_guessing_is_no_baseline_to_gain_from():

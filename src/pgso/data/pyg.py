@@ -275,7 +275,8 @@ def indices_of(part: Any, name: str, n: int) -> Array:
     if given.dtype == bool and given.shape == (n,):
         return np.flatnonzero(given)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise InputError(f"{name} must be indices or masks of {n} nodes")
+        form = f"{given.dtype} of shape {given.shape}"
+        raise InputError(f"{name} must be indices or masks of {n} nodes, got {form}")
     return given.astype(np.int64)
 
 

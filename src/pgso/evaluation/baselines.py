@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
 
 def _of_items(task: Task) -> Said:
     guess = {"class": "most frequent class", "labels": "how frequent each label is"}
-    frequent = np.nanmean(_one_hot(task)[task.train.numpy()], axis=0)
+    frequent = np.nanmean(_targets(task)[task.train.numpy()], axis=0)
     yield GUESS, guess.get(task.answer, "mean"), np.tile(frequent, (len(task.y), 1))
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
@@ -78,19 +79,17 @@ def _of_items(task: Task) -> Said:
             yield BOOSTED_GRAPH, "gradient boosting with means of neighbours", _boosted(task, wide)
 
 
-def _one_hot(task: Task) -> Array:  # (items, outputs), of training labels; others: as they are
+def _targets(task: Task) -> Array:  # (items, outputs)
+    """A column per class, of training labels; others as they are."""
     if task.answer != "class":
         return task.y.double().numpy()
-    one_hot = np.zeros((len(task.y), task.num_classes))
-    one_hot[task.train.numpy(), task.y[task.train].numpy()] = 1
-    return one_hot
+    return np.eye(task.num_classes + 1)[task.y.numpy(), :-1]  # the last row is of unknown ones
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
     x = task.x
     if task.categories is not None:
-        sizes = enumerate(task.categories)
-        one_hot = torch.nn.functional.one_hot
+        sizes, one_hot = enumerate(task.categories), torch.nn.functional.one_hot
         x = torch.cat([one_hot(x[:, c], size) for c, size in sizes], dim=1).float()
     if task.kind == "graph":
         dense = x if x.layout == torch.strided else x.to_dense()
@@ -109,39 +108,33 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[task.train.numpy()])
     scaled, val, y = scaler.transform(x), task.val.numpy(), task.y.numpy()
 
-    def fitted(penalty: float) -> Array:
+    def model(penalty: float, rows: int) -> Any:
         if task.answer == "value":
-            return _predictions(task, scaled, lambda rows: Ridge(alpha=penalty * rows / 10))
-        return _predictions(task, scaled, lambda _: LogisticRegression(C=1 / penalty, max_iter=200))
+            return Ridge(alpha=penalty * rows / 10)
+        return LogisticRegression(C=1 / penalty, max_iter=200)
 
     def merit(out: Array) -> float:
         return task.objective.merit(task.objective.score(out[val], y[val]) if len(val) else None)
 
-    return max(map(fitted, PENALTIES), key=merit)
+    fitted = (_predictions(task, scaled, partial(model, penalty)) for penalty in PENALTIES)
+    return max(fitted, key=merit)
 
 
 def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     classes = task.num_classes if task.answer == "class" else 0
-    options = {
-        "max_iter": 100 if classes <= 2 else max(TREES // classes, 20),
-        "learning_rate": 0.1 if classes <= 2 else 0.25,
-        "max_leaf_nodes": 15,
-        "early_stopping": False,
-        "random_state": 0,
-    }
+    options: dict[str, Any] = {"max_iter": 100, "learning_rate": 0.1}
+    if classes > 2:
+        options = {"max_iter": max(TREES // classes, 20), "learning_rate": 0.25}
+    options |= {"max_leaf_nodes": 15, "early_stopping": False, "random_state": 0}
     is_number = task.answer == "value"
     kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
     return _predictions(task, x, lambda _: kind(**options))
 
 
-def _predictions(
-    task: Task,
-    x: Any,  # (items, columns)
-    model: Callable[[int], Any],  # makes the estimator, given the number of rows
-) -> Array:  # (items, outputs)
-    """Log-probabilities, or numbers, of a model that is fitted to the training rows."""
+def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (items, outputs)
+    """Log-probabilities, or numbers, of what ``model(rows)`` makes, fitted to training rows."""
     train, y = task.train.numpy(), task.y.numpy()
     if task.answer == "class":
         return _log_probabilities(model, x, y, train, task.num_outputs)
@@ -199,7 +192,7 @@ def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)
 def _spread(task: Task) -> Array:  # (n, outputs)
     """Training labels, spread along edges: what a node's neighbourhood says."""
     train, P = task.train.numpy(), _walk(task)
-    targets = _one_hot(task)
+    targets = _targets(task)
     given, is_known = np.zeros((2, *targets.shape))
     given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])

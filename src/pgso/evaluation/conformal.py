@@ -71,11 +71,9 @@ def intervals(
 def measured(
     out: Array, y: Array, strange: Array, log: bool = False, coverage: float = LEVEL
 ) -> dict[str, float] | None:
-    """How often sets hold the truth on labels of a test set, and how large they are.
+    """How often sets hold the truth on labels of a test set (``held``), and how large they are.
 
-    Returns:
-        ``asked``, ``held`` (a share), ``labels`` (how many) and ``size``: classes per set, or the
-        mean width of an interval. None without labels, or where they are too few.
+    The size is in classes per set, or the mean width of an interval. None where labels are too few.
     """
     if y.ndim == 1:
         sets = class_sets(out, strange, coverage)
@@ -98,13 +96,11 @@ def calibrated(
 ) -> tuple[Array, dict[str, float] | None]:
     """The strangeness of validation labels, and what the sets made from it hold on test.
 
-    Validation has chosen the epoch too: on new data a little less than the coverage that was asked
-    for may lie within.
+    Validation has chosen the epoch too: on new data a little less than was asked for may be held.
     """
     out, y = dict(outputs), dict(answers)
     for part in ("val", "test"):
-        is_class = y[part].ndim == 1
-        values = out[part].astype(np.float64)
+        is_class, values = y[part].ndim == 1, out[part].astype(np.float64)
         out[part] = softmax(values / temperature, axis=1) if is_class else values
         y[part] = y[part].astype(np.int64 if is_class else np.float64)
     strange = strangeness(out["val"], y["val"], log)

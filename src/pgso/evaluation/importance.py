@@ -43,12 +43,8 @@ def explain(
 ) -> Explanation:
     """Importance of columns and of relations on validation, and of edges for some predictions.
 
-    Args:
-        model: A trained network.
-        task: Its data.
-        header: Of the saved model.
-        items: Nodes or graphs whose predictions the edges are for; by default all of validation.
-        repeats: Shuffles of every column, 2 or more.
+    ``header`` is that of the saved model. ``items`` are nodes or graphs whose predictions the edges
+    are for, by default all of validation; ``repeats`` are shuffles of every column, 2 or more.
     """
     scale = None if header.get("scale") is None else Scale(**header["scale"])
     y, objective = task.y[task.val], task.objective
@@ -58,7 +54,17 @@ def explain(
         with torch.no_grad():
             out = _validation_outputs(model, data)
         out = out if scale is None else scale.decode(out)
-        return objective.score(out.numpy(), y.numpy()), _item_losses(task, out, y)
+        score, known = objective.score(out.numpy(), y.numpy()), y.isfinite()
+        if task.answer == "value":
+            return score, np.asarray(objective.errors(out.numpy(), y.numpy()), dtype=np.float64)
+        if task.answer == "class":
+            losses = cross_entropy(out, y, reduction="none")
+        elif task.answer == "link":
+            losses = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
+        else:
+            cells = binary_cross_entropy_with_logits(out, y.nan_to_num(), reduction="none")
+            losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
+        return score, losses.double().numpy()
 
     def importances(
         changed: Iterable[tuple[str, Iterable[Task]]],
@@ -92,7 +98,13 @@ def explain(
     if is_identity(task):
         notes.append("there are no features to shuffle: every node has a column of its own")
     elif score is not None:
-        dense, groups = _with_dense_features(task), column_groups(task)
+        if task.x.layout != torch.strided and task.x.size(0) * task.x.size(1) > MOST_CELLS:
+            raise InputError(
+                f"{task.name} has {task.x.size(0):,} x {task.x.size(1):,} sparse features, too "
+                "many to shuffle one by one; explain a smaller graph"
+            )
+        is_dense, groups = task.x.layout == torch.strided, column_groups(task)
+        dense = task if is_dense else replace(task, x=task.x.to_dense())
         chosen = _screened(model, dense, groups)
         random = torch.Generator().manual_seed(0)
         shuffles = ((name, _shuffles(dense, groups[name], repeats, random)) for name in chosen)
@@ -124,21 +136,6 @@ def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
     return model(task.x, task.edges)[task.val]  # type: ignore[no-any-return]
 
 
-def _item_losses(task: Task, out: Tensor, y: Tensor) -> Array:  # (n,)
-    """The loss of every item: log loss of classes, labels and links, errors of numbers."""
-    if task.answer == "value":
-        return np.asarray(task.objective.errors(out.numpy(), y.numpy()), dtype=np.float64)
-    if task.answer == "class":
-        losses = cross_entropy(out, y, reduction="none")
-    elif task.answer == "link":
-        losses = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
-    else:
-        known = y.isfinite()
-        cells = binary_cross_entropy_with_logits(out, y.nan_to_num(), reduction="none")
-        losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
-    return losses.double().numpy()
-
-
 def column_groups(task: Task) -> dict[str, list[int]]:
     """The columns of x by the column of the user's table that they come from.
 
@@ -155,18 +152,6 @@ def column_groups(task: Task) -> dict[str, list[int]]:
     for column, name in enumerate(names):
         groups.setdefault(table.get(name, name), []).append(column)
     return groups
-
-
-def _with_dense_features(task: Task) -> Task:
-    """The task with features that can be shuffled column by column."""
-    if task.x.layout == torch.strided:
-        return task
-    if task.x.size(0) * task.x.size(1) > MOST_CELLS:
-        raise InputError(
-            f"{task.name} has {task.x.size(0):,} x {task.x.size(1):,} sparse features, too many to "
-            "shuffle one by one; explain a smaller graph"
-        )
-    return replace(task, x=task.x.to_dense())
 
 
 def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[str]:
@@ -193,22 +178,17 @@ def _shuffles(
 
 
 def _moves(task: Task, repeats: int) -> Iterator[tuple[str, Iterator[Task]]]:
-    """The task with one kind of edges connecting other nodes; without relations, all edges.
-
-    The nodes of a relation's edges are renamed at random: its degrees and its weights stay, and
-    who has them does not.
-    """
+    """The task with the nodes of one kind of edges renamed at random; without relations, of all."""
     random = torch.Generator().manual_seed(0)
     graphs = None if task.relations is None else dict(task.relations.graphs)
 
-    def renamed(graph: Graph) -> Graph:
-        order = torch.randperm(task.num_nodes, generator=random)
-        return Graph.from_edge_index(order[graph.edge_index], graph.edge_weight, graph.num_nodes)
-
     def moved(name: str) -> Task:
+        order = torch.randperm(task.num_nodes, generator=random)
+        old = task.graph if graphs is None else graphs[name]
+        graph = Graph.from_edge_index(order[old.edge_index], old.edge_weight, old.num_nodes)
         if graphs is None:
-            return replace(task, graph=renamed(task.graph))
-        relations = Relations(graphs | {name: renamed(graphs[name])}, task.num_nodes)
+            return replace(task, graph=graph)
+        relations = Relations(graphs | {name: graph}, task.num_nodes)
         return replace(task, graph=relations.union, relations=relations)
 
     for name in graphs or [ALL_EDGES]:
@@ -220,13 +200,9 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
 
     A column that is noise may look important for two reasons. *These labels*: other nodes might say
     otherwise. The paired t-test over the items' mean changes of the loss answers this. *This
-    arrangement*: the values happen to stand where they help, and they help every neighbour at once,
-    so items are not independent. If a column says nothing, its own order is one more shuffle; so
-
-    .. math::
-        t = \bar c / (s_c \sqrt{1 + 1/R})
-
-    of the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
+    arrangement*: the values happen to stand where they help every neighbour at once. If a column
+    says nothing, its own order is one more shuffle; so :math:`t = \bar c / (s_c \sqrt{1 + 1/R})` of
+    the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
     after Holm's correction. Intervals are those of the score's cost in one more shuffle, at the
     column's own level; they leave out 0 only where the column matters, and may hold it there too.
 
@@ -270,9 +246,8 @@ def _why_no_edges(model: Model, task: Task) -> str | None:
             "single edges are not explained where there are several relations: for that, train on "
             "an edges.csv without the column relation (or features.csv without type)"
         )
-    if task.num_edges > MOST_EDGES:
-        return f"{task.num_edges:,} edges are too many to explain; up to {MOST_EDGES:,} are"
-    return None
+    too_many = f"{task.num_edges:,} edges are too many to explain; up to {MOST_EDGES:,} are"
+    return too_many if task.num_edges > MOST_EDGES else None
 
 
 def _chosen(task: Task, items: Sequence[str]) -> Tensor:
@@ -289,18 +264,14 @@ def _chosen(task: Task, items: Sequence[str]) -> Tensor:
 
 
 def edge_importance(model: Model, task: Task, items: Tensor) -> tuple[EdgeImportance, ...]:
-    r"""How much every edge adds to the predictions of some items, the most important first.
+    """How much every edge adds to the predictions of some items, the most important first.
 
     Integrated gradients (Sundararajan, Taly and Yan 2017) in a mask that multiplies the edges'
-    entries of the operator, as PyG's explainers do, on the straight path from no edges to all:
-
-    .. math::
-        I_e = \int_0^1 \frac{\partial f(\alpha 1)}{\partial \text{mask}_e} \, d\alpha
-
-    f is the log-probability of the predicted classes, or minus the squared distance from the
-    predicted numbers. Together the :math:`I_e` are what the edges add to f. They are divided by
-    the largest. Both directions of an undirected edge are one. Edges that add nothing, or that
-    speak against the predictions, are left out, and so are items beyond :data:`MOST_ITEMS`.
+    entries of the operator, as PyG's explainers do, on the straight path from no edges to all, of
+    the log-probability of the predicted classes, or minus the squared distance from the predicted
+    numbers. Together they are what the edges add to it; they are divided by the largest. Both
+    directions of an undirected edge are one. Edges that add nothing, or that speak against the
+    predictions, are left out, and so are items beyond :data:`MOST_ITEMS`.
     """
     from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
@@ -335,8 +306,7 @@ def edge_importance(model: Model, task: Task, items: Tensor) -> tuple[EdgeImport
     names = task.ids if task.kind == "node" else None
     edges = []
     for edge in both.argsort(descending=True, stable=True)[:SHOWN].tolist():
-        ends = pairs[:, edge].tolist()
-        source, target = map(str, ends) if names is None else (names[node] for node in ends)
+        source, target = (names[n] if names else str(n) for n in pairs[:, edge].tolist())
         importance = round(float(both[edge]), 6)
         if both[edge] > 1e-6:
             edges.append(EdgeImportance(source=source, target=target, importance=importance))

@@ -36,8 +36,8 @@ def evaluation_of(
 ) -> Evaluation:
     """Counts and curves of the test set, or of validation where there is no test set.
 
-    Outputs and answers have the parts ``val``, where the temperature comes from in any case, and
-    ``test``. Of two classes the second is positive unless another one is named.
+    The temperature comes from the part ``val`` of outputs and answers in any case. Of two classes
+    the second is positive unless another one is named.
     """
     part = "test" if len(answers["test"]) else "val"
     out, y = outputs[part], answers[part]
@@ -49,7 +49,7 @@ def evaluation_of(
         temperature = fit_temperature(*_as_two_classes(outputs["val"], answers["val"]))
         found = _of_labels(out, y, names, temperature)
     elif answer == "value":
-        found = {"scatter": tuple(_scatter(out[:, c], y[:, c], n) for c, n in enumerate(names))}
+        found = {"scatter": tuple(_scatter(*each) for each in zip(out.T, y.T, names, strict=True))}
     else:
         is_link = np.zeros(out.shape, dtype=bool)
         is_link[:, 0] = True
@@ -75,7 +75,7 @@ def _of_classes(
     if len(classes) != 2:
         p = probabilities(logits)
         curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
-        return found | {"detection": _averaged(curves, "class", "classes")}
+        return found | {"detection": _averaged(curves, "class")}
     margin = logits[:, positive] - logits[:, 1 - positive]
     curve = detection(margin, y == positive, classes[positive])
     if curve is not None:
@@ -92,24 +92,14 @@ def _of_labels(
     for c, name in enumerate(labels):
         is_known = np.isfinite(y[:, c])
         z, has_it = logits[is_known, c], y[is_known, c] == 1
-        scores.append(
-            LabelScore(
-                label=name,
-                positives=int(has_it.sum()),
-                examples=len(z),
-                roc_auc=roc_auc(z, has_it),
-                average_precision=average_precision(z, has_it),
-            )
-        )
         curves.append(detection(z, has_it, name))
+        both = {"roc_auc": roc_auc(z, has_it), "average_precision": average_precision(z, has_it)}
+        count = int(has_it.sum())
+        scores.append(LabelScore(label=name, positives=count, examples=len(z), **both))
     cells, has = _as_two_classes(logits, y)
-    return {
-        "calibration": _calibration(
-            temperature, lambda T: (probabilities(cells, T)[:, 1], has == 1)
-        ),
-        "detection": _averaged(curves, "label", "labels"),
-        "labels": tuple(scores[:MOST_CLASSES]),
-    }
+    found = {"detection": _averaged(curves, "label"), "labels": tuple(scores[:MOST_CLASSES])}
+    said = _calibration(temperature, lambda T: (probabilities(cells, T)[:, 1], has == 1))
+    return {"calibration": said, **found}
 
 
 def _as_two_classes(logits: Array, y: Array) -> tuple[Array, Array]:  # (k, 2), (k,)
@@ -148,7 +138,7 @@ def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
     )
 
 
-def _averaged(curves: Sequence[Detection | None], noun: str, nouns: str) -> Detection | None:
+def _averaged(curves: Sequence[Detection | None], noun: str) -> Detection | None:
     """The mean curves over classes or labels, each against the rest."""
     known = [curve for curve in curves if curve is not None]
     if not known:
@@ -157,9 +147,9 @@ def _averaged(curves: Sequence[Detection | None], noun: str, nouns: str) -> Dete
         name: tuple(np.mean([getattr(curve, name) for curve in known], axis=0).round(5).tolist())
         for name in ("recall", "precision")
     }
-    count = f"{len(known)} {noun if len(known) == 1 and noun == 'label' else nouns}"
+    nouns = "classes" if noun == "class" else "label" if len(known) == 1 else "labels"
     share = float(np.mean([curve.share for curve in known]))
-    return Detection(positive=f"a {noun}, mean of {count}", share=share, **means)
+    return Detection(positive=f"a {noun}, mean of {len(known)} {nouns}", share=share, **means)
 
 
 def thresholds(p: Array, is_positive: Array) -> tuple[Threshold, ...]:
@@ -174,15 +164,10 @@ def thresholds(p: Array, is_positive: Array) -> tuple[Threshold, ...]:
     for cost in COSTS:
         flagged = p > 1 / (1 + cost)
         hits = int((flagged & is_positive).sum())
-        found.append(
-            Threshold(
-                cost=cost,
-                threshold=1 / (1 + cost),
-                flagged=float(flagged.mean()),
-                recall=hits / max(int(is_positive.sum()), 1),
-                precision=hits / int(flagged.sum()) if flagged.any() else None,
-            )
-        )
+        rates = {"flagged": float(flagged.mean()), "recall": hits / max(int(is_positive.sum()), 1)}
+        precision = hits / int(flagged.sum()) if flagged.any() else None
+        one = Threshold(cost=cost, threshold=1 / (1 + cost), **rates, precision=precision)
+        found.append(one)
     return tuple(found)
 
 
@@ -196,14 +181,10 @@ def _scatter(out: Array, y: Array, target: str) -> Scatter:
 
 
 def fit_temperature(logits: Array, y: Array) -> float:  # (n, classes), (n,)
-    r"""The T that makes the validation labels most probable (Guo et al. 2017).
+    r"""The T that makes the validation labels most probable (Guo et al. 2017); 1 without any.
 
-    .. math::
-        T = \arg\min_T \; -\sum_i \log \operatorname{softmax}(z_i / T)_{y_i}
-            + \tfrac{1}{2} (\log T)^2
-
-    The last term keeps T near 1 where there are few labels. Which class is most probable does not
-    change. 1 without examples.
+    It minimises :math:`\frac{1}{2} (\log T)^2 - \sum_i \log \operatorname{softmax}(z_i / T)_{y_i}`,
+    whose first term keeps T near 1 where there are few labels.
 
     Example:
         >>> bold = np.array([[4.0, 0.0]] * 300 + [[0.0, 4.0]] * 100)  # right three times of four
@@ -233,13 +214,8 @@ def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, clas
 def _calibration(temperature: float, judged: Callable[[float], tuple[Array, Array]]) -> Calibration:
     """Bins without and with a temperature; ``judged`` gives probabilities and who was right."""
     before, after = (binned(*judged(T)) for T in (1.0, temperature))
-    return Calibration(
-        temperature=temperature,
-        error_before=calibration_error(before),
-        error_after=calibration_error(after),
-        before=before,
-        after=after,
-    )
+    error = {"error_before": calibration_error(before), "error_after": calibration_error(after)}
+    return Calibration(temperature=temperature, **error, before=before, after=after)
 
 
 def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:

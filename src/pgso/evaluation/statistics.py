@@ -44,14 +44,10 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
-    r"""Student's interval for the mean.
+    r"""Student's interval for the mean, :math:`\bar x \pm t_{n-1} s / \sqrt{n}`.
 
-    .. math::
-        \bar x \pm t_{n-1,\, (1 + \text{level})/2} \; s / \sqrt{n}
-
-    Returns:
-        None where the spread cannot be known: a single value, or values that are all equal,
-        whose interval would have width 0 and claim a certainty that is not there.
+    None where the spread cannot be known: a single value, or values that are all equal, whose
+    interval would have width 0 and claim a certainty that is not there.
 
     Example:
         >>> low, high = t_interval([1.0, 2.0, 3.0])
@@ -108,13 +104,10 @@ def confidence_in_gain(
     Example:
         >>> import torch
         >>> from pgso.objectives import OBJECTIVES
-        >>> y = torch.tensor([0, 1] * 20)
+        >>> y = torch.tensor([0, 1, 0, 1])
         >>> right, wrong = torch.eye(2)[y], torch.eye(2)[1 - y]
-        >>> accuracy, roc_auc = OBJECTIVES["accuracy"], OBJECTIVES["roc_auc"]
-        >>> confidence_in_gain(accuracy, wrong[:4], right[:4], y[:4])  # 1 - 1 / 2 ** 4
+        >>> confidence_in_gain(OBJECTIVES["accuracy"], wrong, right, y)  # 1 - 1 / 2 ** 4
         0.9375
-        >>> confidence_in_gain(roc_auc, wrong, right, y)
-        1.0
     """
     before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
     if objective.evidence == "sign":
@@ -124,23 +117,15 @@ def confidence_in_gain(
         return 1 - float(bdtrc(put_right - 1, put_right + put_wrong, 0.5))
     if objective.evidence == "errors":
         return t_confidence(objective.errors(before, answers) - objective.errors(after, answers))
-    return _bootstrap(objective, before, after, answers)
-
-
-def _bootstrap(objective: Objective, fixed: Array, learned: Array, y: Array) -> float:
-    """The share of resampled validation sets on which the learned operator scores better.
-
-    Equal scores count half; samples without a score (one class only) do not count.
-    """
     import torch
 
     generator = torch.Generator().manual_seed(0)  # the same evidence, the same decision
     wins = []
     for _ in range(ROUNDS):
         drawn = torch.randint(len(y), (len(y),), generator=generator).numpy()
-        before, after = (objective.score(outputs[drawn], y[drawn]) for outputs in (fixed, learned))
-        if before is not None and after is not None:
-            gain = objective.merit(after) - objective.merit(before)
+        old, new = (objective.score(out[drawn], answers[drawn]) for out in (before, after))
+        if old is not None and new is not None:  # samples of one class only have no score
+            gain = objective.merit(new) - objective.merit(old)
             wins.append(0.5 if gain == 0 else float(gain > 0))
     return sum(wins) / len(wins) if wins else 0.0
 
@@ -165,38 +150,28 @@ def confidence(
     """How sure the labels of all seeds together are that the second is better.
 
     Labels and seeds that only one of them has do not count.
-
-    Example:
-        >>> from pgso.objectives import OBJECTIVES
-        >>> fixed = {s: Judged(items=range(20), outcomes=[0.0, 1.0] * 10) for s in range(5)}
-        >>> better = {s: Judged(items=range(20), outcomes=[1.0] * 15 + [0.0] * 5) for s in range(5)}
-        >>> 0.9 < confidence(OBJECTIVES["accuracy"], fixed, better) < 0.95  # twenty labels, not 100
-        True
     """
     common = sorted(before.keys() & after.keys())
     if not common:
         return 0.0
-    parts = [_differences(objective, before[seed], after[seed]) for seed in common]
-    items, d = (np.concatenate(values) for values in zip(*parts, strict=True))
+    parts = []
+    for seed in common:
+        old, new = before[seed], after[seed]
+        items, *both = np.intersect1d(old.items, new.items, return_indices=True)
+        first = second = np.zeros(0)
+        if len(items) and old.outcomes:
+            first, second = np.asarray(old.outcomes)[both[0]], np.asarray(new.outcomes)[both[1]]
+        elif len(items):
+            y, outputs = np.asarray(old.answers)[both[0]], (old.outputs, new.outputs)
+            first, second = (
+                _contributions(objective, np.asarray(out)[rows], y)
+                for out, rows in zip(outputs, both, strict=True)
+            )
+        parts.append((items, second - first, np.full(len(items), seed)))
+    items, d, seeds = (np.concatenate(values) for values in zip(*parts, strict=True))
     if len(np.unique(items)) < FEWEST or not d.any():
         return 0.0
-    return clustered_confidence(d, items, np.repeat(common, [len(names) for names, _ in parts]))
-
-
-def _differences(objective: Objective, before: Judged, after: Judged) -> tuple[Array, Array]:
-    """The labels that both have, and how much better the second does on each."""
-    items, *both = np.intersect1d(before.items, after.items, return_indices=True)
-    if len(items) == 0:
-        return items, np.zeros(0)
-    pairs = list(zip((before, after), both, strict=True))
-    if before.outcomes:
-        first, second = (np.asarray(judged.outcomes)[rows] for judged, rows in pairs)
-    else:
-        y = np.asarray(before.answers)[both[0]]
-        first, second = (
-            _contributions(objective, np.asarray(judged.outputs)[rows], y) for judged, rows in pairs
-        )
-    return items, second - first
+    return clustered_confidence(d, items, seeds)
 
 
 def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
@@ -222,10 +197,9 @@ def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
 def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,), (N,), (N,)
     r"""One minus the one-sided p-value of the mean of d, whose labels and seeds come in clusters.
 
-    Every judged label i of every seed s gives one paired difference d_si. Labels of one seed share
-    its network, and a label that several seeds judge is one label, so the differences are not
-    independent. The variance of their mean counts both (two-way clustering, Cameron, Gelbach and
-    Miller 2011):
+    Labels of one seed share its network, and a label that several seeds judge is one label, so the
+    differences are not independent. The variance of their mean counts both (two-way clustering,
+    Cameron, Gelbach and Miller 2011):
 
     .. math::
         V = V_\text{labels} + V_\text{seeds} - V_\text{both}, \qquad
@@ -246,9 +220,7 @@ def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,)
     variance = max(sum(variances) - alone, *variances, alone)
     if variance <= 0:
         return float(mean > 0)
-    shares = sum(
-        (v / variance) ** 2 / freedom for v, freedom in zip(variances, freedoms, strict=True)
-    )
+    shares = sum((v / variance) ** 2 / f for v, f in zip(variances, freedoms, strict=True))
     freedom = min(max(1 / shares, 1.0), float(len(d))) if shares > 0 else float(len(d))
     return float(stdtr(freedom, mean / variance**0.5))
 
@@ -344,22 +316,16 @@ def challenge(incumbent: "Tensor", challengers: "Tensor") -> list[Evidence]:  # 
         p = stdtr(n - 1, -t)
     else:
         z = np.divide(centred, error[:, None] * n, out=np.zeros_like(d), where=different[:, None])
-        largest = _largest_by_chance(z)
+        generator = np.random.default_rng(0)  # the same evidence, the same decision
+        if n > GROUPS:  # labels that share a draw: as good as one each, if there are many groups
+            order = generator.permutation(n)
+            starts = np.linspace(0, n, GROUPS, endpoint=False, dtype=np.int64)
+            z = np.add.reduceat(z[:, order], starts, axis=1)
+        shape, z = (z.shape[1], 500), z.astype(np.float32)
+        draws = (generator.standard_normal(shape, np.float32) for _ in range(DRAWS // 500))
+        largest = np.concatenate([(z @ draw).max(axis=0) for draw in draws])
+        # Student's tails instead of Gaussian ones: with few labels s_j is itself uncertain.
+        largest = largest * np.sqrt((n - 1) / generator.chisquare(n - 1, len(largest)))
         p = (1 + (largest >= t[:, None]).sum(axis=1)) / (1 + len(largest))
     ends = zip((mean - 1.96 * error).tolist(), (mean + 1.96 * error).tolist(), strict=True)
     return list(map(Evidence, mean.tolist(), ends, p.tolist()))
-
-
-def _largest_by_chance(z: Array) -> Array:  # (M, n) -> (DRAWS,)
-    """The largest t-value of each draw; z are the centred differences over √n s."""
-    n = z.shape[1]
-    generator = np.random.default_rng(0)  # the same evidence, the same decision
-    if n > GROUPS:  # labels that share a draw: as good as one each, if there are many groups
-        order = generator.permutation(n)
-        starts = np.linspace(0, n, GROUPS, endpoint=False, dtype=np.int64)
-        z = np.add.reduceat(z[:, order], starts, axis=1)
-    draws = (generator.standard_normal((z.shape[1], 500), np.float32) for _ in range(DRAWS // 500))
-    largest = np.concatenate([(z.astype(np.float32) @ draw).max(axis=0) for draw in draws])
-    # Student's tails instead of Gaussian ones: with few labels s_j is itself uncertain.
-    freedom = max(n - 1, 1)
-    return np.asarray(largest * np.sqrt(freedom / generator.chisquare(freedom, len(largest))))

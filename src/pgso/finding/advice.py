@@ -21,12 +21,10 @@ IDENTITY: SevenNumbers = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # γ = I: a networ
 def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> dict[str, Any]:
     """The choices of a run whose network has this rung's operators, a layer per hop.
 
+    One operator is a GCN with that operator. Several terms are a bank, and so is a term that names
+    a direction or a relation. On a directed graph, other terms see every edge with its reverse.
     Columns of a table are best served by a network that is as linear as the closed form: powers of
     one operator are hops without layers between them (SGC), and deeper banks learn slower.
-
-    One operator is a GCN with that operator. Several terms are a bank, and so is a term that names
-    a direction or a relation. On a directed graph, other terms see every edge with its reverse, as
-    they did when they were found.
     """
     layers: dict[str, Any] = {"num_layers": max(rung.hops, 1 if is_table else 2)}
     if rung.S is None:  # no operator on features; one whose neighbours' labels tell needs a graph
@@ -35,19 +33,16 @@ def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> d
         return {"conv": "gcn", "operator": "fixed", "preset": preset, **layers}
     if not is_table and rung.S[4] + rung.S[5] > NORMALISED:
         layers["norm"] = "batch"  # sums over many neighbours are large
-    operator = "fixed"
-    if rung.family == "learned":
-        operator = "mpgso" if rung.S_per_hop else "pgso"
+    is_learned, deep = rung.family == "learned", is_table and rung.hops > 1
+    operator = ("mpgso" if rung.S_per_hop else "pgso") if is_learned else "fixed"
     names_edges = any("@" in term for term in rung.terms)
     base = {"base": "undirected"} if is_directed and not names_edges else {}
     terms = network_terms(rung)
-    deep = is_table and rung.hops > 1
     if len(terms) > 1 or names_edges:
         layers |= {"lr": SLOWER} if deep else {}
         return {"conv": "bank", "operator": operator, "terms": terms, **layers, **base}
-    preset = rung.S if rung.family == "learned" else rung.terms[0]
     layers |= {"weight_decay": LESS_DECAY} if deep else {}
-    conv = "sgc" if deep else "gcn"
+    conv, preset = "sgc" if deep else "gcn", rung.S if is_learned else rung.terms[0]
     return {"conv": conv, "operator": operator, "preset": preset, **layers, **base}
 
 
@@ -71,7 +66,7 @@ def spec_of(
 ) -> RunSpec:
     """The run that trains a network with this rung's operator."""
     of_table = task is not None and is_table(task)
-    spec = RunSpec(**{**wanted, **network_of(rung, is_directed, of_table)})
+    spec = RunSpec(**wanted, **network_of(rung, is_directed, of_table))
     spec = spec if task is None else suited(spec, task)
     if spec.residual and spec.terms and len(spec.terms) > 1:  # the residual map is the term
         spec = spec.but(terms=tuple(term for term in spec.terms if term != "self"))
@@ -108,12 +103,10 @@ def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
     data = f"pgso.load_task({', '.join([repr(spec.dataset), *words])})"
     if not is_known:
         data = "pgso.Task.of(data)  # PyG's data; or Task.of(graph, x, y), or found.task"
-    shape = ("num_layers", "operator", "preset", "terms", "residual", "norm", "dropout")
-    defaults = RunSpec.model_fields
-    chosen = {name: getattr(spec, name) for name in shape}
-    options = [
-        f"{n}={v!r}" for n, v in chosen.items() if n in shape[:2] or v != defaults[n].default
-    ]
+    options = [f"num_layers={spec.num_layers!r}", f"operator={spec.operator!r}"]
+    for name in ("preset", "terms", "residual", "norm", "dropout"):
+        if getattr(spec, name) != RunSpec.model_fields[name].default:
+            options.append(f"{name}={getattr(spec, name)!r}")
     if problem.categories is not None:
         options.append("categories=task.categories")
     edges, call = "task.edges", "model(task.x, edges)"
@@ -147,38 +140,26 @@ def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
 
 
 def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
-    """The command that compares the rung's operator with learned ones in trained networks."""
-    if wanted["dataset"] == IN_MEMORY:
-        return _call_of(rung, is_directed, wanted)
-    words = ["pgso", "compare", wanted["dataset"]]
-    if wanted.get("objective"):
-        words += ["--objective", wanted["objective"]]
-    for name, value in wanted.get("data_options", {}).items():
-        words += ["--option", f"{name}={json.dumps(value)}"]
-    if rung.S is not None:
-        choices = network_of(rung, is_directed)
-        if choices["conv"] != "gcn":
-            words += ["--conv", choices["conv"]]
-        if "base" in choices:
-            words += ["--base", choices["base"]]
-        if isinstance(choices.get("preset"), str):
-            words += ["--preset", choices["preset"]]
-        for name in ("preset", "terms"):
-            if isinstance(choices.get(name), tuple):
-                words += ["--set", f"{name}={json.dumps(choices[name])}"]
-        if rung.hops > 2:
-            words += ["--layers", str(rung.hops)]
-    return shlex.join(words)
+    """What compares the rung's operator with learned ones in trained networks.
 
-
-def _call_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
-    """The same in Python, for data that have no name."""
+    A command, or a call in Python for data that have no name.
+    """
     choices = {} if rung.S is None else network_of(rung, is_directed)
     choices.pop("operator", None)  # all are compared
-    if choices.get("num_layers", 0) < 2:
-        choices.pop("num_layers", None)
-    if wanted.get("objective"):
-        choices["objective"] = wanted["objective"]
-    defaults = {"conv": "gcn", "preset": "gcn", "num_layers": 2}
-    said = [f"{name}={value!r}" for name, value in choices.items() if defaults.get(name) != value]
-    return f"pgso.compare({', '.join(['data', *said])})"
+    objective = {"objective": wanted["objective"]} if wanted.get("objective") else {}
+    if wanted["dataset"] == IN_MEMORY:
+        defaults = {"conv": "gcn", "preset": "gcn", "num_layers": 2}
+        given = {k: v for k, v in (choices | objective).items() if defaults.get(k) != v}
+        return f"pgso.compare({', '.join(['data', *(f'{k}={v!r}' for k, v in given.items())])})"
+    words = ["pgso", "compare", wanted["dataset"]]
+    words += ["--objective", *objective.values()] if objective else []
+    for name, value in wanted.get("data_options", {}).items():
+        words += ["--option", f"{name}={json.dumps(value)}"]
+    for name in ("conv", "base", "preset", "terms"):
+        value = choices.get(name)
+        if isinstance(value, tuple):
+            words += ["--set", f"{name}={json.dumps(value)}"]
+        elif value is not None and (name, value) != ("conv", "gcn"):
+            words += [f"--{name}", value]
+    words += ["--layers", str(rung.hops)] if choices and rung.hops > 2 else []
+    return shlex.join(words)

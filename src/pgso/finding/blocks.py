@@ -1,7 +1,7 @@
 """Blocks: the features γ_1 γ_2 ... x of labelled nodes or graphs, and predictions from weights."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from pgso.finding.columns import neighbour_labels, structural_columns
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
-from pgso.finding.ridge import Block, Fit
+from pgso.finding.ridge import Block, Weighted
 from pgso.finding.scaling import Preparation
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -21,12 +21,10 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Word:
     """Operators applied to x, the last one first: (γ_1, γ_2) stands for γ_1 γ_2 x.
 
-    Instead of x it may be ``of`` the labels of other nodes (:func:`neighbour_labels`), as a closed
-    form or as trees see them, or of the structure of the graph (:func:`structural_columns`), which
-    no operator is applied to.
-
-    Graph tasks pool it: sums and means over a graph's nodes, side by side, of γ_1 γ_2 x, or of its
-    product with x or with itself, column by column (second moments).
+    Instead of x it may be ``of`` the labels of other nodes, as a closed form or as trees see them,
+    or of the structure of the graph, which no operator is applied to. Graph tasks pool it: sums and
+    means over a graph's nodes, side by side, of γ_1 γ_2 x, or of its product with x or with itself,
+    column by column (second moments).
     """
 
     letters: tuple[Letter, ...] = ()
@@ -37,11 +35,6 @@ class Word:
     def is_of_labels(self) -> bool:
         """Whether a label is a column of its neighbours."""
         return self.of in ("labels", "labels for trees")
-
-    @property
-    def for_trees(self) -> "Word":
-        """The same columns, as trees may see them."""
-        return replace(self, of="labels for trees") if self.is_of_labels else self
 
     def __str__(self) -> str:
         powers = [(term, len(list(same))) for term, same in groupby(k.term for k in self.letters)]
@@ -55,21 +48,16 @@ class Word:
 class Columns:
     """The columns of every word on one graph: of its nodes, or pooled over each of its graphs.
 
-    Args:
-        x: (n, F) features, prepared; dense or sparse.
-        propagation: Operators on the graph.
-        labels: (l,) nodes whose label is known, and (l, C) what it is. Without any, the labels of
-            neighbours are 0, an average label.
-        sizes: Of a graph task: the nodes of each graph.
-        scaling: How the pooled columns of each word are scaled; learned where it is not known.
+    Without labels that are known, the labels of neighbours are 0, an average label. How the pooled
+    columns of each word are scaled is learned where ``scaling`` does not say it.
     """
 
     def __init__(
         self,
-        x: Tensor,
+        x: Tensor,  # (n, F) prepared; dense or sparse
         propagation: Propagation,
-        labels: tuple[Tensor, Tensor],
-        sizes: Tensor | None = None,
+        labels: tuple[Tensor, Tensor],  # (l,) nodes whose label is known, (l, C) what it is
+        sizes: Tensor | None = None,  # of a graph task: the nodes of each graph
         scaling: Mapping[Word, Preparation] | None = None,
     ) -> None:
         self.x, self.propagation, self.labels, self.sizes = x, propagation, labels, sizes
@@ -106,20 +94,21 @@ class Columns:
             if self.sizes is not None:
                 if word.squared:
                     values = values * (self.values(()) if word.squared == "x" else values)
-                values = pooled(values, self.sizes)
+                sums = values.new_zeros(len(self.sizes), values.size(1))
+                sums.index_add_(0, torch.repeat_interleave(self.sizes), values)
+                means = sums / self.sizes.clamp(min=1).unsqueeze(1)
+                values = torch.cat([sums, means], dim=1)
                 if word not in self.scaling:
                     self.scaling[word] = Preparation.of(values)
                 values = self.scaling[word](values)[:, :-1]
             self._columns[word] = values
         return self._columns[word]
 
-    def weighted(
-        self, words: Sequence[Word], weights: Sequence[Tensor], intercept: Tensor
-    ) -> Tensor:  # (items, C)
+    def predict(self, words: Sequence[Word], fit: Weighted) -> Tensor:  # (items, C)
         """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
         items = self.x.size(0) if self.sizes is None else len(self.sizes)
-        out = intercept.float().expand(items, -1)
-        for word, W in zip(words, weights, strict=True):
+        out = fit.intercept.float().expand(items, -1)
+        for word, W in zip(words, fit.weights, strict=True):
             if self.sizes is not None or word.of != "x":
                 out = out + self.columns(word) @ W
                 continue
@@ -180,12 +169,8 @@ class Blocks(Columns):
                 self._rows[letters][train, torch.arange(len(train))] = 1.0
         return self._rows[letters]
 
-    def predict(self, words: Sequence[Word], fit: Fit) -> Tensor:
-        """The values of every node or graph, (items, C)."""
-        return self.weighted(words, fit.weights, fit.intercept)
-
     def forget(self) -> None:
-        """Free what is kept, except x itself and what stands beside it."""
+        """Free what is kept, except x itself."""
         self._rows = {key: value for key, value in self._rows.items() if not key}
         self._values = {key: value for key, value in self._values.items() if not key}
         self._blocks = {word: block for word, block in self._blocks.items() if not word.letters}
@@ -197,10 +182,3 @@ class Blocks(Columns):
         kernels = len(blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
         products = [*self._values.values(), *self._rows.values()]
         return sum(blocks) + kernels + sum(values.numel() for values in products)
-
-
-def pooled(values: Tensor, sizes: Tensor) -> Tensor:  # (n, p) -> (graphs, 2 p)
-    """Sums over the nodes of each graph, then means."""
-    sums = values.new_zeros(len(sizes), values.size(1))
-    sums.index_add_(0, torch.repeat_interleave(sizes), values)
-    return torch.cat([sums, sums / sizes.clamp(min=1).unsqueeze(1)], dim=1)

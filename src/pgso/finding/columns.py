@@ -27,7 +27,7 @@ LABEL_PATHS = {  # operators whose product says how much a label counts: A, and 
 def coordinates(graph: Graph, number: int) -> Tensor:  # (n, number)
     """The leading directions of GCN's γ, both signs, which stand for the identity where n is large.
 
-    With γ ≈ U Σ Vᵀ, what γ and its powers make of the identity lies in few directions, and γV = UΣ.
+    With γ ≈ U Σ Vᵀ, what γ and its powers make of the identity lies in few directions: γV = UΣ.
     """
     from sklearn.utils.extmath import randomized_svd  # slow to import, and rarely needed
 
@@ -40,7 +40,7 @@ def coordinates(graph: Graph, number: int) -> Tensor:  # (n, number)
 def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
     """Log degree, mean log degree of neighbours, core number, clustering and PageRank.
 
-    Of a directed graph the log degrees of both directions come first. The others see every edge
+    Of a directed graph the log degrees of both directions come first; the others see every edge
     with its reverse. Edge weights do not count.
     """
     targets, sources = (side.numpy() for side in graph.edge_index.flip(0))
@@ -56,7 +56,15 @@ def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
     columns = [log_degree, both @ log_degree / np.maximum(degree, 1)]
     if not graph.is_undirected:
         columns = [np.log1p(A.sum(axis=1)), np.log1p(A.sum(axis=0)), *columns]
-    columns += [_core_numbers(both, degree), _clustering(both, degree), _pagerank(both, degree)]
+    clustering = np.zeros(len(degree))  # the share of pairs of neighbours that are neighbours
+    if float((degree**2).sum()) <= MOST_PATHS:
+        triangles = (both @ both).multiply(both).sum(axis=1)
+        clustering = np.asarray(triangles / np.maximum(degree * (degree - 1), 1))
+    rank = np.full(len(degree), 1 / max(len(degree), 1))
+    for _ in range(STEPS):
+        flow = both @ (rank / np.maximum(degree, 1))
+        rank = DAMPING * flow + (1 - DAMPING * flow.sum()) / len(degree)
+    columns += [_core_numbers(both, degree), clustering, np.log(len(degree) * rank)]
     return torch.from_numpy(np.stack(columns, axis=1)).float()
 
 
@@ -81,23 +89,6 @@ def _core_numbers(A: sp.csr_array, degree: Array) -> Array:
     return np.log1p(core)
 
 
-def _clustering(A: sp.csr_array, degree: Array) -> Array:
-    """The share of a node's pairs of neighbours that are neighbours themselves; 0 if too many."""
-    if float((degree**2).sum()) > MOST_PATHS:
-        return np.zeros(len(degree))
-    triangles = (A @ A).multiply(A).sum(axis=1)
-    return np.asarray(triangles / np.maximum(degree * (degree - 1), 1))
-
-
-def _pagerank(A: sp.csr_array, degree: Array) -> Array:
-    n = len(degree)
-    rank = np.full(n, 1 / max(n, 1))
-    for _ in range(STEPS):
-        flow = A @ (rank / np.maximum(degree, 1))
-        rank = DAMPING * flow + (1 - DAMPING * flow.sum()) / n
-    return np.asarray(np.log(n * rank))
-
-
 def neighbour_labels(
     propagation: Propagation,
     letters: tuple[Letter, ...],
@@ -114,12 +105,10 @@ def neighbour_labels(
 
     the diagonal of W is removed exactly, so that no node sees its own label, and Y is centred by
     the mean of the other labels: where a hub is near all of them, what differs from the mean of
-    all would be minus its own. The one in the denominator is a label of an average node: a mean
-    over few labels is not trusted.
+    all would be minus its own. The one in the denominator is a label of an average node.
 
-    The mean of the other labels is another one for each class of the node itself, by a trifle.
-    Ridge regression does not see it. Trees do, between two values that are equal otherwise, and
-    read off the label. So ``for_trees`` Y is centred by the mean of all labels, and values are
+    The mean of the other labels differs by a trifle with the class of the node itself. Trees would
+    read the label off it. So ``for_trees`` Y is centred by the mean of all labels, and values are
     rounded: by more than one label in some hundred, and by more than floating point.
     """
     n = propagation.graph.num_nodes
@@ -129,18 +118,13 @@ def neighbour_labels(
     paths = Y
     for letter in reversed(letters):
         paths = propagation.times(paths, letter)
-    paths = paths - _diagonal(propagation, letters).unsqueeze(1) * Y
+    first, *rest = [propagation.operator(letter).to_scipy().tocsr() for letter in letters]
+    diagonal = first.diagonal()
+    if rest:  # of a product of two
+        diagonal = np.asarray(first.multiply(rest[0].T).sum(axis=1)).ravel()
+    paths = paths - torch.from_numpy(diagonal).float().unsqueeze(1) * Y
     sums, counts = paths[:, :-1], paths[:, -1:].clamp(min=0)
     if for_trees:
         return (sums / (CALM + counts) / GRAIN).round() * GRAIN
     sums[train] += counts[train] * centred / max(len(train) - 1, 1)
     return sums / (CALM + counts)
-
-
-def _diagonal(propagation: Propagation, letters: tuple[Letter, ...]) -> Tensor:  # (n,)
-    """The diagonal of a product of one or two operators."""
-    first, *rest = [propagation.operator(letter).to_scipy().tocsr() for letter in letters]
-    if not rest:
-        return torch.from_numpy(first.diagonal()).float()
-    (second,) = rest
-    return torch.from_numpy(np.asarray(first.multiply(second.T).sum(axis=1)).ravel()).float()

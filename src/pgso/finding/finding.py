@@ -240,7 +240,6 @@ def find(
     else:
         task = task_in_memory(data, x, y, parts, objective, positive)
     problem = Problem.prepared(task)
-    problem.check_labels()
     ladder = Ladder(problem, tell or (lambda name: None))
     best = ladder.climb()
     with torch.no_grad():

@@ -4,7 +4,6 @@ The arrays hold the nodes of all trees one after another. The two children of a 
 each other, so that a step down is one look-up and one comparison. A leaf leads to itself.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +26,38 @@ class Forest:
     """The trees of gradient boosting. Its predictions are scikit-learn's, to the last digit.
 
     Sums are taken in the order in which the trees were grown. Columns are finite numbers, so that
-    no rule for missing ones is needed.
+    no rule for missing ones is needed. Nodes that lead astray are refused with a ValueError.
     """
 
-    left: Array  # (nodes,) the left child; the right one is next to it
-    feature: Array  # (nodes,) the column that decides
-    bound: Array  # (nodes,) up to which a value goes left
-    value: Array  # (nodes,) of a leaf
-    roots: Array  # (rounds, outputs) the first node of every tree; -1: this model has fewer rounds
-    baseline: Array  # (outputs,)
-    classes: Array | None  # the classes that it has seen; None: numbers
+    left: Tensor  # (nodes,) the left child; the right one is next to it
+    feature: Tensor  # (nodes,) the column that decides
+    bound: Tensor  # (nodes,) up to which a value goes left
+    value: Tensor  # (nodes,) of a leaf
+    roots: Tensor  # (rounds, outputs) the first node of every tree; -1: this model has fewer rounds
+    baseline: Tensor  # (outputs,)
+    classes: Tensor | None  # the classes that it has seen; None: numbers
     num_classes: int
+
+    def __post_init__(self) -> None:
+        counted = (self.left, self.feature, self.roots)
+        sizes = {len(array) for array in (self.left, self.feature, self.bound, self.value)}
+        if len(sizes) > 1 or any(array.dtype != torch.int64 for array in counted):
+            raise ValueError("trees that are not whole")
+        left, feature, roots = (array.numpy() for array in counted)
+        if roots.shape[1:] != tuple(self.baseline.shape) or not roots.size:
+            raise ValueError("trees that do not fit their outputs")
+        if min(roots.min(), feature.min() - 1) < -1:
+            raise ValueError("trees without a root, or without a column")
+        nodes = np.arange(len(left))
+        is_leaf = left == nodes
+        if (left < nodes).any() or max((left + ~is_leaf).max(), roots.max()) >= len(nodes):
+            raise ValueError("trees that lead astray")
+        level = np.unique(roots[roots >= 0])
+        for _ in range(DEEPEST):
+            inner = level[~is_leaf[level]]
+            level = np.unique(np.concatenate([left[inner], left[inner] + 1]))
+        if len(level):
+            raise ValueError("trees that are too deep")
 
     @classmethod
     def of(cls, trees: "Trees") -> "Forest":
@@ -57,13 +77,13 @@ class Forest:
                     parts.append(part)
                 columns.append(roots + [-1] * (rounds - len(roots)))
         arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return cls(
-            **arrays,
-            roots=np.array(columns).T,
-            baseline=np.concatenate([np.ravel(m._baseline_prediction) for m in trees.models]),
-            classes=np.asarray(trees.models[0].classes_) if trees.num_classes else None,
-            num_classes=trees.num_classes,
-        )
+        arrays["roots"] = np.ascontiguousarray(np.array(columns).T)
+        baselines = [np.ravel(model._baseline_prediction) for model in trees.models]
+        arrays["baseline"] = np.concatenate(baselines)
+        if trees.num_classes:
+            arrays["classes"] = np.asarray(trees.models[0].classes_)
+        made = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return cls(**{"classes": None, **made}, num_classes=trees.num_classes)  # type: ignore[arg-type]
 
     def __call__(self, columns: Array) -> Array:  # (n, p) -> (n, C)
         """Logarithms of probabilities, or numbers."""
@@ -76,61 +96,28 @@ class Forest:
         else:
             seen = np.exp(raw - raw.max(axis=1, keepdims=True))
             seen /= seen.sum(axis=1, keepdims=True)
-        return log_probabilities(seen, self.classes, self.num_classes)
+        return log_probabilities(seen, self.classes.numpy(), self.num_classes)
 
     def _raw(self, columns: Array) -> Array:  # (n, outputs)
+        nodes = (self.left, self.feature, self.bound, self.value, self.roots)
+        left, feature, bound, value, roots = (array.numpy() for array in nodes)
         # Columns in one piece, as scikit-learn has them: sums over classes depend on it.
-        out = np.asfortranarray(np.tile(self.baseline, (len(columns), 1)))
-        is_tree = self.roots >= 0
-        first = self.roots[is_tree]  # (trees,)
+        out = np.asfortranarray(np.tile(self.baseline.numpy(), (len(columns), 1)))
+        is_tree = roots >= 0
         for start in range(0, len(columns), ROWS):
             rows = columns[start : start + ROWS]
             flat, offset = rows.ravel(), (np.arange(len(rows)) * rows.shape[1])[:, None]
-            node = np.tile(first, (len(rows), 1))
+            node = np.tile(roots[is_tree], (len(rows), 1))
             while True:
-                goes_right = flat[offset + self.feature[node]] > self.bound[node]
-                below = self.left[node] + goes_right
+                below = left[node] + (flat[offset + feature[node]] > bound[node])
                 if (below == node).all():
                     break
                 node = below
-            values = np.zeros((len(rows), *self.roots.shape))
-            values[:, is_tree] = self.value[node]
+            values = np.zeros((len(rows), *roots.shape))
+            values[:, is_tree] = value[node]
             for of_round in values.transpose(1, 0, 2):  # a sum over an axis has another order
                 out[start : start + ROWS] += of_round
         return out
-
-    def state(self) -> dict[str, Any]:
-        """As plain data with tensors in it."""
-        made = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
-        arrays = {k: torch.from_numpy(np.ascontiguousarray(array)) for k, array in made.items()}
-        return {"classes": None, **arrays, "num_classes": self.num_classes}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Forest":
-        """The same again; nodes that lead astray are refused with a ValueError."""
-        arrays: dict[str, Any] = {
-            k: part.numpy() for k, part in state.items() if isinstance(part, Tensor)
-        }
-        forest = cls(**{"classes": None, **arrays}, num_classes=int(state["num_classes"]))
-        left, nodes = forest.left, np.arange(len(forest.left))
-        sizes = {len(array) for array in (left, forest.feature, forest.bound, forest.value)}
-        counted = (left, forest.feature, forest.roots)
-        if len(sizes) > 1 or any(array.dtype != np.int64 for array in counted):
-            raise ValueError("trees that are not whole")
-        if forest.roots.shape[1:] != forest.baseline.shape or not forest.roots.size:
-            raise ValueError("trees that do not fit their outputs")
-        if min(forest.roots.min(), forest.feature.min() - 1) < -1:
-            raise ValueError("trees without a root, or without a column")
-        is_leaf = left == nodes
-        if (left < nodes).any() or max((left + ~is_leaf).max(), forest.roots.max()) >= len(nodes):
-            raise ValueError("trees that lead astray")
-        level = np.unique(forest.roots[forest.roots >= 0])
-        for _ in range(DEEPEST):
-            inner = level[~is_leaf[level]]
-            level = np.unique(np.concatenate([left[inner], left[inner] + 1]))
-        if len(level):
-            raise ValueError("trees that are too deep")
-        return forest
 
 
 def _siblings_together(nodes: Array, start: int) -> dict[str, Array]:
@@ -143,10 +130,7 @@ def _siblings_together(nodes: Array, start: int) -> dict[str, Array]:
                 order.append(child)
     taken = nodes[order]
     is_leaf = taken["is_leaf"].astype(bool)
-    left = [
-        k if leaf else place[int(n["left"])]
-        for k, (leaf, n) in enumerate(zip(is_leaf, taken, strict=True))
-    ]
+    left = [k if is_leaf[k] else place[int(child)] for k, child in enumerate(taken["left"])]
     return {
         "left": np.array(left) + start,
         "feature": np.where(is_leaf, 0, taken["feature_idx"]).astype(np.int64),

@@ -1,10 +1,9 @@
 """Heads: the rung explains, the head predicts.
 
-The closed form of the kept rung is the first head. Two others may take its place, on evidence:
-
-- a *blend* mixes the predictions of all rungs, where labels are few;
-- *boosted* trees see the blocks of the kept rung, the structure of the graph and the labels of
-  neighbours, and are mixed with the closed form.
+The closed form of the kept rung is the first head. Two others may take its place, on evidence: a
+*blend* of the predictions of all rungs, where labels are few; *boosted* trees that see the blocks
+of the kept rung, the structure of the graph and the labels of neighbours, mixed with the closed
+form.
 
 Every head is judged by labels that it has not seen. A rung has its leave-one-out predictions.
 Trees predict each fifth of the training labels from the other four, with columns that are made
@@ -106,14 +105,12 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
 
 
 def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
-    """Trees need evidence; a blend must not be worse. Neither is kept for its loss alone.
+    """Trees need evidence, and so does a blend of numbers, whose errors may have heavy tails.
 
-    The errors of numbers may have heavy tails, so that a blend of them needs some evidence too.
+    Another blend must not be worse. None is kept for its loss alone.
     """
-    if head.evidence is None:
-        return False
     most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
-    if head.evidence.p > most:
+    if head.evidence is None or head.evidence.p > most:
         return False
     if head.evidence.gain <= 0 or len(head.weights) == 1:
         return False
@@ -128,9 +125,6 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
     out = ladder.predict(best)
     honest = torch.cat([best.readout(best.fit.loo), out[ladder.problem.val]])
     return Head("ridge", out, honest, {best.rung.name: 1.0}, best.losses)
-
-
-# Mixtures.
 
 
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
@@ -149,8 +143,7 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     pairs = zip(parts, weights, strict=True)
     named = {next(iter(part.weights)): float(weight) for part, weight in pairs if weight > 0}
     out = mixture(problem.answer == "class", [part.out for part in parts], weights)
-    blend = Head("blend", out, honest, named)
-    return _judged(blend, problem, ridge, start, judges=judges)
+    return _judged(Head("blend", out, honest, named), problem, ridge, start, judges)
 
 
 def mixed(
@@ -161,16 +154,16 @@ def mixed(
 ) -> tuple[Array, Tensor]:  # (K,), (train + val, C)
     """The weights of a mixture, and what it says of every label by weights that did not see it.
 
-    A pull is as if this share of the labels said that the first part alone is right. The one whose
-    mixture has the smallest loss is taken. Weights are fitted to the labels that judge.
+    A pull is as if this share of the labels said that the first part alone is right; the one whose
+    mixture has the smallest loss is taken.
     """
     y, folds = problem.y[problem.judges], folds_of(problem.judges)
     masks = np.repeat(judges[:, None].astype(np.float64), FOLDS + 1, axis=1)
     for k, rows in enumerate(folds):
         masks[rows, k] = 0
-    is_class = problem.answer == "class"
     if problem.class_weight is not None:
         masks *= problem.class_weight[y].unsqueeze(1).numpy()
+    is_class = problem.answer == "class"
     if is_class:
         said = [part.softmax(dim=1).gather(1, y.unsqueeze(1))[:, 0] for part in honest]
     else:
@@ -192,10 +185,7 @@ def mixed(
 
 
 def _likeliest(P: Array, masks: Array, pull: float) -> Array:  # (n, K), (n, J) -> (K, J)
-    """The weights of mixtures with the largest likelihood, by expectation and maximisation.
-
-    Column j has the weights for the rows that column j of the masks picks.
-    """
+    """The weights of mixtures with the largest likelihood, for the rows that each mask picks."""
     rows = sample(len(P), MOST_ROWS)
     if rows is not None:
         P, masks = P[rows.numpy()], masks[rows.numpy()]
@@ -233,30 +223,21 @@ def mixture(is_classes: bool, outs: Sequence[Tensor], weights: Array) -> Tensor:
     return mixed.clamp(min=1e-12).log() if is_classes else mixed
 
 
-def _judged(
-    head: Head, problem: Problem, ridge: Head, start: float, judges: Array | None = None
-) -> Head:
+def _judged(head: Head, problem: Problem, ridge: Head, start: float, judges: Array) -> Head:
     """The head with its losses, and the evidence of some labels against the closed form."""
-    judged = losses(problem, head.honest, problem.y[problem.judges])
-    rows = slice(None) if judges is None else torch.from_numpy(judges)
+    judged, rows = losses(problem, head.honest, problem.y[problem.judges]), torch.from_numpy(judges)
     (evidence,) = challenge(ridge.losses[rows], judged[rows].unsqueeze(0))
     return replace(head, losses=judged, evidence=evidence, seconds=perf_counter() - start)
-
-
-# Boosted trees.
 
 
 def boosted_head(
     ladder: Ladder, best: Fitted, ridge: Head, at_any_size: bool = False
 ) -> Head | None:
-    """Trees on the columns of the kept rung, mixed with its closed form.
+    """Trees on the columns of the kept rung, mixed with its closed form; None with few labels.
 
     Trees do not see what the closed form says. Its leave-one-out predictions are a function of the
     label that is left out wherever rows are alike: trees would read the label out of them, and be
     5 points worse on test than they look (IMDB-MULTI). The mixture sees both.
-
-    Returns:
-        None where labels are too few, or several each.
     """
     start, problem = perf_counter(), ladder.problem
     if problem.answer == "labels":
@@ -264,7 +245,7 @@ def boosted_head(
     if len(ridge.honest) < FEWEST_FOR_TREES and not at_any_size:
         return None
     table = Table.of(ladder, best)
-    columns, rows = table.columns, problem.train.numpy()
+    columns, rows = table.on(ladder.blocks), problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))
     rounds: list[int] = []
     for fold in filter(len, folds_of(problem.train)):  # fewer than five labels have fewer folds
@@ -278,19 +259,18 @@ def boosted_head(
     trees = Trees.grown(problem, columns, rows, round(float(np.mean(rounds))))
     every = torch.from_numpy(trees(columns))
     honest = torch.cat([torch.from_numpy(out), every[problem.val]])
-    every_label = np.ones(len(honest), dtype=bool)
-    weights, honest = mixed(problem, [ridge.honest, honest], (0.0,), every_label)
+    judges = np.ones(len(honest), dtype=bool)
+    weights, honest = mixed(problem, [ridge.honest, honest], (0.0,), judges)
     named = {best.rung.name: float(weights[0]), "trees": float(weights[1])}
     mixed_out = mixture(bool(problem.classes), [ridge.out, every], weights)
     boosted = Head("boosted", mixed_out, honest, named, trees=trees, table=table)
-    return _judged(boosted, problem, ridge, start)
+    return _judged(boosted, problem, ridge, start, judges)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of every item that trees see."""
+    """The columns that trees see."""
 
-    columns: Array  # (items, p)
     words: tuple[Word, ...]
     reductions: tuple[Tensor | None, ...]  # (p, k) of each word; None: as it is
 
@@ -305,32 +285,26 @@ class Table:
                 words += [Word((Letter.of("mean"),))]
                 for presets in LABEL_PATHS.values():
                     words += [Word(tuple(Letter.of(name) for name in presets), of="labels")]
-        words = list(dict.fromkeys(word.for_trees for word in words))
-        most = max(COLUMNS // len(words), 8)
-        values = [ladder.blocks.columns(word).float() for word in words]
-        reductions = tuple(_leading(part, most) for part in values)
-        return cls(_reduced(values, reductions), tuple(words), reductions)
+        seen = (replace(w, of="labels for trees") if w.is_of_labels else w for w in words)
+        words = list(dict.fromkeys(seen))
+        most, reductions = max(COLUMNS // len(words), 8), []
+        for word in words:
+            values, V = ladder.blocks.columns(word).float(), None
+            if values.size(1) > most:  # the leading principal directions stand for all
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(0)
+                    _, _, V = torch.pca_lowrank(values, q=most, niter=2)
+            reductions.append(V)
+        return cls(tuple(words), tuple(reductions))
 
     def on(self, every: Columns, labels: Columns | None = None) -> Array:  # (items, p)
-        """The same columns of other nodes, or with other ``labels`` of neighbours."""
-        sources = [(labels or every) if word.is_of_labels else every for word in self.words]
-        pairs = zip(sources, self.words, strict=True)
-        return _reduced([source.columns(w).float() for source, w in pairs], self.reductions)
-
-
-def _reduced(values: Sequence[Tensor], reductions: Sequence[Tensor | None]) -> Array:
-    pairs = zip(values, reductions, strict=True)
-    return np.concatenate([(part if V is None else part @ V).numpy() for part, V in pairs], axis=1)
-
-
-def _leading(values: Tensor, most: int) -> Tensor | None:  # (n, p) -> (p, most)
-    """The leading principal directions, by a randomised decomposition; None: few columns."""
-    if values.size(1) <= most:
-        return None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        _, _, V = torch.pca_lowrank(values, q=most, niter=2)
-    return V
+        """The columns of some nodes or graphs; ``labels`` of neighbours may come from others."""
+        parts = []
+        for word, V in zip(self.words, self.reductions, strict=True):
+            source = labels if labels is not None and word.is_of_labels else every
+            values = source.columns(word).float()
+            parts.append((values if V is None else values @ V).numpy())
+        return np.concatenate(parts, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +319,7 @@ class Trees:
     def grown(
         cls, problem: Problem, columns: Array, rows: Array, rounds: int | None = None
     ) -> "Trees":
-        """Trees for the labels of some rows; ``rounds``: None stops early, by a sixth of them."""
+        """Trees for the labels of some rows; ``rounds``: None stops early."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         rows = np.sort(rows)  # the same trees in whatever order the labels are

@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 
@@ -17,7 +17,7 @@ from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import Problem
-from pgso.finding.ridge import Fit, choose_scales, fit, leave_one_out
+from pgso.finding.ridge import PENALTIES, Fit, choose_scales, decomposed, fit, shares_of
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
 from pgso.finding.scores import (
     LEAST_GAIN,
@@ -32,7 +32,8 @@ from pgso.finding.scores import (
     temperature,
 )
 
-MANY_LABELS = 1000  # from which on decompositions are long enough to be shared by threads
+# From here on decompositions are long enough to be shared by threads. Below, a problem gets one:
+MANY_LABELS = 1000  # on a busy machine two threads took 15 times as long as one on Cora
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 FEW_CLASSES = 10  # up to which the squared error and the log loss want the same penalty
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
@@ -80,25 +81,16 @@ class Fitted:
         return pooled(problem, loo, self.val, num_train=len(y))
 
 
-@dataclass(eq=False)
 class Ladder:
     """All rungs of a problem, and the one that is kept."""
 
-    problem: Problem
-    tell: Callable[[str], None] = lambda name: None
-    fitted: dict[str, Fitted] = field(default_factory=dict)
-    same_as: dict[str, str] = field(default_factory=dict)  # rungs that turned out to be another one
-    steps: list[str] = field(default_factory=list)  # the incumbents, in order
+    incumbent: Fitted  # the rung that is kept, once there is one
 
-    def __post_init__(self) -> None:
-        self.blocks = Blocks(self.problem)
-        self._incumbent: Fitted | None = None
-
-    @property
-    def incumbent(self) -> Fitted:
-        """The rung that is kept, once there is one."""
-        assert self._incumbent is not None
-        return self._incumbent
+    def __init__(self, problem: Problem, tell: Callable[[str], None] = lambda name: None) -> None:
+        self.problem, self.tell, self.blocks = problem, tell, Blocks(problem)
+        self.fitted: dict[str, Fitted] = {}
+        self.same_as: dict[str, str] = {}  # rungs that turned out to be another one
+        self.steps: list[str] = []  # the incumbents, in order
 
     @cached_property
     def learning_rows(self) -> Tensor:
@@ -109,9 +101,12 @@ class Ladder:
 
     def climb(self) -> Fitted:
         """Fit every rung, and climb."""
-        families = sorted(FAMILIES.values(), key=lambda family: family.rank)
-        kind = self.problem.kind
-        with threads_for(self.problem):
+        kind, families = self.problem.kind, sorted(FAMILIES.values(), key=lambda each: each.rank)
+        with ExitStack() as stack:
+            if len(self.problem.train) < MANY_LABELS:
+                stack.callback(torch.set_num_threads, torch.get_num_threads())
+                torch.set_num_threads(1)
+                stack.enter_context(threadpool_limits(1))
             for family in families:
                 if not family.learns:
                     self._add(family)
@@ -121,7 +116,7 @@ class Ladder:
             kept = self._step(self.fitted[NO_GRAPH], references, TO_OWN[kind])
             least = kept.rung.complexity
             more = [f for f in self.fitted.values() if f.rung.complexity >= least and f is not kept]
-            self._incumbent = kept = self._step(kept, more, TO_OTHERS[kind])
+            self.incumbent = kept = self._step(kept, more, TO_OTHERS[kind])
             for family in families:
                 if family.learns:
                     before = set(self.fitted)
@@ -129,18 +124,17 @@ class Ladder:
                     more = [self.fitted[name] for name in self.fitted if name not in before]
                     learned = any(f.rung.family == "learned" for f in more)
                     without = self.learning_rows if learned else None
-                    self._incumbent = kept = self._step(kept, more, family.risk, without)
+                    self.incumbent = kept = self._step(kept, more, family.risk, without)
             if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
                 self.steps.append(NO_GRAPH)
-                self._incumbent = self.fitted[NO_GRAPH]
+                self.incumbent = self.fitted[NO_GRAPH]
         return self.incumbent
 
     def _beats_no_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats its nodes alone where each has the penalty that suits its log loss.
 
-        The squared error chooses penalties, and with many classes the log loss wants smaller ones.
-        A further block of noise may then move the penalty to the better side, which is no merit of
-        the block. The rung was the best of many, which share the risk.
+        The squared error chooses penalties, and with many classes the log loss wants smaller ones:
+        a block of noise may move the penalty to the better side. The best of many share the risk.
         """
         problem = self.problem
         if kept.rung.name == NO_GRAPH or len(problem.classes) <= FEW_CLASSES:
@@ -149,7 +143,9 @@ class Ladder:
         def at_best(rung: Fitted) -> Tensor:  # (l,)
             """The calibrated leave-one-out losses with the penalty that suits them best."""
             blocks, tried = [self.blocks.block(word) for word in rung.words], []
-            for loo in leave_one_out(blocks, problem.Y, rung.fit.scales):
+            spectrum, _ = decomposed(blocks, shares_of(rung.fit.scales), problem.Y)
+            for penalty in PENALTIES[::3]:
+                loo = spectrum.leave_one_out(problem.Y, penalty)
                 readout = Readout.of(problem, temperature(problem, loo))
                 tried.append(losses(problem, readout(loo), problem.y[problem.train]))
             return min(tried, key=lambda each: float(each.mean()))
@@ -163,14 +159,14 @@ class Ladder:
     def _needs_its_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats itself on the same graph with its nodes relabelled at random.
 
-        Averaging over strangers calms an overconfident fit, and less shrinkage looks like a gain.
-        Neither needs this graph. Where a random one does as well, the graph says nothing.
+        Averaging over strangers calms an overconfident fit, and less shrinkage looks like a gain:
+        neither needs this graph.
         """
         if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
             return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
             blocks = Blocks(self.problem.relabelled())
-            stranger = self._judged(kept.rung, blocks, *self._chosen(blocks, kept.words))
+            stranger = self._judged(kept.rung, blocks, self._scales(blocks, kept.words))
         (evidence,) = evidence_of(self.problem, stranger.said, [kept.said])
         return evidence.p <= RISK and evidence.gain > 0
 
@@ -192,7 +188,7 @@ class Ladder:
         """How often each family is chosen where the labels that judge are drawn again.
 
         In every resample the simplest rung within one standard error of the best is chosen. Labels
-        that S was learned on are left out where an S was learned.
+        that an S was learned on are left out.
         """
         rungs = sorted(self.fitted.values(), key=lambda fitted: fitted.rung.complexity)
         judges = torch.ones(len(rungs[0].losses), dtype=torch.bool)
@@ -216,6 +212,7 @@ class Ladder:
         return {name: count / RESAMPLES for name, count in shares.most_common()}
 
     def _add(self, family: Family) -> None:
+        """Fit the rungs of a family."""
         for rung in family.rungs(self):
             with torch.no_grad():
                 self.add(rung)
@@ -231,38 +228,31 @@ class Ladder:
         """Fit a rung, unless its blocks are equal to the blocks of a rung that was fitted."""
         start = perf_counter()
         self.tell(rung.name)
-        words, shares = self._chosen(self.blocks, rung.words)
+        scales = self._scales(self.blocks, rung.words)
         for other in self.fitted.values():
-            if other.words == words:
+            if other.words == tuple(scales):
                 self.same_as[rung.name] = other.rung.name
                 return other
-        self.fitted[rung.name] = fitted = self._judged(rung, self.blocks, words, shares)
+        self.fitted[rung.name] = fitted = self._judged(rung, self.blocks, scales)
         fitted.seconds = perf_counter() - start
         return fitted
 
-    def _chosen(
-        self, blocks: Blocks, words: Sequence[Word]
-    ) -> tuple[tuple[Word, ...], tuple[float, ...]]:
+    def _scales(self, blocks: Blocks, words: Sequence[Word]) -> dict[Word, float]:
         """The words that are of use, and the scale of each."""
-        made = [blocks.block(word) for word in words]
-        is_full = [bool(block.features.any()) for block in made]
-        if any(is_full):  # blocks of zeros say nothing
-            words = [word for word, full in zip(words, is_full, strict=True) if full]
-            made = [block for block, full in zip(made, is_full, strict=True) if full]
-        shares = choose_scales(made, self.problem.Y)
-        used = [(word, share) for word, share in zip(words, shares, strict=True) if share > 0]
-        return tuple(word for word, _ in used), tuple(share for _, share in used)
+        made = {word: blocks.block(word) for word in words}
+        full = {word: block for word, block in made.items() if bool(block.features.any())}
+        full = full or made  # blocks of zeros say nothing
+        shares = choose_scales(list(full.values()), self.problem.Y)
+        return {word: share for word, share in zip(full, shares, strict=True) if share > 0}
 
     def predict(self, best: Fitted) -> Tensor:  # (items, C)
         """Logits or numbers of every node or graph."""
         return best.readout(self.blocks.predict(best.words, best.fit))
 
-    def _judged(
-        self, rung: Rung, blocks: Blocks, words: tuple[Word, ...], shares: Sequence[float]
-    ) -> Fitted:
+    def _judged(self, rung: Rung, blocks: Blocks, scales: Mapping[Word, float]) -> Fitted:
         """The fit on some words, with its calibration, its losses and its scores."""
-        problem = self.problem
-        ridge = fit([blocks.block(word) for word in words], problem.Y, shares)
+        problem, words = self.problem, tuple(scales)
+        ridge = fit([blocks.block(word) for word in words], problem.Y, list(scales.values()))
         readout = Readout.of(problem, temperature(problem, ridge.loo))
         out, loo = readout(blocks.predict(words, ridge)), readout(ridge.loo)
         val, test = out[problem.val], out[problem.test]
@@ -286,28 +276,24 @@ class Ladder:
         without: Tensor | None = None,
     ) -> Fitted:
         """The incumbent, or the simplest of the challengers that are as good as the best one."""
+        if not challengers:
+            return incumbent
         judges = torch.ones(len(incumbent.losses), dtype=torch.bool)
         if without is not None:
             judges[without] = False
-        if not challengers:
-            return incumbent
+        least, better = LEAST_GAIN * float(incumbent.losses[judges].mean()), []
         sides = [challenger.said for challenger in challengers]
         evidences = evidence_of(self.problem, incumbent.said, sides, judges)
         for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
-        least = LEAST_GAIN * float(incumbent.losses[judges].mean())
-        better = [
-            challenger
-            for challenger, evidence in zip(challengers, evidences, strict=True)
-            if evidence.p <= risk
-            and evidence.gain > least
-            and self._scores_higher(challenger, incumbent, without)
-        ]
+            is_better = evidence.p <= risk and evidence.gain > least
+            if is_better and self._scores_higher(challenger, incumbent, without):
+                better.append(challenger)
         if not better:
             return incumbent
-        by_loss = sorted(better, key=lambda challenger: float(challenger.losses[judges].mean()))
-        best = by_loss[0]
-        for candidate in sorted(by_loss, key=lambda challenger: challenger.rung.complexity):
+        better.sort(key=lambda challenger: float(challenger.losses[judges].mean()))
+        best = better[0]
+        for candidate in sorted(better, key=lambda challenger: challenger.rung.complexity):
             (evidence,) = evidence_of(self.problem, candidate.said, [best.said], judges)
             if evidence.p > AS_GOOD or candidate is best:
                 if not self._holds(candidate, incumbent, risk):
@@ -319,8 +305,8 @@ class Ladder:
     def _holds(self, candidate: Fitted, incumbent: Fitted, risk: float) -> bool:
         """Whether a rung with labels of neighbours is better where whole folds are left out.
 
-        A label is a column of its neighbours, whose rows fit the weights that predict it: leaving
-        out its row alone leaves it there. From here on the rung has the predictions of the folds.
+        A label is a column of its neighbours, whose rows fit the weights that predict it. From here
+        on the rung has the predictions of the folds.
         """
         if not any(word.is_of_labels for word in candidate.words):
             return True
@@ -351,21 +337,3 @@ class Ladder:
         new, old = (rung.pooled(self.problem, without) for rung in (challenger, incumbent))
         merit = self.problem.objective.merit
         return new is None or old is None or merit(new) >= merit(old)
-
-
-@contextmanager
-def threads_for(problem: Problem) -> Iterator[None]:
-    """How many threads a problem gets: a small one gets one.
-
-    On a busy machine two threads took 15 times as long as one on Cora.
-    """
-    if len(problem.train) >= MANY_LABELS:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(before)

@@ -26,16 +26,11 @@ LARGE, COMPONENTS = 10_000, 32  # nodes from which on this many columns of x lea
 
 
 def learn(
-    problem: Problem,
-    words: Sequence[Word],
-    fit: Fit,
-    rows: Tensor,
-    per_hop: bool = False,
+    problem: Problem, words: Sequence[Word], fit: Fit, rows: Tensor, per_hop: bool = False
 ) -> tuple[SevenNumbers, ...]:
     """Learn S of a rung's operators from their present S: one S for all, or one for every hop.
 
-    Scales and penalty start from the rung's fit. ``rows`` are the training labels to learn on; the
-    others may judge.
+    Scales and penalty start from the rung's fit. ``rows`` are the training labels to learn on.
     """
     letter = next(word.letters[0] for word in words if word.letters)
     propagation = Propagation(problem.graph, problem.relations)
@@ -66,28 +61,24 @@ def learn(
 
 def with_S(words: Sequence[Word], S: Sequence[SevenNumbers]) -> tuple[Word, ...]:
     """The same words with a learned S, or with one for every hop."""
-    return tuple(
-        replace(
-            word,
-            letters=tuple(
-                replace(letter, name="learned", S=S[_hop(word.letters, position, len(S))])
-                for position, letter in enumerate(word.letters)
-            ),
-        )
-        for word in words
-    )
+    made = []
+    for word in words:
+        pairs = zip(word.letters, hops_of(word, len(S)), strict=True)
+        letters = tuple(replace(letter, name="learned", S=S[hop]) for letter, hop in pairs)
+        made.append(replace(word, letters=letters))
+    return tuple(made)
 
 
-def _hop(letters: Sequence[Letter], position: int, hops: int) -> int:
-    """Which S a letter has: the last letter meets x first, and is hop 0."""
-    return min(len(letters) - 1 - position, hops - 1)
+def hops_of(word: Word, count: int) -> list[int]:
+    """Which of so many S each letter has: the last letter meets x first, and is hop 0."""
+    return [min(hop, count - 1) for hop in reversed(range(len(word.letters)))]
 
 
 def features_to_propagate(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
     """What the operators are applied to: x or, with fewer labels than columns, columns of I.
 
-    A column of I picks a label: γᵀ turns it into the row of γ that belongs to the label. On a large
-    graph the leading principal components of x are enough, since S has only seven numbers.
+    A column of I picks a label: γᵀ turns it into the label's row of γ. On a large graph the leading
+    principal components of x are enough, since S has only seven numbers.
     """
     nodes = problem.train[rows]
     if len(nodes) < problem.x.size(1):
@@ -122,8 +113,7 @@ def kernels_of(
 
     kernels = []
     for word in words:
-        hops = (_hop(word.letters, position, len(S)) for position in range(len(word.letters)))
-        values = product(tuple(zip(word.letters, hops, strict=True)))
+        values = product(tuple(zip(word.letters, hops_of(word, len(S)), strict=True)))
         features = (problem.x.t() @ values).t() if by_rows else values[problem.train[rows]]
         features = features - features.mean(dim=0)
         kernel = features @ features.t()

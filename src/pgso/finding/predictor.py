@@ -2,13 +2,13 @@
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor, nn
 
 from pgso.errors import InputError
@@ -19,27 +19,60 @@ from pgso.finding.heads import Head, Table, mixture
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem, one_hot
 from pgso.finding.propagation import Propagation
+from pgso.finding.ridge import Weighted
 from pgso.finding.scaling import Preparation
 from pgso.finding.scores import Readout
 from pgso.graph import Graph, Relations
 from pgso.objectives.values import Scale
-from pgso.saved import count_of, header_of, write_model
+from pgso.saved import header_of, write_model
 
 if TYPE_CHECKING:
     from pgso.finding.finding import Finding
 
-WORDS = TypeAdapter(tuple[Word, ...])
+Count = Annotated[int, Field(strict=True, ge=0, lt=2**40)]
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part(Weighted):
     r"""The closed form of one rung: :math:`b + \sum_w \gamma_{w_1} \gamma_{w_2} \cdots x W_w`."""
 
     words: tuple[Word, ...]
-    weights: Sequence[Tensor]  # (F, C) of each word
-    intercept: Tensor  # (C,)
     readout: Readout
     share: float  # of the mixture
+
+    def __post_init__(self) -> None:
+        shape, readout = self.intercept.shape, self.readout
+        if len(shape) != 1 or any(W.shape[1:] != shape for W in self.weights):
+            raise ValueError("weights that do not fit together")
+        if readout.scale is None and (readout.centre is None or readout.prior is None):
+            raise ValueError("classes without shares")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooling:
+    """How the pooled columns of each word are scaled."""
+
+    words: tuple[Word, ...]
+    scaling: tuple[Preparation, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Form:
+    """What is saved of a closed form: plain data with tensors in it."""
+
+    num_features: Count
+    is_classes: bool
+    categories: tuple[Count, ...] | None
+    scaling: Preparation | None  # of the features of nodes
+    parts: Annotated[tuple[Part, ...], Field(min_length=1)]
+    pooling: Pooling | None  # of a graph task
+    trees: Forest | None
+    table: Table | None  # what the trees see
+
+    __pydantic_config__ = ConfigDict(arbitrary_types_allowed=True)
+
+
+FORM = TypeAdapter(Form)
 
 
 class ClosedForm(nn.Module):
@@ -52,55 +85,58 @@ class ClosedForm(nn.Module):
 
     labels: tuple[Tensor, Tensor] | None = None  # (l,) nodes and (l, C) their targets
 
-    def __init__(
-        self,
-        num_features: int,
-        parts: Sequence[Part],
-        *,
-        is_classes: bool,
-        scaling: Preparation | None,
-        categories: tuple[int, ...] | None = None,
-        trees: Forest | None = None,
-        table: Table | None = None,
-        pooling: Mapping[Word, Preparation] | None = None,
-    ) -> None:
+    def __init__(self, form: Form) -> None:
         super().__init__()
-        self.num_features, self.parts, self.is_classes = num_features, tuple(parts), is_classes
-        self.scaling, self.categories = scaling, categories
-        self.trees, self.table = trees, table
-        self.pooling = pooling  # of a graph task: how the pooled columns of each word are scaled
+        self.form, self.parts, self.trees = form, form.parts, form.trees
+        self.scale: Scale | None = form.parts[0].readout.scale  # of numbers
 
     @classmethod
     def of(cls, ladder: Ladder, head: Head) -> "ClosedForm":
         """What predicts in a finding."""
-        problem = ladder.problem
+        problem, words, parts = ladder.problem, set[Word](), list[Part]()
         if problem.has_coordinates:
             raise InputError(
                 "without features, the nodes of this finding are known by their place in its "
                 "graph; another graph has no such place, and nothing is saved or predicted there"
             )
-        rungs = [(ladder.fitted[name], w) for name, w in head.weights.items() if name != "trees"]
+        for name, share in head.weights.items():
+            if name != "trees":
+                one = ladder.fitted[name]
+                words |= set(one.words)
+                fit: dict[str, Any] = {"weights": one.fit.weights, "intercept": one.fit.intercept}
+                parts.append(Part(words=one.words, **fit, readout=one.readout, share=share))
+        words |= set() if head.table is None else set(head.table.words)
+        scaling = {w: made for w, made in ladder.blocks.scaling.items() if w in words}
+        is_graph = problem.kind == "graph"
         return cls(
-            problem.num_features,
-            [Part(f.words, f.fit.weights, f.fit.intercept, f.readout, w) for f, w in rungs],
-            is_classes=problem.answer == "class",
-            scaling=problem.scaling,
-            categories=problem.categories,
-            trees=None if head.trees is None else Forest.of(head.trees),
-            table=head.table,
-            pooling=ladder.blocks.scaling if problem.kind == "graph" else None,
+            Form(
+                num_features=problem.num_features,
+                is_classes=problem.answer == "class",
+                categories=problem.categories,
+                scaling=problem.scaling,
+                parts=tuple(parts),
+                pooling=Pooling(tuple(scaling), tuple(scaling.values())) if is_graph else None,
+                trees=None if head.trees is None else Forest.of(head.trees),
+                table=head.table,
+            )
         )
 
-    @property
-    def scale(self) -> Scale | None:
-        """How numbers are standardised; None of classes."""
-        return self.parts[0].readout.scale
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "ClosedForm":
+        """The same again; what does not fit together is refused."""
+        return cls(FORM.validate_python(state))
+
+    def state(self) -> dict[str, Any]:
+        """As plain data with tensors in it."""
+        saved: dict[str, Any] = FORM.dump_python(self.form)
+        return saved
 
     @property
-    def words(self) -> set[Word]:
-        """All columns that it looks at."""
-        of_parts = {word for part in self.parts for word in part.words}
-        return of_parts if self.table is None else of_parts.union(self.table.words)
+    def needs_labels(self) -> bool:
+        """Whether labels of neighbours are among its columns."""
+        words = [word for part in self.parts for word in part.words]
+        words += [] if self.form.table is None else self.form.table.words
+        return any(word.is_of_labels for word in words)
 
     def knowing(self, labels: tuple[Tensor, Tensor] | None) -> "ClosedForm":
         """The same where some nodes have a label that is known."""
@@ -117,96 +153,29 @@ class ClosedForm(nn.Module):
         num_graphs: int | None = None,
     ) -> Tensor:  # (n, C) or (graphs, C)
         """Logits of classes, or numbers in their unit."""
-        if x.size(1) != self.num_features:
-            raise InputError(f"x has {x.size(1)} columns, the head takes {self.num_features}")
-        x = x if self.categories is None else one_hot(x, self.categories)
-        sizes = None
-        if self.pooling is None:
-            assert self.scaling is not None
-            x = self.scaling(x)
+        form, sizes, pooling = self.form, None, None
+        if x.size(1) != form.num_features:
+            raise InputError(f"x has {x.size(1)} columns, the head takes {form.num_features}")
+        x = x if form.categories is None else one_hot(x, form.categories)
+        if form.pooling is None:
+            assert form.scaling is not None
+            x = form.scaling(x)
         else:
             assert batch is not None
             sizes = torch.bincount(batch, minlength=num_graphs or 0)
+            pooling = dict(zip(form.pooling.words, form.pooling.scaling, strict=True))
             x = (x if x.layout == torch.strided else x.to_dense()).float()
             x = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         relations = graph if isinstance(graph, Relations) else None
         propagation = Propagation(graph.union if isinstance(graph, Relations) else graph, relations)
         none = torch.empty(0, dtype=torch.long), torch.empty(0, len(self.parts[0].intercept))
-        data = Columns(x, propagation, self.labels or none, sizes, self.pooling)
-        outs = [p.readout(data.weighted(p.words, p.weights, p.intercept)) for p in self.parts]
+        data = Columns(x, propagation, self.labels or none, sizes, pooling)
+        outs = [part.readout(data.predict(part.words, part)) for part in self.parts]
         shares = [part.share for part in self.parts]
-        if self.trees is not None and self.table is not None and not x.requires_grad:
-            columns = self.table.on(data)  # trees have no gradient
-            said = self.trees(columns)
-            outs, shares = [*outs, torch.from_numpy(said)], [*shares, 1 - shares[0]]
-        return outs[0] if len(outs) == 1 else mixture(self.is_classes, outs, np.array(shares))
-
-    def state(self) -> dict[str, Any]:
-        """As plain data with tensors in it."""
-        pooling = [(w, p) for w, p in (self.pooling or {}).items() if w in self.words]
-        return {
-            "num_features": self.num_features,
-            "is_classes": self.is_classes,
-            "categories": self.categories,
-            "scaling": self.scaling and vars(self.scaling),
-            "parts": [
-                {
-                    "words": WORDS.dump_python(part.words),
-                    "weights": part.weights,
-                    "intercept": part.intercept,
-                    "readout": vars(part.readout)
-                    | {"scale": part.readout.scale and vars(part.readout.scale)},
-                    "share": part.share,
-                }
-                for part in self.parts
-            ],
-            "pooling": None
-            if self.pooling is None
-            else {
-                "words": WORDS.dump_python(tuple(word for word, _ in pooling)),
-                "scaling": [vars(preparation) for _, preparation in pooling],
-            },
-            "trees": self.trees and self.trees.state(),
-            "table": self.table
-            and {
-                "words": WORDS.dump_python(self.table.words),
-                "reductions": self.table.reductions,
-            },
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "ClosedForm":
-        """The same again; what does not fit together is refused."""
-        parts = []
-        for part in state["parts"]:
-            intercept, scale = part["intercept"], part["readout"]["scale"]
-            if intercept.dim() != 1 or any(W.shape[1:] != intercept.shape for W in part["weights"]):
-                raise ValueError("weights that do not fit together")
-            readout = Readout(**part["readout"] | {"scale": scale and Scale(**scale)})
-            if scale is None and (readout.centre is None or readout.prior is None):
-                raise ValueError("classes without shares")
-            words = WORDS.validate_python(part["words"])
-            parts.append(Part(words, part["weights"], intercept, readout, float(part["share"])))
-        if not parts:
-            raise ValueError("it has no closed form")
-        table, pooling, categories = state["table"], state["pooling"], state["categories"]
-        if pooling is not None:
-            words = WORDS.validate_python(pooling["words"])
-            made = [Preparation(**one) for one in pooling["scaling"]]
-            pooling = dict(zip(words, made, strict=True))
-        if table is not None:
-            words = WORDS.validate_python(table["words"])
-            table = Table(np.zeros((0, 0)), words, tuple(table["reductions"]))
-        return cls(
-            count_of(state["num_features"]),
-            parts,
-            is_classes=bool(state["is_classes"]),
-            scaling=state["scaling"] and Preparation(**state["scaling"]),
-            categories=categories and tuple(map(count_of, categories)),
-            trees=state["trees"] and Forest.from_state(state["trees"]),
-            table=table,
-            pooling=pooling,
-        )
+        if self.trees is not None and form.table is not None and not x.requires_grad:
+            outs.append(torch.from_numpy(self.trees(form.table.on(data))))  # they have no gradient
+            shares.append(1 - shares[0])
+        return outs[0] if len(outs) == 1 else mixture(form.is_classes, outs, np.array(shares))
 
 
 def save_finding(finding: "Finding", path: str | os.PathLike[str], remember: bool = True) -> None:
@@ -218,13 +187,12 @@ def save_finding(finding: "Finding", path: str | os.PathLike[str], remember: boo
         )
     model = finding.head()
     strange, coverage = calibration(problem, finding._head)
-    needs_labels = any(word.is_of_labels for word in model.words)
     header = header_of(task, record.spec, strange, coverage, task if remember else None)
     said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
     header |= {
         "form": "closed form",
         "head": model.state(),
-        "labels": [problem.train, problem.Y] if needs_labels else None,
+        "labels": [problem.train, problem.Y] if model.needs_labels else None,
         "found": {**said, "val": record.kept.val, "test": record.kept.test},
     }
     write_model(path, header)

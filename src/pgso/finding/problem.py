@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, check_split, rarer_class
+from pgso.data.arrays import check_split, rarer_class
 from pgso.data.description import is_diagonal
-from pgso.data.inputs import as_array, read_answers, read_graph
+from pgso.data.inputs import read_answers, read_graph
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
 from pgso.finding.columns import coordinates, structural_names
@@ -30,10 +30,8 @@ class Problem(Task):
     1, and their columns stay as they are: rare words would become the largest features. With many
     labels, wide features are reduced to their principal components, and a column of its own for
     each node (no features) to the leading directions of GCN's γ (:func:`coordinates`). The nodes of
-    graph tasks keep their features and get a column of ones, since sums over a graph count; it is
-    the pooled columns that have unit variance.
-
-    What lacks one of several numbers does not train.
+    graph tasks keep their features and get a column of ones; it is the pooled columns that have
+    unit variance. What lacks one of several numbers does not train.
     """
 
     raw: Tensor  # (n, F) as in the task; categories are one-hot
@@ -41,7 +39,7 @@ class Problem(Task):
 
     @classmethod
     def prepared(cls, task: Task) -> "Problem":
-        """A task's features and labels."""
+        """A task's features and labels; labels that nothing can be learned from are refused."""
         if task.kind == "link":
             raise InputError(
                 f"{task.name} asks for links, and find answers for classes, labels or numbers of "
@@ -71,27 +69,20 @@ class Problem(Task):
                 known = is_known[given[name]]
                 is_whole = name == "train" and not task.classes
                 given[name] = given[name][known.all(dim=1) if is_whole else known.any(dim=1)]
-        return cls(**{**given, "x": ready}, raw=x, scaling=scaling)
-
-    def check_labels(self) -> None:
-        """Refuse labels that nothing can be learned from."""
-        labels = self.y[self.train]
+        labels = task.y[given["train"]]
         if len(labels) < 3:
             raise InputError(
                 f"find needs three training labels or more, got {len(labels)}; label more, or put "
                 "more of the labels into train"
             )
-        if self.answer == "class" and len(labels.unique()) < 2:
-            raise InputError(
-                f"all {len(labels)} training labels of {self.name} are of one class; "
-                "find needs two classes or more"
-            )
-        if self.answer != "class" and bool((labels == labels[0]).all()):
-            what = "numbers" if self.answer == "value" else "labels"
-            raise InputError(
-                f"all {len(labels)} training targets of {self.name} are equal; find needs {what} "
-                "that differ"
-            )
+        if bool((labels == labels[0]).all()):
+            said = {
+                "class": "labels of {} are of one class; find needs two classes or more",
+                "labels": "targets of {} are equal; find needs labels that differ",
+                "value": "targets of {} are equal; find needs numbers that differ",
+            }[task.answer]
+            raise InputError(f"all {len(labels)} training {said.format(task.name)}")
+        return cls(**{**given, "x": ready}, raw=x, scaling=scaling)
 
     def relabelled(self) -> "Problem":
         """The same nodes on the same graph, relabelled at random: a graph that says nothing."""
@@ -130,7 +121,7 @@ class Problem(Task):
         """The names of a block's columns: of x, of the labels or of the structure."""
         if source == "structure":
             names = list(structural_names(self.graph))
-        elif source in ("labels", "labels for trees"):
+        elif source == "labels":
             names = list(self.classes or self.targets)
         else:
             reduced = self.has_coordinates or (self.scaling and self.scaling.V is not None)
@@ -194,6 +185,8 @@ def task_in_memory(
     PyG's data may bring x, y and masks. ``parts`` are indices or masks of ``train``, ``val`` and
     ``test``: by default every label that is in no other part trains.
     """
+    from pgso.data.pyg import indices_of  # imports PyG, which saved models do not need
+
     x = getattr(data, "x", None) if x is None else x
     y = getattr(data, "y", None) if y is None else y
     if y is None:
@@ -209,16 +202,16 @@ def task_in_memory(
     if task.answer == "value":  # in all their digits
         values = read_answers(y, numbers=True)[0].astype(np.float64)
         answers = torch.from_numpy(values.reshape(answers.shape))
-    n, has_label = len(answers), task.has_answer.numpy()
-    chosen = {name: _indices(part, name, n) for name, part in parts.items()}
+    n = len(answers)
+    chosen = {name: indices_of(part, name, n) for name, part in parts.items()}
     given = np.concatenate(list(chosen.values()))
     if parts["train"] is None and getattr(data, "train_mask", None) is not None:
         for name in parts:
             if parts[name] is None:  # the data's own, without what was given another use
-                masked = _indices(getattr(data, f"{name}_mask", None), name, n)
+                masked = indices_of(getattr(data, f"{name}_mask", None), name, n)
                 chosen[name] = np.setdiff1d(masked, given)
     elif parts["train"] is None:
-        chosen["train"] = np.setdiff1d(np.flatnonzero(has_label), given)
+        chosen["train"] = np.setdiff1d(np.flatnonzero(task.has_answer.numpy()), given)
     split = chosen["train"], chosen["val"], chosen["test"]
     check_split(IN_MEMORY, answers.numpy(), split, task.classes, task.targets)
     tensors: dict[str, Any] = {name: torch.from_numpy(part) for name, part in chosen.items()}
@@ -231,15 +224,3 @@ def task_in_memory(
         positive=rarer_class(answers[chosen["train"]].numpy(), task.classes),
         **tensors,
     ).scored_by(None, positive)
-
-
-def _indices(part: Any, name: str, n: int) -> Array:
-    given = np.zeros(0, dtype=np.int64) if part is None else as_array(part)
-    if given.dtype == bool and given.shape == (n,):
-        return np.flatnonzero(given)
-    if given.dtype.kind not in "iu" or given.ndim != 1:
-        raise InputError(
-            f"{name} must be node indices or a mask of {n}, got {given.dtype} of shape "
-            f"{given.shape}"
-        )
-    return given.astype(np.int64)

@@ -20,10 +20,9 @@ ANY = "any"
 class Letter:
     """One operator of a rung: γ(A, S), and which edges it follows.
 
-    ``"any"`` is the paper's operator on the graph where every edge has its reverse, which is what
-    published baselines use. ``"in"`` and ``"out"`` are for directed graphs:
-    m1 D_in^e1 + m2 D_in^e2 A D_out^e3 + m3 I, and the same with A transposed and the degrees
-    exchanged. A relation's name stands for the edges of that kind, in their direction.
+    ``"any"`` is the paper's operator on the graph where every edge has its reverse. ``"in"`` and
+    ``"out"`` are for directed graphs: m1 D_in^e1 + m2 D_in^e2 A D_out^e3 + m3 I, and the same with
+    A transposed and the degrees exchanged. A relation's name stands for the edges of that kind.
     """
 
     name: str  # a preset's name, or "learned"
@@ -43,10 +42,6 @@ class Letter:
 
 class Propagation:
     """Operators on one graph that differ in S and in the edges they follow.
-
-    Args:
-        graph: All edges.
-        relations: The same edges by their kind, where they have kinds.
 
     Example:
         >>> import torch
@@ -68,8 +63,7 @@ class Propagation:
         """γ of a letter, made once; or of other values S (7,), through which gradients flow."""
         if S is None and letter in self._made:
             return self._made[letter]
-        values = letter.S if S is None else S
-        made = shift(self._followed(letter.edges), values, degrees="both")
+        made = shift(self._followed(letter.edges), letter.S if S is None else S, degrees="both")
         if S is None:
             self._made[letter] = made
         return made

@@ -15,7 +15,7 @@ One decomposition serves all penalties. With few rows K is decomposed (the dual)
 Fᵀ F (the primal); both give the same U and Λ.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -39,8 +39,8 @@ FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
 class Block:
     """The features of labelled rows that share one scale, centred and of unit size.
 
-    ``features / size`` have rows of mean square norm 1, so that one grid of penalties and of
-    relative scales suits every block, also if its operator makes numbers large or small.
+    Rows have mean square norm 1, so that one grid of penalties and of relative scales suits every
+    block, also if its operator makes numbers large or small.
     """
 
     features: Tensor  # (l, p) centred, divided by ``size``
@@ -81,11 +81,6 @@ class Block:
         return half.tril() + half.tril(-1).t()
 
 
-def negligible(dtype: torch.dtype) -> float:
-    """Eigenvalues below this share of the largest are rounding errors."""
-    return 4 * torch.finfo(dtype).eps
-
-
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """U and Λ of a centred kernel."""
@@ -94,25 +89,13 @@ class Spectrum:
     values: Tensor  # (k,)
 
     @classmethod
-    def of_kernel(cls, kernel: Tensor) -> "Spectrum":
-        """The dual: from K, (l, l)."""
-        values, U = torch.linalg.eigh(kernel)
-        keep = values > negligible(kernel.dtype) * values[-1].clamp(min=1e-30)
-        return cls(U[:, keep], values[keep])
-
-    @classmethod
-    def of_features(cls, features: Tensor, dtype: torch.dtype = torch.float64) -> "Spectrum":
-        """The primal: from F, (l, p), with p below l; the result is of the given type."""
-        gram = (features.t() @ features).double()
+    def of(cls, gram: Tensor, features: Tensor | None = None) -> "Spectrum":
+        """The dual: from K = F Fᵀ, (l, l). The primal: from Fᵀ F, (p, p), and F, with p below l."""
         values, V = torch.linalg.eigh(gram)
-        keep = values > negligible(features.dtype) * values[-1].clamp(min=1e-30)
+        # Eigenvalues below this share of the largest are rounding errors.
+        keep = values > 4 * torch.finfo(gram.dtype).eps * values[-1].clamp(min=1e-30)
         values, V = values[keep], V[:, keep]
-        U = features @ (V / values.sqrt()).to(features.dtype)
-        return cls(U.to(dtype), values.to(dtype))
-
-    def to(self, dtype: torch.dtype) -> "Spectrum":
-        """The same in another precision."""
-        return Spectrum(self.U.to(dtype), self.values.to(dtype))
+        return cls(V if features is None else features @ (V / values.sqrt()), values)
 
     def leave_one_out(self, Y: Tensor, penalty: float) -> Tensor:  # (l, C) -> (l, C)
         """What fits without each row predict for it."""
@@ -139,16 +122,22 @@ class Spectrum:
         return losses
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighted:
+    """What predicts."""
+
+    weights: Sequence[Tensor]  # (p_b, C) of each block's features as they came
+    intercept: Tensor  # (C,)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit(Weighted):
     """A ridge regression on blocks: its leave-one-out predictions and its weights."""
 
     loo: Tensor  # (l, C) what fits without each row predict for it
     loss: float  # the mean squared error of ``loo``, summed over columns
     penalty: float  # relative to the kernel's mean eigenvalue
     scales: tuple[float, ...]  # of each block's kernel; they sum to 1
-    weights: tuple[Tensor, ...]  # (p_b, C) of each block's features as they came
-    intercept: Tensor  # (C,)
 
 
 def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = None) -> Fit:
@@ -156,8 +145,8 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
 
     The leave-one-out error chooses the penalty. Without ``scales``, blocks have equal ones.
     """
-    shares = _shares(scales or [1.0] * len(blocks))
-    spectrum, penalty = _decomposed(blocks, shares, Y)
+    shares = shares_of(scales or [1.0] * len(blocks))
+    spectrum, penalty = decomposed(blocks, shares, Y)
     loo = spectrum.leave_one_out(Y, penalty)
     mean = Y.mean(dim=0)
     # The dual coefficients α = (K + λ)⁻¹ (Y - mean), of which only U's part meets the features.
@@ -167,20 +156,17 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
         exact = block.features.double().t() @ alpha * (share / block.size)
         weights.append(exact.to(block.features.dtype))  # as predictions multiply them
         intercept = intercept - block.mean.double() @ weights[-1].double()
-    loss = float((loo - Y).square().sum(dim=1).mean())
-    return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
+    return Fit(
+        loo=loo,
+        loss=float((loo - Y).square().sum(dim=1).mean()),
+        penalty=penalty,
+        scales=shares,
+        weights=tuple(weights),
+        intercept=intercept,
+    )
 
 
-def leave_one_out(
-    blocks: Sequence[Block], Y: Tensor, scales: Sequence[float]
-) -> Iterator[Tensor]:  # each (l, C)
-    """What fits without each row predict for it, for every third penalty in turn."""
-    spectrum, _ = _decomposed(blocks, _shares(scales), Y)
-    for penalty in PENALTIES[::3]:
-        yield spectrum.leave_one_out(Y, penalty)
-
-
-def _decomposed(
+def decomposed(
     blocks: Sequence[Block], shares: Sequence[float], Y: Tensor
 ) -> tuple[Spectrum, float]:
     """U and Λ of the scaled blocks, and the best penalty.
@@ -189,28 +175,28 @@ def _decomposed(
     penalty that is near them is decided in 64 bits, by a kernel that is computed in 64 bits. Others
     need not be: a large kernel is decomposed in 32 bits in half the time.
     """
-    if not is_dual(blocks):
+    if len(Y) > sum(block.features.size(1) for block in blocks):
         scaled = [b.features * s**0.5 for b, s in zip(blocks, shares, strict=True)]
-        spectrum = Spectrum.of_features(torch.cat(scaled, dim=1).double())
+        features = torch.cat(scaled, dim=1).double()
+        spectrum = Spectrum.of(features.t() @ features, features)
         return spectrum, choose_penalty(spectrum, Y)
+
+    def kernel(blocks: Sequence[Block], dtype: torch.dtype) -> Tensor:
+        total = torch.zeros(len(Y), len(Y), dtype=dtype)
+        for block, share in zip(blocks, shares, strict=True):
+            total.add_(block.kernel, alpha=share)
+        return total
+
     short = blocks[0].features.dtype
-    kernel = _kernel(blocks, shares, torch.float64 if len(Y) <= SMALL else short)
-    spectrum = Spectrum.of_kernel(kernel).to(Y.dtype)
+    found = Spectrum.of(kernel(blocks, torch.float64 if len(Y) <= SMALL else short))
+    spectrum = Spectrum(found.U.to(Y.dtype), found.values.to(Y.dtype))
     penalty = choose_penalty(spectrum, Y)
     largest = float(spectrum.values.amax()) if len(spectrum.values) else 0.0
     if penalty >= SAFE * torch.finfo(short).eps * largest:
         return spectrum, penalty
     long = [Block(block.features.double(), block.mean, block.size) for block in blocks]
-    spectrum = Spectrum.of_kernel(_kernel(long, shares, torch.float64))
+    spectrum = Spectrum.of(kernel(long, torch.float64))
     return spectrum, choose_penalty(spectrum, Y)
-
-
-def _kernel(blocks: Sequence[Block], shares: Sequence[float], dtype: torch.dtype) -> Tensor:
-    size = len(blocks[0].features)
-    kernel = torch.zeros(size, size, dtype=dtype)
-    for block, share in zip(blocks, shares, strict=True):
-        kernel.add_(block.kernel, alpha=share)
-    return kernel
 
 
 def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
@@ -218,17 +204,15 @@ def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
 
     Every third one is tried first, then those around the best of them.
     """
-    places = list(range(0, len(PENALTIES), 3))
-    losses = dict(zip(places, spectrum.losses(Y, PENALTIES[::3]).tolist(), strict=True))
-    best = _largest_of_the_best(losses)
-    near = [k for k in range(best - 2, best + 3) if 0 <= k < len(PENALTIES) and k not in losses]
-    near_losses = spectrum.losses(Y, [PENALTIES[k] for k in near]).tolist()
-    return PENALTIES[_largest_of_the_best(losses | dict(zip(near, near_losses, strict=True)))]
-
-
-def _largest_of_the_best(losses: dict[int, float]) -> int:
-    least = min(losses.values()) * (1 + 1e-9)
-    return max(k for k, loss in losses.items() if loss <= least)
+    tried, losses, best = [*range(0, len(PENALTIES), 3)], dict[int, float](), 0
+    for _ in range(2):
+        made = spectrum.losses(Y, [PENALTIES[k] for k in tried]).tolist()
+        losses |= dict(zip(tried, made, strict=True))
+        least = min(losses.values()) * (1 + 1e-9)
+        best = max(k for k, loss in losses.items() if loss <= least)
+        near = range(max(best - 2, 0), min(best + 3, len(PENALTIES)))
+        tried = [k for k in near if k not in losses]
+    return PENALTIES[best]
 
 
 def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:
@@ -243,13 +227,19 @@ def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[
         return (1.0,)
     factors: tuple[float, ...] = FACTORS
     if len(Y) <= DUAL_ROWS:
-        loss_at = _dual_loss(blocks, Y)
+        kernels = torch.stack([block.kernel for block in blocks]).float()
+        y = Y.float()  # half the time, and digits enough to compare scales
+
+        def leaving_one_out(scales: Sequence[float]) -> float:
+            kernel = torch.einsum("b,bij->ij", y.new_tensor(shares_of(scales)), kernels)
+            return float(Spectrum.of(kernel).losses(y, COARSE).min())
+
+        loss_at: Callable[[Sequence[float]], float] = leaving_one_out
     else:
         most = max(COLUMNS // len(blocks), 8)
-        parts = [block.leading(most) for block in blocks]
         if any(block.features.size(1) > most for block in blocks):
             factors = FACTORS[1:]
-        loss_at = _primal_loss(parts, Y)
+        loss_at = _loss_of_folds([block.leading(most) for block in blocks], Y)
 
     scales = [1.0] * len(blocks)
     best = loss_at(scales)
@@ -264,7 +254,7 @@ def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[
                 best, scales = loss, trial
         if best > before * (1 - 1e-3):
             break
-    return _shares(scales)
+    return shares_of(scales)
 
 
 def sample(n: int, size: int) -> Tensor | None:
@@ -274,24 +264,7 @@ def sample(n: int, size: int) -> Tensor | None:
     return torch.randperm(n, generator=torch.Generator().manual_seed(0))[:size]
 
 
-def is_dual(blocks: Sequence[Block]) -> bool:
-    """Whether there are at most as many labelled rows as columns."""
-    return len(blocks[0].features) <= sum(block.features.size(1) for block in blocks)
-
-
-def _dual_loss(blocks: Sequence[Block], Y: Tensor) -> Callable[[Sequence[float]], float]:
-    """The leave-one-out error by the scales of kernels."""
-    kernels = torch.stack([block.kernel for block in blocks]).float()
-    Y = Y.float()  # half the time, and digits enough to compare scales
-
-    def loss_at(scales: Sequence[float]) -> float:
-        kernel = torch.einsum("b,bij->ij", Y.new_tensor(_shares(scales)), kernels)
-        return float(Spectrum.of_kernel(kernel).losses(Y, COARSE).min())
-
-    return loss_at
-
-
-def _primal_loss(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float]], float]:
+def _loss_of_folds(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float]], float]:
     """The error of five folds by the scales of blocks, from Gram matrices of all labels.
 
     With G_f = F_fᵀ F_f and C_f = F_fᵀ Y_f of fold f and W from the other folds, the squared error
@@ -308,7 +281,7 @@ def _primal_loss(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float
     near = [*COARSE]  # the penalties around the best one so far
 
     def loss_at(scales: Sequence[float]) -> float:
-        root = torch.repeat_interleave(F.new_tensor(_shares(scales)).sqrt(), widths)
+        root = torch.repeat_interleave(F.new_tensor(shares_of(scales)).sqrt(), widths)
         scaled = root.unsqueeze(1) * rest_G * root  # (folds, p, p)
         right = root.unsqueeze(1) * rest_C
         errors = {}
@@ -323,6 +296,7 @@ def _primal_loss(parts: Sequence[Tensor], Y: Tensor) -> Callable[[Sequence[float
     return loss_at
 
 
-def _shares(scales: Sequence[float]) -> tuple[float, ...]:
+def shares_of(scales: Sequence[float]) -> tuple[float, ...]:
+    """Scales that sum to 1."""
     total = sum(scales)
     return tuple(scale / total for scale in scales)

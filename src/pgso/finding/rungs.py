@@ -4,10 +4,11 @@ A family is a generator of rungs and a sentence about a rung of it that is kept.
 rank come first. Another package adds a family with an entry point of the group ``pgso.rungs``.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from torch import Tensor
 
@@ -16,13 +17,27 @@ from pgso.finding.blocks import Word
 from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
-from pgso.finding.ridge import Fit
 from pgso.gso.presets import PRESETS
 from pgso.records.finding import GraphStatistics, RungRecord
 from pgso.registry import Registry
 
+if TYPE_CHECKING:
+    from pgso.finding.ladder import Fitted
+
 NO_GRAPH = "no graph"
 GCN, GIN = "gcn, 2 hops", "gin, 2 hops"  # what a network of two layers sees: the references
+# gat is gin, zeros is nothing; Laplacians are differences, which are of use once.
+ONCE = tuple(name for name in PRESETS if name not in ("gcn", "gat", "zeros"))
+TWICE = tuple(name for name in ONCE if "laplacian" not in name)
+SUMS = ("adjacency", "gin", "signless_laplacian")
+IN_BANKS = ("gcn", "mean", "adjacency", "quarter", "three_quarters", "transition")
+GOES_ON = 3  # of the banks of one hop, this many are tried with two
+FEW_OPERATORS = ("gcn", "mean", "adjacency", "quarter")  # where every operator is many blocks
+DEEPER = 0.99  # of the loss without a graph: two hops are tried only where one helped
+MOST_RELATIONS = 8  # those with the most edges get a block: a block costs as much as a rung
+HELPS = 0.999  # of the leave-one-out loss: what one S does not lower, an S per hop hardly will
+# Adjusted homophily: above the first, neighbours are clearly of the same class, ...
+ALIKE, UNLIKE, OPPOSED = 0.2, 0.1, -0.1  # below the last of other classes
 
 
 @dataclass(frozen=True)
@@ -39,22 +54,14 @@ class Rung:
     adds: tuple[str, ...] = ()  # families whose columns were added, and whose sentences follow
 
 
-class Kept(Protocol):
-    """The rung that is kept so far, with its fit."""
-
-    rung: Rung
-    words: tuple[Word, ...]
-    fit: Fit
-
-
 class Search(Protocol):
     """What a family may look at while it names its rungs."""
 
     problem: Problem
 
     @property
-    def incumbent(self) -> Kept:
-        """The rung that is kept; only families that learn may ask."""
+    def incumbent(self) -> "Fitted":
+        """The rung that is kept, with its words and its fit; only families that learn may ask."""
 
     @property
     def learning_rows(self) -> Tensor:
@@ -99,13 +106,7 @@ class Family(NamedTuple):
     learns: bool = False
     says: Callable[[RungRecord, Context], str] = plain_sentence
     risk: float = 0.005
-
-
-FAMILIES: Registry[Family] = Registry("family of rungs", plugins="pgso.rungs")
-
-
-# Adjusted homophily: above the first, neighbours are clearly of the same class, ...
-ALIKE, UNLIKE, OPPOSED = 0.2, 0.1, -0.1  # below the last of other classes
+    called: str = ""  # in a verdict; by default as it is registered
 
 
 def hops_of(count: int) -> str:
@@ -113,11 +114,8 @@ def hops_of(count: int) -> str:
     return f"{count} hop{'s' if count > 1 else ''}"
 
 
-# No graph: the features alone.
-
-
 def features(search: Search) -> Iterator[Rung]:
-    """X: where every ladder begins."""
+    """X, the features alone: where every ladder begins."""
     yield Rung(NO_GRAPH, "features", (Word(),), complexity=0)
 
 
@@ -127,23 +125,12 @@ def _features_say(rung: RungRecord, context: Context) -> str:
     return f"Labels follow the features{gain}: {cannot}, so the simplest stays, no graph."
 
 
-FAMILIES.register("features")(Family(0, features, says=_features_say))
-
-
-# The architecture's own operator: γx, γ²x and γ³x with GCN's γ, and GIN's for graph tasks.
-
-
 def own(search: Search) -> Iterator[Rung]:
-    """γx, γ²x and γ³x, as networks of one, two and three layers propagate."""
-    for preset in architectures(search.problem.kind):
+    """γx, γ²x and γ³x of GCN's γ, and of GIN's for graph tasks, as networks of layers propagate."""
+    for preset in ("gcn", "gin") if search.problem.kind == "graph" else ("gcn",):
         for hops in (1, 2, 3):
             words = (Word((Letter.of(preset),) * hops),)
             yield Rung(f"{preset}, {hops_of(hops)}", "own", words, complexity=1)
-
-
-def architectures(kind: str) -> tuple[str, ...]:
-    """The presets to try: GCN's, and for graph tasks GIN's too."""
-    return ("gcn", "gin") if kind == "graph" else ("gcn",)
 
 
 def _own_says(rung: RungRecord, context: Context) -> str:
@@ -157,26 +144,14 @@ def _own_says(rung: RungRecord, context: Context) -> str:
     return f"{why}: {rung.terms[0].upper()}'s own operator is right."
 
 
-FAMILIES.register("own")(Family(1, own, says=_own_says))
-
-
-# Another operator in GCN's place.
-
-# gat is gin, zeros is nothing; Laplacians are differences, which are of use once.
-ONCE = tuple(name for name in PRESETS if name not in ("gcn", "gat", "zeros"))
-TWICE = tuple(name for name in ONCE if "laplacian" not in name)
-SUMS = ("adjacency", "gin", "signless_laplacian")
-
-
 def presets(search: Search) -> Iterator[Rung]:
     """γx and γ²x for every other preset, without a block for the node itself."""
     for name in ONCE:
-        if name in architectures(search.problem.kind):
-            continue
-        letter = Letter.of(name)
-        yield Rung(f"{name}, 1 hop", "presets", (Word((letter,)),), complexity=2)
-        if name in TWICE:
-            yield Rung(f"{name}, 2 hops", "presets", (Word((letter, letter)),), complexity=2)
+        if name == "gin" and search.problem.kind == "graph":
+            continue  # one of ``own``
+        for hops in (1, 2) if name in TWICE else (1,):
+            words = (Word((Letter.of(name),) * hops),)
+            yield Rung(f"{name}, {hops_of(hops)}", "presets", words, complexity=2)
 
 
 def _presets_say(rung: RungRecord, context: Context) -> str:
@@ -194,12 +169,6 @@ def _presets_say(rung: RungRecord, context: Context) -> str:
     return f"{reason}{context.gain}; use the preset {preset}{twice}."
 
 
-FAMILIES.register("presets")(Family(2, presets, says=_presets_say))
-
-
-# The place of a node in the graph, or what a graph looks like, beside the features.
-
-
 def structure(search: Search) -> Iterator[Rung]:
     """[x, degrees, core numbers, clustering and PageRank]."""
     if search.problem.graph.num_edges:
@@ -208,20 +177,11 @@ def structure(search: Search) -> Iterator[Rung]:
 
 
 def _structure_says(rung: RungRecord, context: Context) -> str:
-    if rung.family == "structure":
-        is_many = context.graph is not None and context.graph.num_graphs > 1
-        what = "The structure of a graph" if is_many else "The place of a node in the graph"
-        return f"{what} matters: {', '.join(rung.blocks)}{context.gain}."
-    return "Degrees and other columns of the graph's structure add to that."
-
-
-FAMILIES.register("structure")(Family(3, structure, says=_structure_says))
-
-
-# Banks: the node itself and every hop of its surroundings with weights of their own.
-
-IN_BANKS = ("gcn", "mean", "adjacency", "quarter", "three_quarters", "transition")
-GOES_ON = 3  # of the banks of one hop, this many are tried with two
+    if rung.family != "structure":
+        return "Degrees and other columns of the graph's structure add to that."
+    is_many = context.graph is not None and context.graph.num_graphs > 1
+    what = "The structure of a graph" if is_many else "The place of a node in the graph"
+    return f"{what} matters: {', '.join(rung.blocks)}{context.gain}."
 
 
 def banks(search: Search) -> Iterator[Rung]:
@@ -237,12 +197,12 @@ def banks(search: Search) -> Iterator[Rung]:
 
 
 def _banks_say(rung: RungRecord, context: Context) -> str:
-    terms, gain = " + ".join(rung.terms), context.gain
+    terms, blocks, gain = " + ".join(rung.terms), ", ".join(rung.blocks), context.gain
     homophily, who = context.homophily, ""
     if homophily is not None and not UNLIKE > homophily > OPPOSED:
         who = "Neighbours are alike. " if homophily > 0 else "Neighbours are of other classes. "
-    one_hop = [name for name in rung.blocks if name.endswith(" x") and not _is_power(name)]
-    blocks = ", ".join(rung.blocks)
+    simple = [name for name in rung.blocks if name.endswith(" x") and name.count(" ") == 1]
+    one_hop = [name for name in simple if not any(digit in name for digit in "²³⁴⁵⁶⁷⁸⁹")]
     if rung.hops > 1 and not one_hop:
         has_loops = rung.S is not None and (rung.S[2] != 0 or rung.S[6] != 0)
         if rung.hops == 2 and not has_loops and (homophily is None or homophily < ALIKE):
@@ -253,21 +213,11 @@ def _banks_say(rung: RungRecord, context: Context) -> str:
     return f"{who}A node and its neighbours need weights of their own: {terms}{gain}."
 
 
-def _is_power(block: str) -> bool:
-    """Whether a block has more than one operator: ``gcn² x``, ``gcn@in gcn@out x``."""
-    return any(digit in block for digit in "²³⁴⁵⁶⁷⁸⁹") or block.count(" ") > 1
-
-
-FAMILIES.register("banks")(Family(4, banks, says=_banks_say))
-
-
-# Second moments of graph tasks: how alike neighbours are, summed over each graph.
-
-FEW_OPERATORS = ("gcn", "mean", "adjacency", "quarter")  # where every operator is many blocks
-
-
 def moments(search: Search) -> Iterator[Rung]:
-    """[x, γx, x ∘ x, x ∘ γx, γx ∘ γx], and of the best one also γ²x and its two products."""
+    """Of graph tasks [x, γx, x ∘ x, x ∘ γx, γx ∘ γx]; of the best one also γ²x and its products.
+
+    Summed over each graph, they say how alike neighbours are.
+    """
     if search.problem.kind != "graph":
         return
 
@@ -278,23 +228,23 @@ def moments(search: Search) -> Iterator[Rung]:
         text = f"self + {name} + moments, {hops_of(hops)}"
         return Rung(text, "moments", tuple(words), complexity=3 + hops)
 
-    tried = [rung(name, 1) for name in FEW_OPERATORS]
-    yield from tried
-    best = min(range(len(tried)), key=lambda k: search.loss(tried[k].name))
-    yield rung(FEW_OPERATORS[best], 2)
+    yield from _deeper(search, rung, best=1, helped=math.inf)
+
+
+def _deeper(
+    search: Search, rung: Callable[[str, int], Rung], best: int, helped: float = DEEPER
+) -> Iterator[Rung]:
+    """A rung of one hop for each of few operators, and of two hops for the best that helped."""
+    tried = {name: rung(name, 1) for name in FEW_OPERATORS}
+    yield from tried.values()
+    for name in sorted(FEW_OPERATORS, key=lambda name: search.loss(tried[name].name))[:best]:
+        if search.loss(tried[name].name) < helped * search.loss(NO_GRAPH):
+            yield rung(name, 2)
 
 
 def _moments_say(rung: RungRecord, context: Context) -> str:
     terms = " + ".join(rung.terms)
     return f"How alike neighbours are tells the graphs apart: {terms} with moments{context.gain}."
-
-
-FAMILIES.register("moments")(Family(5, moments, says=_moments_say))
-
-
-# Both directions of a directed graph, with weights of their own.
-
-DEEPER = 0.99  # of the loss without a graph: two hops are tried only where one helped
 
 
 def directions(search: Search) -> Iterator[Rung]:
@@ -311,15 +261,6 @@ def directions(search: Search) -> Iterator[Rung]:
     yield from _deeper(search, rung, best=2)
 
 
-def _deeper(search: Search, rung: Callable[[str, int], Rung], best: int) -> Iterator[Rung]:
-    """A rung of one hop for each of few operators, and of two hops for the best that help."""
-    tried = {name: rung(name, 1) for name in FEW_OPERATORS}
-    yield from tried.values()
-    for name in sorted(FEW_OPERATORS, key=lambda name: search.loss(tried[name].name))[:best]:
-        if search.loss(tried[name].name) < DEEPER * search.loss(NO_GRAPH):
-            yield rung(name, 2)
-
-
 def _directions_say(rung: RungRecord, context: Context) -> str:
     ways = {term.partition("@")[2] for term in rung.terms} - {""}
     terms = " + ".join(rung.terms)
@@ -332,16 +273,8 @@ def _directions_say(rung: RungRecord, context: Context) -> str:
     return f"Direction matters: {what}, {terms}{context.gain}."
 
 
-FAMILIES.register("directions")(Family(6, directions, says=_directions_say))
-
-
-# Kinds of edges, each with weights of its own.
-
-MOST_RELATIONS = 8  # those with the most edges get a block: a block costs as much as a rung
-
-
 def relations(search: Search) -> Iterator[Rung]:
-    """[x, γ_r x of every relation r], and of the best one also γ_r² x."""
+    """[x, γ_r x of every kind r of edges], and of the best one also γ_r² x."""
     kinds = search.problem.relations
     if kinds is None or search.problem.kind != "node" or len(kinds.graphs) < 2:
         return
@@ -361,18 +294,10 @@ def _relations_say(rung: RungRecord, context: Context) -> str:
     return f"Kinds of edges matter: give each its own weights, {terms}{context.gain}."
 
 
-FAMILIES.register("relations")(Family(7, relations, says=_relations_say))
-
-
-# The rung that is kept, with S learned: one S for all hops, and one S per hop.
-
-HELPS = 0.999  # of the leave-one-out loss: what one S does not lower, an S per hop hardly will
-
-
 def learned(search: Search) -> Iterator[Rung]:
     """S from where the kept rung has it, by the gradient of the leave-one-out loss.
 
-    The S of every hop start from the S that all of them learned together.
+    One S for all hops, then one S per hop, which start from the S that they learned together.
     """
     problem, start = search.problem, search.incumbent
     letters = {letter.S for word in start.words for letter in word.letters}
@@ -395,23 +320,16 @@ def _learned_says(rung: RungRecord, context: Context) -> str:
     return f"A learned S{of_hops} fits this graph {over}{blocks}{context.gain}."
 
 
-FAMILIES.register("learned")(Family(8, learned, learns=True, says=_learned_says))
-
-
-# What the kept rung may lack: the labels of neighbours, and the structure of the graph.
-
-
 def labels(search: Search) -> Iterator[Rung]:
     """The kept rung beside the labels one hop away, and beside those one and two hops away."""
     problem, start = search.problem, search.incumbent
     if problem.kind != "node" or not problem.graph.num_edges:
         return
-    ways = ("any",) if problem.graph.is_undirected else ("in", "out")
     words: tuple[Word, ...] = ()
-    for hops, presets_of_path in LABEL_PATHS.items():
-        for way in ways:
-            path = tuple(Letter.of(preset, way) for preset in presets_of_path)
-            words = (*words, Word(path, of="labels"))
+    for hops, path in LABEL_PATHS.items():
+        for way in ("any",) if problem.graph.is_undirected else ("in", "out"):
+            letters = tuple(Letter.of(preset, way) for preset in path)
+            words = (*words, Word(letters, of="labels"))
         yield _extended(start, f"labels, {hops_of(hops)}", "labels", words)
 
 
@@ -422,7 +340,7 @@ def structure_beside(search: Search) -> Iterator[Rung]:
         yield _extended(start, "structure", "structure", (Word(of="structure"),))
 
 
-def _extended(start: Kept, name: str, family: str, words: tuple[Word, ...]) -> Rung:
+def _extended(start: "Fitted", name: str, family: str, words: tuple[Word, ...]) -> Rung:
     rung, every = start.rung, (*start.words, *words)
     if rung.name == NO_GRAPH:
         return Rung(f"self + {name}", family, every, rung.complexity + 1)
@@ -431,11 +349,28 @@ def _extended(start: Kept, name: str, family: str, words: tuple[Word, ...]) -> R
 
 
 def _labels_say(rung: RungRecord, context: Context) -> str:
-    if rung.family == "labels":
-        blocks = ", ".join(rung.blocks)
-        return f"The labels of neighbours tell what features do not: {blocks}{context.gain}."
-    return "The labels of neighbours add to that."
+    if rung.family != "labels":
+        return "The labels of neighbours add to that."
+    blocks = ", ".join(rung.blocks)
+    return f"The labels of neighbours tell what features do not: {blocks}{context.gain}."
 
 
-FAMILIES.register("labels")(Family(9, labels, learns=True, says=_labels_say))
-FAMILIES.register("structure beside")(Family(10, structure_beside, learns=True))
+FAMILIES: Registry[Family] = Registry(
+    "family of rungs",
+    {
+        "features": Family(0, features, False, _features_say, called="no graph"),
+        "own": Family(1, own, False, _own_says, called="a network's own operator"),
+        "presets": Family(2, presets, False, _presets_say, called="another operator in its place"),
+        "structure": Family(
+            3, structure, False, _structure_says, called="the structure of the graph"
+        ),
+        "banks": Family(4, banks, False, _banks_say, called="weights for each hop"),
+        "moments": Family(5, moments, False, _moments_say, called="moments of neighbours"),
+        "directions": Family(6, directions, False, _directions_say, called="both directions"),
+        "relations": Family(7, relations, False, _relations_say, called="kinds of edges"),
+        "learned": Family(8, learned, True, _learned_says, called="a learned S"),
+        "labels": Family(9, labels, True, _labels_say, called="labels of neighbours"),
+        "structure beside": Family(10, structure_beside, learns=True),
+    },
+    plugins="pgso.rungs",
+)

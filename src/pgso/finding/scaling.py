@@ -16,10 +16,10 @@ EXACT = 1000  # columns up to which principal components are exact
 class Preparation:
     """How features of nodes are prepared.
 
-    Dense columns have zero mean and unit variance on the graph it was learned on. A constant
-    column becomes a column of ones. Sparse rows have norm 1. Either may then be turned into
-    principal components. Dense features get one more column of ones: by itself it says nothing,
-    but its sums over neighbours are the degrees, which centred features hide.
+    Dense columns have zero mean and unit variance on the graph it was learned on; a constant one
+    becomes ones. Sparse rows have norm 1, so that a long text does not count more than a short one.
+    Either may then be turned into principal components. Dense features get one more column of ones:
+    its sums over neighbours are the degrees, which centred features hide.
     """
 
     mean: Tensor | None  # (F,) subtracted from dense columns; None: features were sparse
@@ -30,12 +30,23 @@ class Preparation:
     @classmethod
     def of(cls, x: Tensor, components: int | None = None) -> "Preparation":
         """Learn it from features, (n, F); ``components``: how many, None for no reduction."""
-        is_dense = x.layout == torch.strided
-        first = cls(*_standardisation(x.float())) if is_dense else cls(None, None)
+        if x.layout != torch.strided:
+            first = cls(None, None)
+        else:
+            # In units of a power of 2, which costs no digits: squares of 1e30 have no float.
+            values = x.float()
+            unit = torch.exp2(torch.frexp(values.abs().amax(dim=0)).exponent.float())
+            values = values / unit
+            mean = values.mean(dim=0)
+            deviation = (values - mean).square().mean(dim=0).sqrt()
+            varies = deviation > 1e-6 * values.abs().amax(dim=0)
+            factor = torch.where(varies, deviation, mean)
+            factor = torch.where(factor == 0, factor, 1 / factor) / unit
+            first = cls(torch.where(varies, mean * unit, 0.0), factor)
         if components is None:
             return first
         columns = first(x)
-        if is_dense:
+        if first.mean is not None:
             columns = columns[:, :-1]  # the ones come last, and are added again
         return cls(first.mean, first.factor, *_components(columns, components))
 
@@ -51,19 +62,6 @@ class Preparation:
         return x if self.mean is None else torch.cat([x, x.new_ones(len(x), 1)], dim=1)
 
 
-def _standardisation(x: Tensor) -> tuple[Tensor, Tensor]:  # (n, F) -> (F,), (F,)
-    """What to subtract from each column, and what to multiply it by then."""
-    # In units of a power of 2, which costs no digits: squares of 1e-30 and 1e30 have no float.
-    unit = torch.exp2(torch.frexp(x.abs().amax(dim=0)).exponent.float())
-    x = x / unit
-    mean = x.mean(dim=0)
-    deviation = (x - mean).square().mean(dim=0).sqrt()
-    varies = deviation > 1e-6 * x.abs().amax(dim=0)
-    factor = torch.where(varies, deviation, mean)
-    factor = torch.where(factor == 0, factor, 1 / factor) / unit
-    return torch.where(varies, mean * unit, 0.0), factor
-
-
 def standardised(x: Tensor) -> Tensor:
     """Dense columns with mean 0 and variance 1; sparse features as they are."""
     return Preparation.of(x)(x)[:, :-1] if x.layout == torch.strided else x
@@ -77,7 +75,7 @@ def principal_components(x: Tensor, number: int) -> Tensor:  # (n, F) -> (n, num
 
 
 def unit_rows(x: Tensor) -> Tensor:
-    """Sparse rows of norm 1, so that a long text does not count more than a short one."""
+    """Sparse rows of norm 1."""
     rows = torch.repeat_interleave(torch.arange(x.size(0)), x.crow_indices().diff())
     squares = torch.zeros(x.size(0)).index_add_(0, rows, x.values().float().square())
     values = x.values().float() / squares.sqrt().clamp(min=1e-30)[rows]
@@ -88,20 +86,15 @@ def unit_rows(x: Tensor) -> Tensor:
 def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
     """The leading directions V of x, and the mean times V.
 
-    Of few columns they are exact, from the Gram matrix of the centred x. Of many they come from a
-    randomised decomposition of x as it is stored: columns³ would be minutes.
+    Of few columns they are exact, of many from a randomised decomposition of x as it is stored.
     """
-    if x.size(1) > EXACT:
-        return _random_components(x, number)
-    dense = x if x.layout == torch.strided else x.to_dense()
-    mean = dense.mean(dim=0, keepdim=True)
-    gram = dense.t() @ dense - len(dense) * mean.t() @ mean
-    _, V = torch.linalg.eigh(gram.double())
-    V = V[:, -number:].flip(1).float()
-    return V, mean @ V
-
-
-def _random_components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1, k)
+    if x.size(1) <= EXACT:
+        dense = x if x.layout == torch.strided else x.to_dense()
+        mean = dense.mean(dim=0, keepdim=True)
+        gram = dense.t() @ dense - len(dense) * mean.t() @ mean
+        _, V = torch.linalg.eigh(gram.double())
+        V = V[:, -number:].flip(1).float()
+        return V, mean @ V
     from sklearn.utils.extmath import randomized_svd  # slow to import, and rarely needed
 
     matrix: Any = x.numpy() if x.layout == torch.strided else as_scipy(x)

@@ -23,13 +23,7 @@ TEMPERATURES = (0.0, *(2 ** (k / 2) for k in range(-4, 15)))  # 0: a rung that s
 
 
 def score(objective: Objective, out: Tensor, y: Tensor) -> float | None:
-    """The objective's score of (n, C) outputs and their answers; None where it is not defined.
-
-    Example:
-        >>> from pgso.objectives import OBJECTIVES
-        >>> score(OBJECTIVES["accuracy"], torch.eye(3), torch.tensor([0, 1, 1]))
-        0.6666666666666666
-    """
+    """The objective's score of (n, C) outputs and their answers; None where it is not defined."""
     return objective.score(out.numpy(), y.numpy()) if len(y) else None
 
 
@@ -37,9 +31,9 @@ def pooled(
     problem: Problem, loo: float | None, val: float | None, num_train: int | None = None
 ) -> float | None:
     """The score on all labels that judge: the mean of both parts, weighted by their sizes."""
-    size = len(problem.train) if num_train is None else num_train
-    parts = [(loo, size), (val, len(problem.val))]
-    defined = [(score, size) for score, size in parts if score is not None]
+    sizes = len(problem.train) if num_train is None else num_train, len(problem.val)
+    pairs = zip((loo, val), sizes, strict=True)
+    defined = [(score, size) for score, size in pairs if score is not None]
     if not defined:
         return None
     return sum(score * size for score, size in defined) / sum(size for _, size in defined)
@@ -48,21 +42,18 @@ def pooled(
 def temperature(problem: Problem, loo: Tensor) -> float:
     """The factor of class scores whose softmax has the smallest leave-one-out log loss.
 
-    Ridge regression shrinks its outputs, more so with a larger penalty. The squared error rewards
-    an operator for being shrunk less; a calibrated log loss only rewards what it knows. The factor
-    0 is a guess, so that no rung is worse than guessing: with many classes a rung that was would be
-    beaten by any other that says less.
+    The squared error rewards an operator for being shrunk less; a calibrated log loss only rewards
+    what it knows. The factor 0 is a guess, so that no rung is worse than guessing: with many
+    classes a rung that was would be beaten by any other that says less.
     """
     if not problem.classes:
         return 1.0
     y, rows = problem.y[problem.train], sample(len(loo), ROWS)
     if rows is not None:
         loo, y = loo[rows], y[rows]
-
-    def loss(factor: float) -> float:
-        return float(losses(problem, Readout.of(problem, factor)(loo), y).mean())
-
-    return min(TEMPERATURES, key=loss)
+    tried = (losses(problem, Readout.of(problem, factor)(loo), y) for factor in TEMPERATURES)
+    by_loss = [float(each.mean()) for each in tried]
+    return TEMPERATURES[by_loss.index(min(by_loss))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +62,8 @@ class Readout:
 
     Numbers are in the unit of the targets. Classes have calibrated logits. Where the objective
     counts every class the same, a class is likely if its value is above its share of the labels.
-    Otherwise the logits of a value that is its class's share are the logarithms of the shares: with
-    one factor for values and shares together, less shrinkage alone would look like evidence where
-    classes are rare.
+    Otherwise the logits of a value that is its class's share are the logarithms of the shares, so
+    that less shrinkage alone is no evidence where classes are rare.
     """
 
     factor: float  # of classes
@@ -83,7 +73,7 @@ class Readout:
 
     @classmethod
     def of(cls, problem: Problem, factor: float) -> "Readout":
-        """The readout of a problem, with its :func:`temperature`."""
+        """The readout of a problem."""
         if not problem.classes:
             return cls(factor, None, None, problem.scale)
         # Half a label more for every class: a class without a training label is not impossible.
@@ -126,8 +116,8 @@ class Said(NamedTuple):
 def said(problem: Problem, train: Tensor, val: Tensor) -> Said:
     """What leave-one-out predictions, and those of validation labels, are worth.
 
-    A label that is left out moves the mean of the others. Ranks would see that, so that values have
-    the mean of all.
+    A label that is left out moves the mean of the others, which ranks would see: values have the
+    mean of all.
     """
     out, values = torch.cat([train, val]), None
     if not problem.classes:
@@ -142,14 +132,12 @@ def evidence_of(
     """The evidence of challengers against the incumbent: by the mean of their losses.
 
     Of numbers, ranks judge beside means: where a few hubs have errors as large as all others
-    together, a mean says nothing. Then the incumbent's errors are correlated by rank (Spearman)
-    with the change that a challenger makes. A change that knows nothing has a correlation of 0, or
-    less, whatever the tails. Each test has half of the risk. Ranks see the smallest change, so that
-    they count only where the loss gains what a reader would call a gain. ``judges`` is a mask of
-    the labels that may judge; None: all.
+    together, a mean says nothing. The incumbent's errors are correlated by rank (Spearman) with the
+    change that a challenger makes; a change that knows nothing has a correlation of 0, or less,
+    whatever the tails. Each test has half of the risk. Ranks see the smallest change, so that they
+    count only where the loss gains what a reader would call a gain. ``judges`` is a mask of the
+    labels that may judge; None: all.
     """
-    if not challengers:
-        return []
     if judges is None:
         judges = torch.ones(len(incumbent.losses), dtype=torch.bool)
     incumbent, *challengers = [

@@ -51,27 +51,26 @@ def record_of(
     """All there is to know about a finding, as data."""
     problem, out = ladder.problem, head.out
     guess = score_of_guessing(problem)
-    rungs = tuple(rung_record(fitted, best, problem, guess) for fitted in ladder.fitted.values())
-    by_name = {rung.name: rung for rung in rungs}
-    kept, statistics = by_name[best.rung.name], graph_statistics(problem)
+    rungs = {name: rung_record(f, best, problem, guess) for name, f in ladder.fitted.items()}
+    kept, statistics = rungs[best.rung.name], graph_statistics(problem)
     head_records = {one.name: one.record(problem) for one in heads}
     signal, leaks, families = signal_of(ladder, best), leaks_of(problem), ladder.family_shares()
     learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
     last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
     verdict = verdict_of(
         kept,
-        by_name[GCN],
-        rungs,
+        rungs[GCN],
+        list(rungs.values()),
         problem.objective,
         statistics,
         over=ladder.steps[last - 1] if last > 0 else "",
         direction=ladder.direction_matters(best),
     )
-    gains = [rung.points for rung in rungs if rung.points is not None and rung is not kept]
-    is_directed, dataset = not problem.graph.is_undirected, wanted["dataset"]
+    gains = [rung.points for rung in rungs.values() if rung.points is not None and rung is not kept]
+    is_directed, dataset = statistics.is_directed, wanted["dataset"]
     spec = spec_of(kept, is_directed, wanted, task)
-    has_parts = bool(problem.val.numel() and problem.test.numel())
-    can_be_compared = has_parts or dataset == IN_MEMORY  # which compare splits
+    can_be_compared = len(problem.val) and len(problem.test)
+    can_be_compared = can_be_compared or dataset == IN_MEMORY  # which compare splits
     return FindingRecord(
         dataset=dataset,
         seed=wanted["seed"],
@@ -79,7 +78,7 @@ def record_of(
         metric=problem.metric,
         positive=problem.objective.positive_name,
         graph=statistics,
-        rungs=rungs,
+        rungs=tuple(rungs.values()),
         same_as=ladder.same_as,
         steps=tuple(ladder.steps),
         best=kept.name,
@@ -174,10 +173,10 @@ def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # 
         return None
     rows = out[sketched_items(problem, part.nodes)]
     rows = rows.argmax(dim=1) if problem.answer == "class" else rows
-    predicted = cells_of(rows, problem.classes)
-    label, split = part.colours["label"], part.colours["split"]
-    colours = {"label": label, "prediction": predicted, "error": errors(label, predicted, split)}
-    return part.model_copy(update={"colours": {**colours, "split": split}})
+    predicted, given = cells_of(rows, problem.classes), part.colours
+    wrong = errors(given["label"], predicted, given["split"])
+    shown = {"label": given["label"], "prediction": predicted, "error": wrong}
+    return part.model_copy(update={"colours": {**shown, "split": given["split"]}})
 
 
 def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  # (items, C)
@@ -188,31 +187,27 @@ def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  
         labelled[problem.judges] = True
         items = (~labelled).nonzero()[:, 0]
     items = items.sort().values[:: max(1, -(-len(items) // ROWS))]
-    return tuple(_prediction(problem, int(item), out[item]) for item in items)
 
+    def written(values: Tensor) -> tuple[str, ...]:
+        """Four digits; large numbers whole."""
+        return tuple(f"{v:,.0f}" if 1000 <= abs(v) < 1e9 else f"{v:.4g}" for v in values.tolist())
 
-def _prediction(problem: Problem, item: int, out: Tensor) -> Prediction:
-    name = str(item) if problem.ids is None else problem.ids[item]
-    y, probability = problem.y[item], None
-    predicted: tuple[str, ...]
-    truth: tuple[str, ...]
-    if problem.classes:
-        said = probabilities(problem, out.unsqueeze(0))[0]
-        chosen = int(said.argmax())
-        probability = round(float(said[chosen]), 4)
-        predicted = (problem.classes[chosen],)
-        right = (y == 1).nonzero()[:, 0] if y.dim() else y[y >= 0].reshape(-1)
-        truth = tuple(problem.classes[k] for k in right.tolist())
-    else:
-        predicted = tuple(_written(value) for value in out.tolist())
-        has_answer = bool(y.isfinite().any())
-        truth = tuple(_written(value) for value in y.tolist()) if has_answer else ()
-    return Prediction(item=name, predicted=predicted, probability=probability, truth=truth)
-
-
-def _written(value: float) -> str:
-    """Four digits; large numbers whole."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+    found = []
+    for item in items.tolist():
+        y, row = problem.y[item], dict[str, Any]()
+        if problem.classes:
+            said = probabilities(problem, out[item].unsqueeze(0))[0]
+            chosen = int(said.argmax())
+            right = (y == 1).nonzero()[:, 0] if y.dim() else y[y >= 0].reshape(-1)
+            row["predicted"] = (problem.classes[chosen],)
+            row["probability"] = round(float(said[chosen]), 4)
+            row["truth"] = tuple(problem.classes[k] for k in right.tolist())
+        else:
+            row |= {"predicted": written(out[item]), "probability": None}
+            row["truth"] = written(y) if bool(y.isfinite().any()) else ()
+        name = str(item) if problem.ids is None else problem.ids[item]
+        found.append(Prediction(item=name, **row))
+    return tuple(found)
 
 
 def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
@@ -222,9 +217,8 @@ def spectrum_of(problem: Problem, S: SevenNumbers | None) -> Spectrum | None:
     if S is None or problem.graph.num_edges > MOST_EDGES:
         return None
     try:
-        spectrum = density(undirected(problem.graph), S, num_points=POINTS)
+        made = density(undirected(problem.graph), S, num_points=POINTS)
     except InputError:  # such as weights or an S beyond what Theorem 2 covers
         return None
-    parts = (spectrum.grid, spectrum.density)
-    grid, heights = (tuple(float(f"{value:.5g}") for value in part) for part in parts)
-    return Spectrum(grid=grid, density=heights)
+    parts = {"grid": made.grid, "density": made.density}
+    return Spectrum(**{k: tuple(float(f"{v:.5g}") for v in part) for k, part in parts.items()})

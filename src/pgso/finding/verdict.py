@@ -5,7 +5,7 @@ goes first, then whether there is a signal at all, then the kept rung and the be
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas
@@ -19,7 +19,7 @@ from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import sample
 from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
-from pgso.finding.scores import Readout, Said, evidence_of, pooled, said, score
+from pgso.finding.scores import Readout, evidence_of, pooled, said, score
 from pgso.objectives import Objective
 from pgso.records.finding import GraphStatistics, HeadRecord, RungRecord
 
@@ -31,29 +31,23 @@ GUESS = {
     "labels": "how frequent each label is",
     "value": "the mean",
 }
-GRAPH_ONLY = (
-    " The features of a node alone are no better than guessing: the signal is in the graph."
-)
-NOTHING = (
-    "Neither the features nor what the graph makes of them tell these labels apart: no linear "
-    "operator is better than {guess}. Look for other features, or for more labels."
-)
-NONLINEAR = (
-    "Neither the features nor what the graph makes of them tell these labels apart by a linear "
-    "operator: none is better than {guess}."
-)
-FEW = (
-    "{labels} labels are too few to tell a signal from chance, so the simplest model stays; find "
-    "needs {fewest} or more."
-)
-NO_FEATURES = (
-    "The graph does not tell these labels apart, and there are no features. Look for features, or "
-    "for more labels."
-)
-WEAK = (
-    "Nothing here is surely better than {guess}; what comes closest is {best}. Look for other "
-    "features, or for more labels."
-)
+SAID = {
+    "graph only": " The features of a node alone are no better than guessing: the signal is in the "
+    "graph.",
+    "nothing": "Neither the features nor what the graph makes of them tell these labels apart: no "
+    "linear operator is better than {guess}. Look for other features, or for more labels.",
+    "not linear": "Neither the features nor what the graph makes of them tell these labels apart "
+    "by a linear operator: none is better than {guess}.",
+    "few": "{labels} labels are too few to tell a signal from chance, so the simplest model stays; "
+    f"find needs {FEWEST} or more.",
+    "no features": "The graph does not tell these labels apart, and there are no features. Look "
+    "for features, or for more labels.",
+    "weak": "Nothing here is surely better than {guess}; what comes closest is {best}. Look for "
+    "other features, or for more labels.",
+    "other": " Other labels may tell another story: drawn again at random, these choose {other} in "
+    "{most:.0f} % and {kept} in {own:.0f} %.",
+    "same": " Drawn again at random, the labels choose the same in {own:.0f} %.",
+}
 
 
 def verdict_of(
@@ -72,35 +66,22 @@ def verdict_of(
     gain = ""
     if gained is not None and _is_seen(gained, objective):
         gain = f" ({difference(gained, objective)} than with GCN's own operator)"
-    alternative, why = _alternative(best, rungs, objective)
-    rest = ""
-    if alternative and why:
+    others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
+    left = "No other candidate scores better on these labels." if others else ""
+    other, rest = max(others, key=lambda rung: rung.points or 0.0, default=best), ""
+    most = other.points or 0.0
+    if others and most > 0 and _is_seen(most, objective):
+        surely = other.p is not None and other.p <= RISK and best.p is not None
+        why = "but a simpler one is as good within chance" if surely else "which is not significant"
+        why = f"{other.name}: {difference(most, objective)}, {why}"
         labels = "" if graph is None else f" with {graph.num_labels:,} labels"
-        rest = f" (best alternative, {alternative}, {why}{labels})"
+        left, rest = f"The best alternative, {why}.", f" (best alternative, {why}{labels})"
     if best.adds and not best.hops:  # what was added left no operator in place
         best = best.model_copy(update={"family": best.adds[0], "adds": best.adds[1:]})
     says = FAMILIES[best.family].says
     context = Context(gain, gained or 0.0, graph, rest, over, direction)
     said = " ".join([says(best, context), *(FAMILIES[k].says(best, context) for k in best.adds)])
-    if rest and rest in said:
-        return said
-    if alternative and why:
-        return f"{said} The best alternative, {alternative}, {why}."
-    return f"{said} {alternative}" if alternative else said
-
-
-FAMILY = {
-    "features": "no graph",
-    "own": "a network's own operator",
-    "presets": "another operator in its place",
-    "structure": "the structure of the graph",
-    "banks": "weights for each hop",
-    "moments": "moments of neighbours",
-    "directions": "both directions",
-    "relations": "kinds of edges",
-    "learned": "a learned S",
-    "labels": "labels of neighbours",
-}
+    return said if not left or (rest and rest in said) else f"{said} {left}"
 
 
 def whole_verdict(
@@ -113,28 +94,25 @@ def whole_verdict(
     leaks: Sequence[str] = (),
 ) -> str:
     """The verdict on the kept rung, with what it is worth and what predicts."""
-    own = 100 * families.get(best.family, 0.0)
     other, most = next(iter(families.items()))
-    if other == best.family:
-        verdict += f" Drawn again at random, the labels choose the same in {own:.0f} %."
-    else:
-        kept = FAMILY.get(best.family, best.family)
-        verdict += (
-            " Other labels may tell another story: drawn again at random, these choose "
-            f"{FAMILY.get(other, other)} in {100 * most:.0f} % and {kept} in {own:.0f} %."
-        )
-    guess = GUESS[problem.answer]
+    parts = ["same" if other == best.family else "other"]
     if len(problem.judges) < FEWEST:
-        verdict = FEW.format(labels=len(problem.judges), fewest=FEWEST)
-    elif signal == "neither" and head.name == "boosted":
-        verdict = NONLINEAR.format(guess=guess)
-    elif signal == "neither" and not problem.has_features:
-        verdict = NO_FEATURES
+        verdict, parts = "", ["few"]
     elif signal == "neither":
-        sentence = NOTHING if best.name == NO_GRAPH else WEAK
-        verdict = sentence.format(guess=guess, best=best.name)
+        nothing = "nothing" if best.name == NO_GRAPH else "weak"
+        nothing = nothing if problem.has_features else "no features"
+        verdict, parts = "", ["not linear" if head.name == "boosted" else nothing]
     elif signal == "graph" and problem.has_features:
-        verdict += GRAPH_ONLY
+        parts += ["graph only"]
+    verdict += "".join(SAID[part] for part in parts).format(
+        other=FAMILIES[other].called or other,
+        most=100 * most,
+        kept=FAMILIES[best.family].called or best.family,
+        own=100 * families.get(best.family, 0.0),
+        labels=len(problem.judges),
+        guess=GUESS[problem.answer],
+        best=best.name,
+    )
     if head.name == "boosted" or (head.name == "blend" and signal != "neither"):
         new, old = (pooled(problem, side.loo, side.val) for side in (head, best))
         gain, objective = "", problem.objective
@@ -150,30 +128,13 @@ def whole_verdict(
         verdict += f" {what}{gain}."
     if not leaks:
         return verdict
-    several = len(leaks) > 1
     listed = ", ".join(f"`{name}`" for name in leaks[:3])
     more = f" and {len(leaks) - 3} more columns" if len(leaks) > 3 else ""
-    each = ": each of them alone predicts" if several else " alone predicts"
+    each, them = (": each of them", "them") if len(leaks) > 1 else ("", "it")
     return (
-        f"{listed}{more}{each} the label. If that was written down after the label was known, "
-        f"leave {'them' if several else 'it'} out and ask again. {verdict}"
+        f"{listed}{more}{each} alone predicts the label. If that was written down after the label "
+        f"was known, leave {them} out and ask again. {verdict}"
     )
-
-
-def _alternative(
-    best: RungRecord, rungs: Sequence[RungRecord], objective: Objective
-) -> tuple[str, str]:
-    """The best other rung and why it is not kept; or that there is none, and nothing."""
-    others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
-    if not others:
-        return "", ""
-    next_best = max(others, key=lambda rung: rung.points or 0.0)
-    most = next_best.points or 0.0
-    if most <= 0 or not _is_seen(most, objective):
-        return "No other candidate scores better on these labels.", ""
-    surely = next_best.p is not None and next_best.p <= RISK and best.p is not None
-    why = "but a simpler one is as good within chance" if surely else "which is not significant"
-    return f"{next_best.name}: {difference(most, objective)}", why
 
 
 def _is_seen(merit: float, objective: Objective) -> bool:
@@ -201,7 +162,8 @@ def signal_of(ladder: Ladder, best: Fitted) -> Signal:
     nodes relabelled at random.
     """
     no_graph, problem = ladder.fitted[NO_GRAPH], ladder.problem
-    evidences = evidence_of(problem, guessing(problem), [no_graph.said, best.said])
+    guessed = said(problem, *guesses(problem))
+    evidences = evidence_of(problem, guessed, [no_graph.said, best.said])
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
         return "features" if features else "neither"
@@ -210,27 +172,20 @@ def signal_of(ladder: Ladder, best: Fitted) -> Signal:
     return "both" if features else "graph"
 
 
-def guessing(problem: Problem) -> Said:
-    """A guess that looks at nothing."""
-    return said(problem, *_guesses(problem))
-
-
 def score_of_guessing(problem: Problem) -> float | None:
     """The score of a guess that looks at nothing, on all labels that judge.
 
     No score below it is something to gain from: without a signal, leave-one-out scores fall far
     below chance, because a label that is left out is rarer among the others.
     """
-    guesses = _guesses(problem)
+    train, val = guesses(problem)
     if not problem.classes:  # the same number for all: else R² would be below 0 by itself
-        mean = problem.y[problem.train].double().mean(dim=0)
-        guesses = mean.expand(len(problem.train), -1), mean.expand(len(problem.val), -1)
-    parts = zip(guesses, (problem.train, problem.val), strict=True)
-    loo, val = (score(problem.objective, out, problem.y[items]) for out, items in parts)
-    return pooled(problem, loo, val)
+        train = problem.y[problem.train].double().mean(dim=0).expand(len(problem.train), -1)
+    loo = score(problem.objective, train, problem.y[problem.train])
+    return pooled(problem, loo, score(problem.objective, val, problem.y[problem.val]))
 
 
-def _guesses(problem: Problem) -> tuple[Tensor, Tensor]:
+def guesses(problem: Problem) -> tuple[Tensor, Tensor]:
     """The classes' shares, or the mean, for training and for validation labels.
 
     As for the rungs, a training number is not guessed from itself, and the shares are those that
@@ -238,9 +193,8 @@ def _guesses(problem: Problem) -> tuple[Tensor, Tensor]:
     """
     train, val = len(problem.train), len(problem.val)
     if problem.classes:
-        nothing = Readout.of(problem, 0.0)
-        said_of_all = nothing(torch.zeros(train + val, len(problem.classes)))
-        return said_of_all[:train], said_of_all[train:]
+        nothing = Readout.of(problem, 0.0)(torch.zeros(train + val, len(problem.classes)))
+        return nothing[:train], nothing[train:]
     targets = problem.y[problem.train].double()
     others = (targets.sum(dim=0) - targets) / max(train - 1, 1)
     return others, targets.mean(dim=0).expand(val, -1)
@@ -257,9 +211,9 @@ MOST_LABELS = 5000  # that are looked at
 def leaks_of(problem: Problem) -> tuple[str, ...]:
     """The names of columns that predict the label alone, or nearly so.
 
-    A column that is a function of the label is rarely known before the label is: a flag that was
-    set afterwards, or the label under another name. For classes each column gets a decision tree
-    with a leaf per class; for numbers its rank correlation counts.
+    They are rarely known before the label is: a flag that was set afterwards, or the label under
+    another name. For classes each column gets a decision tree with a leaf per class; for numbers
+    its rank correlation counts.
     """
     labelled = problem.judges
     if problem.kind != "node" or not problem.has_features or problem.answer == "labels":
@@ -282,7 +236,15 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
         if len(suspects) > ALL_TRIED:
             squares = _correlations(values, np.eye(int(y.max()) + 1)[y])
             suspects = np.flatnonzero(squares.max(axis=1) >= 0.5)[:ALL_TRIED]
-        found = [c for c in suspects if _tells(values[:, c], y) >= LEAK]
+        from sklearn.metrics import balanced_accuracy_score  # slow to import, not always needed
+        from sklearn.tree import DecisionTreeClassifier
+
+        leaves: dict[str, Any] = {"max_leaf_nodes": len(np.unique(y)), "class_weight": "balanced"}
+        found = []
+        for c in suspects:
+            tree = DecisionTreeClassifier(**leaves, random_state=0).fit(values[:, [c]], y)
+            if balanced_accuracy_score(y, tree.predict(values[:, [c]])) >= LEAK:
+                found.append(c)
     else:
         if y.shape[1] > 1 or not np.isfinite(y).all():
             return ()
@@ -299,15 +261,3 @@ def _correlations(values: Array, targets: Array) -> Array:  # (n, F), (n, C) -> 
         norm = np.linalg.norm(centred, axis=0)
         sides.append(np.divide(centred, norm, out=np.zeros_like(centred), where=norm > 0))
     return np.asarray((sides[0].T @ sides[1]) ** 2)
-
-
-def _tells(column: Array, y: Array) -> float:
-    """The balanced accuracy of a tree on one column with a leaf per class."""
-    from sklearn.metrics import balanced_accuracy_score  # slow to import, and not always needed
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(
-        max_leaf_nodes=len(np.unique(y)), class_weight="balanced", random_state=0
-    )
-    said = tree.fit(column[:, None], y).predict(column[:, None])
-    return float(balanced_accuracy_score(y, said))

@@ -61,7 +61,6 @@ def candidates_of(
     else:
         try:
             problem = Problem.prepared(task if is_find else replace(task, val=task.val[:0]))
-            problem.check_labels()
         except InputError:
             return []
         is_directed, ladder = not problem.graph.is_undirected, Ladder(problem)
