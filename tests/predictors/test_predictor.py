@@ -179,7 +179,7 @@ def test_every_head_is_saved_to_the_digit(head, tmp_path):
 def test_trees_are_scikit_learns_to_the_digit(tmp_path):
     found = pgso.find("diabetes", head="boosted")
     trees = found._head.trees
-    columns = np.random.default_rng(0).normal(size=(300, found._head.table.columns.shape[1]))
+    columns = np.random.default_rng(0).normal(size=(300, trees.models[0].n_features_in_))
     assert np.array_equal(
         found.head().trees(columns.astype(np.float32)), trees(columns.astype(np.float32))
     )
