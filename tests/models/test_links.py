@@ -26,7 +26,7 @@ def test_pairs_of_any_shape_are_scored_and_every_weight_learns(decoder):
 
 def test_the_dot_product_is_one():
     model, x = model_of("dot"), torch.randn(3, 4)
-    z = model.embed(x, PATH)
+    z = model.encoder(x, PATH)
     expected = (z @ z.T)[PAIRS[..., 0], PAIRS[..., 1]]
     torch.testing.assert_close(model.decode(z, PAIRS), expected)
 

@@ -2,7 +2,8 @@ import pytest
 
 from pgso.errors import InputError
 from pgso.records import RunSpec, Store
-from pgso.records.data import data_spec, read_data_record
+from pgso.records.data import data_spec
+from pgso.records.finding import read_finding
 from pgso.records.record import read_comparison
 from tests.report.data import make_data
 
@@ -24,7 +25,7 @@ def test_it_is_read_as_it_was_written_unless_it_is_of_other_numerics(tmp_path):
     assert store.data(spec) is None
 
 
-@pytest.mark.parametrize("read", [read_data_record, read_comparison])
+@pytest.mark.parametrize("read", [read_finding, read_comparison])
 @pytest.mark.parametrize("text", [None, "{", "[]", "\xff"])
 def test_what_is_no_record_is_refused_in_a_sentence(read, text, tmp_path):
     path = tmp_path / "file.json"

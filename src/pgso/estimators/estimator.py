@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,9 +28,6 @@ from pgso.records import RunSpec
 from pgso.training.fit import fit_task
 from pgso.training.learning import Criterion
 from pgso.training.session import take_best
-
-if TYPE_CHECKING:
-    import scipy.sparse
 
 HEADS = ("trained", "closed_form")
 OWN = ("head", "validation_fraction", "random_state", "positive")  # options that no spec has
@@ -119,10 +116,16 @@ class NodeEstimator(BaseEstimator):
         """Logits, or numbers in the unit of the targets."""
         check_is_fitted(self, "record_")
         check_columns(self, X)
-        x = self.x_ if X is None else as_tensor(self._features(X))
-        structure = self.graph_ if graph is None else graph
+        x, structure = self.x_, self.graph_ if graph is None else graph
         if X is None and graph is not None and self.has_features_:
             raise InputError("another graph needs its own X; the model was fitted with features")
+        if X is not None and self.preparation_ is None:
+            x = as_tensor(read_features(X))
+        elif X is not None and self.preparation_ is not None:  # prepared as the one that was fitted
+            if not hasattr(X, "columns"):
+                raise InputError("the model was fitted with a frame; give one of the same columns")
+            table = frame_table(X.reset_index(drop=True), Path("X"))
+            x = as_tensor(self.preparation_.apply(table))
         if x.size(1) != self.x_.size(1):
             raise InputError(f"X has {x.size(1)} columns, the model takes {self.x_.size(1)}")
         self.model_.eval()
@@ -132,14 +135,6 @@ class NodeEstimator(BaseEstimator):
                 prepared = BASES[self.base_](prepared)
             out: Tensor = self.model_(x, prepared)
         return out if self.scale_ is None else self.scale_.decode(out)
-
-    def _features(self, X: Any) -> "Array | scipy.sparse.csr_array":
-        """X as numbers, prepared as the frame that was fitted."""
-        if self.preparation_ is None:
-            return read_features(X)
-        if not hasattr(X, "columns"):
-            raise InputError("the model was fitted with a frame; give a frame of the same columns")
-        return self.preparation_.apply(frame_table(X.reset_index(drop=True), Path("X")))
 
     def _cut(self, members: Array) -> tuple[Array, Array]:
         """Those who train, and those who validate: one at least where there are two."""
@@ -180,15 +175,9 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         operator: ``"fixed"``, ``"pgso"`` (one S), ``"mpgso"`` (one per layer), ``"found"`` (by
             :func:`pgso.find`) or ``"auto"``.
         preset: Where S starts: a name, seven numbers, or None for the architecture's own.
-        hidden_channels: Width of the hidden layers.
-        num_layers: Number of layers.
-        dropout: Before every layer.
         norm: ``"batch"``, ``"layer"`` or None.
         residual: Whether a linear map of each layer's input is added to its output.
-        epochs: How often all training nodes are gone through.
-        lr: Learning rate.
         exponent_lr: The learning rate of the exponents e1, e2, e3.
-        weight_decay: Pull of all weights towards zero.
         validation_fraction: The share of the labelled nodes that choose the epoch.
         random_state: Of the initial weights, dropout, and the choice of validation nodes.
         head: ``"trained"``, a network; or ``"closed_form"``, the rung that :func:`pgso.find` keeps:
@@ -283,12 +272,9 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
     """
 
     def fit(self, graph: Any, X: Any, y: Any) -> "PGSORegressor":
-        """Learn from the nodes whose numbers are known.
+        """Learn from the nodes whose numbers are known, as :meth:`PGSOClassifier.fit` does.
 
-        Args:
-            graph: As of :meth:`PGSOClassifier.fit`.
-            X: Likewise.
-            y: Numbers of shape (n,) or (n, targets); NaN or None where one is unknown.
+        y has the shape (n,) or (n, targets), with NaN or None where a number is unknown.
         """
         values = _numbers(y)
         columns = values.reshape(len(values), -1)
@@ -321,8 +307,8 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
         nodes = random.permutation(np.flatnonzero(np.isfinite(y).any(axis=1)))
         if len(nodes) < 2:
             raise InputError("y needs two nodes with known numbers: one trains, one validates")
-        train, val = self._cut(nodes)
-        return np.sort(train), np.sort(val), NOBODY
+        train, val = map(np.sort, self._cut(nodes))
+        return train, val, NOBODY
 
 
 def _numbers(y: Any) -> Array:

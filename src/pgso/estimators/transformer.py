@@ -26,10 +26,6 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
             :class:`PGSOClassifier`; several S act one after another, one per hop.
         hops: How many products.
 
-    Attributes:
-        n_features_in_: Columns of X.
-        feature_names_in_: Their names, if X was a table that has them.
-
     Example:
         >>> path = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> PGSOFeatures("adjacency", hops=2).fit_transform(path)  # walks of length 0, 1, 2
@@ -43,12 +39,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         self.hops = hops
 
     def fit(self, graph: Any, X: Any = None) -> "PGSOFeatures":
-        """Remember the graph and its features; there is nothing to learn.
-
-        Args:
-            graph: A :class:`pgso.Graph`, an ``edge_index``, a scipy sparse or networkx graph.
-            X: Features, one row per node, dense or scipy sparse; None for a column of ones.
-        """
+        """Remember the graph and its features (a column of ones without); nothing is learned."""
         self._by_hop()
         self.graph_, self.x_ = _pair(graph, X)
         self.n_features_in_, self.has_features_ = self.x_.size(1), X is not None

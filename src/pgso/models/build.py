@@ -8,20 +8,20 @@ from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 
 Model = GNN | LinkModel  # of a spec
+SAME = ("num_layers", "operator", "preset", "learn", "dropout", "input_dropout", "norm", "residual",
+        "jk", "pooling")  # fmt: skip
 
 
 def build_model(spec: RunSpec, task: Any) -> Model:
     """The network of a spec for a task; its weights are drawn from torch's generator.
 
-    Args:
-        spec: With the operator ``"fixed"``, ``"pgso"`` or ``"mpgso"``.
-        task: Anything with a task's ``kind``, ``num_features``, ``num_nodes`` (an S per node has as
-            many values), ``num_outputs`` and ``categories``: the header of a file has them, too.
+    The operator is fixed, pgso or mpgso. The task is anything with a task's ``kind``,
+    ``num_features``, ``num_nodes``, ``num_outputs`` and ``categories``, such as a file's header.
     """
-    assert spec.operator != "auto"
-    assert spec.operator != "found"
+    assert spec.operator not in ("auto", "found")
+    options: dict[str, Any] = {name: getattr(spec, name) for name in SAME}
     named = {"terms": spec.terms, "basis": spec.basis, "K": spec.degree}
-    options: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    options |= {name: value for name, value in named.items() if value is not None}
     if CONVS[spec.conv].attends:
         options |= {"heads": spec.heads, "attention_dropout": spec.dropout}
     if spec.bias == "inside":
@@ -34,18 +34,8 @@ def build_model(spec: RunSpec, task: Any) -> Model:
         task.num_features,
         spec.hidden_channels,
         spec.hidden_channels if links else task.num_outputs,
-        num_layers=spec.num_layers,
-        operator=spec.operator,
-        preset=spec.preset,
-        learn=spec.learn,
         shape=("node", task.num_nodes) if spec.shape == "node" else spec.shape,
-        dropout=spec.dropout,
-        input_dropout=spec.input_dropout,
-        norm=spec.norm,
-        residual=spec.residual,
-        jk=spec.jk,
         task="graph" if task.kind == "graph" else "node",
-        pooling=spec.pooling,
         categories=task.categories,
         **options,
     )

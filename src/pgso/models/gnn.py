@@ -7,22 +7,11 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import (
-    JumpingKnowledge,
-    global_add_pool,
-    global_max_pool,
-    global_mean_pool,
-)
+from torch_geometric.nn import JumpingKnowledge, global_add_pool, global_max_pool, global_mean_pool
 
 from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph, by_row
-from pgso.convs.sparse_features import (
-    Features,
-    Linear,
-    as_features,
-    check_dropout,
-    dropout,
-)
+from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph
 from pgso.gso.module import PGSO, Shape, operators_on
@@ -108,8 +97,8 @@ class GNN(nn.Module):
         ):
             if given not in allowed:
                 raise UnknownNameError(name, given, filter(None, allowed))
-        widths_given = {"in": in_channels, "hidden": hidden_channels, "out": out_channels}
-        for name, width in widths_given.items():
+        channels = {"in": in_channels, "hidden": hidden_channels, "out": out_channels}
+        for name, width in channels.items():
             if not isinstance(width, Integral):
                 raise InputError(f"{name}_channels must be an integer, got {width!r}")
         if not isinstance(num_layers, int) or num_layers < 1:
@@ -131,7 +120,11 @@ class GNN(nn.Module):
         last = hidden_channels if reads_out else out_channels
         widths = [*[hidden_channels] * (num_layers - 1), last]
         propagated = [last] * num_layers if conv_class.collapses else widths
-        sized = [_sized(shape, width, conv_options) for width in propagated]
+        sized: list[Shape] = [shape] * num_layers
+        if shape == "head":
+            sized = [("head", conv_options.get("heads", 1))] * num_layers
+        elif shape == "channel":
+            sized = [("channel", width) for width in propagated]
         named = {key: conv_options[key] for key in ("terms",) if key in conv_options}
         make = partial(conv_class.make_operators, preset, **named)
         if operator == "mpgso":
@@ -257,19 +250,8 @@ class Layer(nn.Module):
         return out.relu() if self.hidden else out
 
 
-def _sized(shape: Shape, width: int, conv_options: dict[str, Any]) -> Shape:
-    """The shape of a layer's operator: what depends on the layer is filled in."""
-    sizes = {"channel": width, "head": conv_options.get("heads", 1)}
-    return (shape, sizes[shape]) if isinstance(shape, str) and shape in sizes else shape
-
-
 class CategoryEncoder(nn.Module):
-    """The sum of one learned vector per column, as OGB embeds its nine atom features.
-
-    Example:
-        >>> CategoryEncoder([119, 4], 8)(torch.tensor([[6, 0], [8, 3]])).shape
-        torch.Size([2, 8])
-    """
+    """The sum of one learned vector per column, as OGB embeds its nine atom features."""
 
     offsets: Tensor
 
@@ -306,13 +288,9 @@ class CategoryEncoder(nn.Module):
 class LinkModel(nn.Module):
     r"""Scores of pairs of nodes from the embeddings :math:`z` of a GNN (Kipf & Welling 2016).
 
+    The outputs of the encoder, a node model, are the embeddings, of so many channels. The decoder
     ``"dot"`` is :math:`z_i^\top z_j`, ``"bilinear"`` is :math:`z_i^\top W z_j`, which tells source
     and target apart, and ``"mlp"`` a perceptron of :math:`z_i \circ z_j`.
-
-    Args:
-        encoder: A node model; its outputs are the embeddings.
-        channels: How many outputs it has.
-        decoder: ``"dot"``, ``"bilinear"`` or ``"mlp"``.
 
     Example:
         >>> model = LinkModel(GNN("gcn", 8, 16, 16), 16)
@@ -347,10 +325,6 @@ class LinkModel(nn.Module):
             if isinstance(module, nn.Linear):
                 module.reset_parameters()
 
-    def embed(self, x: Features, graph: Graph | Tensor) -> Tensor:  # (n, channels)
-        """Where every node is."""
-        return self.encoder(x, graph)
-
     def decode(
         self,
         z: Tensor,  # (n, channels)
@@ -366,4 +340,4 @@ class LinkModel(nn.Module):
 
     def forward(self, x: Features, graph: Graph | Tensor, pairs: Tensor) -> Tensor:
         """Scores of pairs, (..., 2) to (...)."""
-        return self.decode(self.embed(x, graph), pairs)
+        return self.decode(self.encoder(x, graph), pairs)

@@ -84,14 +84,10 @@ def _facts(gso: PGSO, graph: Graph | Relations | None) -> dict[str, Any]:
 
 
 def fold(model: nn.Module) -> nn.Module:
-    """A copy for inference in which every operator is constant: same outputs, nothing of S learns.
+    """A copy of a ``GNN``, a converted model or any module with operators in which S is constant.
 
-    Layers keep their place and their weights. The copy is in eval mode. No layer of PyG holds a
-    general S, so a pickle of it needs pgso; ``torch.export`` makes a program of it that needs
-    neither pgso nor PyG.
-
-    Args:
-        model: A ``GNN``, a converted model, or any module with operators in it.
+    Layers keep their place and their weights; outputs are the same. The copy is in eval mode. A
+    pickle of it needs pgso; ``torch.export`` makes a program of it that needs neither pgso nor PyG.
 
     Example:
         >>> from pgso import GNN

@@ -98,7 +98,7 @@ def most_probable_links(
     none = NonLinks(torch.cat(links, dim=1).numpy(force=True), n)
     best, pairs = torch.empty(0), torch.empty(0, 2, dtype=torch.long)
     with torch.no_grad():
-        z = model.embed(task.x, task.graph)
+        z = model.encoder(task.x, task.graph)
         for source in range(n):
             target = torch.arange(source + 1 if task.graph.is_undirected else 0, n)
             from_here = torch.stack([torch.full_like(target, source), target], dim=1)

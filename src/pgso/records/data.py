@@ -1,8 +1,5 @@
 """What is known about the data of some runs, and what a model must beat on them."""
 
-from pathlib import Path
-
-from pgso.records.files import read_as
 from pgso.records.numerics import Frozen, Scored
 from pgso.records.spec import RunSpec, StoredSpec
 
@@ -112,8 +109,3 @@ def data_spec(spec: RunSpec) -> RunSpec:
     """The choices of a spec that choose its data; all others are defaults."""
     names = {"dataset", "seed", "data_options", "task", "objective"}
     return RunSpec(complete=True, **spec.model_dump(include=names))
-
-
-def read_data_record(path: str | Path) -> DataRecord:
-    """Read what is known about some data."""
-    return read_as(DataRecord, path, "data")

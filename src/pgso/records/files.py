@@ -20,10 +20,9 @@ OLD = 3600  # seconds after which an unfinished file is taken for one of a kille
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all, even if the process is killed.
+    """Write a file whole or not at all, even if the process is killed; an error names the file.
 
-    An error names the file. A link stays, and so does what is no file, such as /dev/null or a
-    pipe: it is written to as it is.
+    A link stays, and so does what is no file, such as /dev/null or a pipe.
     """
     data = content.encode() if isinstance(content, str) else content
     path = path.resolve() if path.is_symlink() else path
@@ -58,8 +57,7 @@ def remove_leftovers(folder: Path) -> None:
 def write_beside(path: Path, content: str | bytes) -> Path | None:
     """Write a file as :func:`write_atomically` does, and lose nothing that was there.
 
-    Returns:
-        The new name of another file that had this one; None if there was none, or the same.
+    Returned is the new name of another file that had this one; None if there was none, or the same.
     """
     data = content.encode() if isinstance(content, str) else content
     path = path.resolve() if path.is_symlink() else path
@@ -122,10 +120,8 @@ def file_kind(name: str) -> str | None:
 def fingerprint(dataset: str) -> str | None:
     """A name for the state of a user's folder or file; None if it is neither.
 
-    Names, sizes and contents count, so that a copy is the same data, and a file that is replaced
-    by one of the same size and time is not. Of a file above 64 MB the first 64 MB are read, and
-    its times and place on the disk count too. Files of a folder that are no part of the dataset do
-    not count.
+    Names, sizes and contents count, so that a copy is the same data; of a file above 64 MB the
+    first 64 MB, its times and its place on the disk. Other files of a folder do not count.
     """
     path = Path(dataset).expanduser()
     if not path.exists():

@@ -137,16 +137,12 @@ class FindingRecord(Scored):
         return self
 
     @property
-    def ladder_revision(self) -> int:
-        """The revision of the ladder that was climbed."""
-        return self.ladder
-
-    @property
     def kept(self) -> RungRecord:
         """The kept rung with the scores of the head that predicts; its own are in ``rungs``."""
-        scores = [{"head": h.name, **h.model_dump(include=SCORES)} for h in self.heads]
-        chosen = next((entry for entry in scores if entry["head"] == self.head), {})
-        return self.rung(self.best).model_copy(update=chosen)
+        scores = {head.name: head.model_dump(include=SCORES) for head in self.heads}
+        said = scores.get(self.head)
+        own = self.rung(self.best)
+        return own if said is None else own.model_copy(update={"head": self.head, **said})
 
     def asks_the_same(self, spec: RunSpec) -> bool:
         """Whether it is the finding of the data, the split and the objective of a spec."""
@@ -167,11 +163,10 @@ class FindingRecord(Scored):
         """One row per rung, the best loss first; ``kept`` marks the one that is kept."""
         import pandas
 
-        rows = [
-            {"kept": rung.name == self.best, **rung.model_dump(include=set(FRAME))}
-            for rung in sorted(self.rungs, key=lambda rung: rung.loss)
-        ]
-        return pandas.DataFrame(rows)[["name", "kept", *FRAME[1:]]]
+        rungs = sorted(self.rungs, key=lambda rung: rung.loss)
+        frame = pandas.DataFrame([rung.model_dump(include={*FRAME}) for rung in rungs])[[*FRAME]]
+        frame.insert(1, "kept", frame["name"] == self.best)
+        return frame
 
     def _repr_html_(self) -> str:
         frame = self.to_frame()[["name", "kept", "loss", "loo", "val", "test"]]

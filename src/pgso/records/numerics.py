@@ -9,30 +9,11 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 
-# Moves by 1 whenever a change moves results, in the last digit too. So far:
-# 1  all records that do not say what they were made with
-# 2  γ is a value: its factors are computed in double precision, and x⁰ = 1
+# Both move by 1 whenever a change moves results, in the last digit too; docs/conventions.md says
+# what has moved them.
 NUMERICS = 2
-UNSAID = 1
-
-# The revision of find's ladder: moves by 1 whenever a change moves what find keeps or scores, and
-# nothing that is trained. So far:
-# 1  all findings that do not say which ladder they climbed
-# 2  relations and an S per hop are rungs; one challenger is judged by Student's test; constant
-#    columns count neighbours
-# 3  correlated features keep their digits; terms name every operator of a block; labels that S was
-#    learned on do not score it; x in memory is prepared as a dataset's; rounding is no gain
-# 4  no rung is worse than guessing; a gain is two thousandths of the loss or more; a rung must beat
-#    itself on the graph with its nodes relabelled at random
-# 5  degrees are visible, all labels choose scales, labels of neighbours and structure are rungs;
-#    a blend of rungs or trees on top may predict; with many classes a kept rung beats its nodes
-#    alone where each has the penalty that suits its log loss
-# 6  several labels each; ranks judge numbers with heavy tails; structure alone is a rung; labels of
-#    neighbours hold where whole folds are left out; trees see columns and means of neighbours, no
-#    leave-one-out predictions, and are judged by folds whose labels are in no column; the pull of
-#    a blend is chosen by honest losses
-# 7  labels of neighbours that trees see are rounded: trees read a node's own label off them
-LADDER = 7
+LADDER = 7  # of find: of what it keeps or scores
+UNSAID = 1  # of files that do not say their revision
 
 
 class Frozen(BaseModel):
@@ -44,8 +25,7 @@ class Frozen(BaseModel):
 class Revised(Frozen):
     """Something with results in it, which knows the revision they were made with.
 
-    What is made in Python is of today's revision. What is read from a file that says nothing is of
-    revision 1: such files were written before there was a revision.
+    What is made in Python is of today's. A file that says nothing is of revision 1.
     """
 
     numerics: int = NUMERICS
@@ -62,7 +42,8 @@ class Revised(Frozen):
     @property
     def ladder_revision(self) -> int | None:
         """The revision of the ladder that was climbed; None: there is no finding in it."""
-        return None
+        ladder: int | None = getattr(self, "ladder", None)
+        return ladder
 
     @property
     def is_current(self) -> bool:
@@ -88,12 +69,9 @@ def check_one_revision(results: Iterable[Revised], remedy: str) -> None:
     ``remedy`` says what the user can do: ``pgso run recipes makes the old ones again``.
     """
     results = list(results)
-    ladders = [result.ladder_revision for result in results]
-    revisions = {
-        "numerics": Counter(result.numerics for result in results),
-        "ladders of find": Counter(ladder for ladder in ladders if ladder is not None),
-    }
-    for what, counts in revisions.items():
+    for what, name in {"numerics": "numerics", "ladders of find": "ladder_revision"}.items():
+        counts = Counter(getattr(result, name) for result in results)
+        counts.pop(None, None)
         if len(counts) > 1:
             listed = " and ".join(f"{counts[n]} of revision {n}" for n in sorted(counts))
             raise InputError(

@@ -89,10 +89,7 @@ class Threshold(Frozen):
 
 
 class Detection(Frozen):
-    """One class against the other, or the mean over classes or labels, each against the rest.
-
-    Curves are on equal grids, so that seeds can be averaged.
-    """
+    """One class against the other, or the mean over all; curves on equal grids, to be averaged."""
 
     positive: str  # the class that is detected
     share: float  # of it among the examples
@@ -167,17 +164,12 @@ class Explanation(Frozen):
 
 
 class Density(TypedDict):
-    """A spectral density on a grid."""
+    """A spectral density on a grid; along a run, which epoch's and operator's, counted from 0."""
 
     grid: list[float]
     density: list[float]
-
-
-class DensityAtEpoch(Density):
-    """The density after an epoch, counted from 0 as in a record."""
-
-    epoch: int
-    operator: NotRequired[int]  # which one of a model that has several; 0 unless said
+    epoch: NotRequired[int]
+    operator: NotRequired[int]
 
 
 class Subgraph(TypedDict):
@@ -192,15 +184,12 @@ class Spectra(TypedDict, total=False):
 
     start: list[Density]  # one per operator, before training
     learned: list[Density]  # one per operator, at the chosen epoch
-    by_epoch: list[DensityAtEpoch]
+    by_epoch: list[Density]
     subgraph: Subgraph
 
 
 def without_spectra(records: "Iterable[RunRecord]") -> "list[RunRecord]":
-    """Runs of the first seed that a page would show spectra of, and that have none yet.
-
-    An S that differs from node to node has no spectrum here: a record holds its mean only.
-    """
+    """Runs of the first seed that a page would show spectra of (not of means), and has none yet."""
     finished = [run for run in records if run.status == "done" and run.spec.shape == "scalar"]
     first = min((run.spec.seed for run in finished), default=0)
     return [run for run in finished if run.spec.seed == first and run.spectra is None]
@@ -275,14 +264,12 @@ class RunRecord(Scored):
         import pandas
 
         columns = {name: curve for name, curve in self.curves.items() if np.ndim(curve) == 1}
-        parameters = self.curves.get("parameters") or []  # one S per operator, epoch by epoch
-        for k, by_epoch in enumerate(zip(*parameters, strict=True), start=1):
-            ending = "" if len(parameters[0]) == 1 else f" of operator {k}"
-            for name, values in zip(LETTERS, zip(*by_epoch, strict=True), strict=True):
-                columns[f"{name}{ending}"] = list(values)
-        return pandas.DataFrame(
-            {name: pandas.Series(values) for name, values in columns.items() if values}
-        ).rename_axis("epoch")
+        S = np.array(self.curves.get("parameters") or np.empty((0, 0, 7)))  # (epochs, operators, 7)
+        for k in range(S.shape[1]):
+            ending = "" if S.shape[1] == 1 else f" of operator {k + 1}"
+            columns |= {f"{name}{ending}": list(S[:, k, i]) for i, name in enumerate(LETTERS)}
+        shown = {name: pandas.Series(values) for name, values in columns.items() if values}
+        return pandas.DataFrame(shown).rename_axis("epoch")
 
     def _repr_html_(self) -> str:
         rows = {"validation": self.val, "test": self.test, "epoch": self.epoch}

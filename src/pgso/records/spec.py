@@ -43,8 +43,7 @@ def choice(
 ) -> Any:
     """A field of a spec that is also an option of the commands, in this panel of their help.
 
-    ``usual`` is the default in words, where the value alone says too little; ``option`` its name
-    on the command line, by default the field's.
+    ``usual`` is the default in words; ``option`` its name on the command line, if it is another.
     """
     extra: dict[str, Any] = {"panel": panel, "usual": usual, "option": option}
     return Field(default, description=about, json_schema_extra=extra)
@@ -53,10 +52,9 @@ def choice(
 class RunSpec(BaseModel):
     """One training run. The defaults come from Appendix B.2.2 and from the dataset.
 
-    What a named dataset suggests (layers, norm, options) is filled in where nothing else is said,
-    so that the same words are the same run in Python and in the shell. A spec opens no file: what
-    a user's own table suggests is filled in by :meth:`suited` when its data are known. Two specs
-    that are equal have the same ``key``, which names the record of the run.
+    What a named dataset suggests (layers, norm, options) is filled in where nothing else is said. A
+    spec opens no file: what a user's own table suggests is filled in by :meth:`suited` when its
+    data are known. Two specs that are equal have the same ``key``, which names the record.
 
     ``RunSpec(complete=True, **choices)`` reads a spec that was written down: what it leaves out is
     the default, and not what dataset, recipe or task would fill in today.
@@ -217,7 +215,16 @@ class RunSpec(BaseModel):
     @property
     def key(self) -> str:
         """A name made of the choices that differ from the defaults: new ones may be added."""
-        chosen = _plain(self.model_dump(mode="json", exclude_defaults=True))
+
+        def alike(value: Any) -> Any:  # numbers that are equal: 1, 1.0 and True; 0.0 and -0.0
+            if isinstance(value, dict):
+                return {name: alike(entry) for name, entry in value.items()}
+            if isinstance(value, list):
+                return [alike(entry) for entry in value]
+            is_whole = isinstance(value, bool | float) and float(value).is_integer()
+            return int(value) if is_whole else value
+
+        chosen = alike(self.model_dump(mode="json", exclude_defaults=True))
         text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -263,8 +270,7 @@ class RunSpec(BaseModel):
         """A fixed network with more structure, within as many epochs: what a gain is held against.
 
         It is twice as deep, with residual maps, a norm and the architecture's own operator, and
-        drops out as the dataset's strong network does where one is published. None if this network
-        has residual maps already.
+        drops out as the dataset's published strong network. None if this one is residual already.
         """
         if self.residual or self.recipe == "strong":
             return None
@@ -295,12 +301,7 @@ class RunSpec(BaseModel):
         return RunSpec(complete={*said, *changes}, **{**values, **changes})
 
     def suited(self, suggestions: Mapping[str, Any]) -> "RunSpec":
-        """The same spec with what its data suggest, where nothing else was said.
-
-        Example:
-            >>> RunSpec(dataset="./table", lr=0.3).suited({"num_layers": 1, "lr": 0.1}).lr
-            0.3
-        """
+        """The same spec with what its data suggest, where nothing else was said."""
         values, said = self.model_dump(), self.model_fields_set
         filled = _filled_in(values, suggestions)
         chosen = {name: values[name] for name in said}
@@ -334,17 +335,6 @@ def _filled_in(
     return {**filled, **LINKS} if choices.get("task") == "link" else filled
 
 
-def _plain(value: Any) -> Any:
-    """Numbers that are equal written alike: 1, 1.0 and True; 0.0 and -0.0."""
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, bool | float) and float(value).is_integer():
-        return int(value)
-    return value
-
-
 def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     field = str(first["loc"][0])
@@ -361,9 +351,8 @@ def _sentence(error: ValidationError) -> str:
     return f"{field} cannot be {first['input']!r:.80}: {first['msg'].lower()}"
 
 
-def _as_written(spec: Any) -> Any:
-    """A stored spec stands as it is: what it leaves out are defaults, not suggestions."""
-    return RunSpec(complete=True, **spec) if isinstance(spec, dict) else spec
-
-
-StoredSpec = Annotated[RunSpec, BeforeValidator(_as_written)]
+# A stored spec stands as it is: what it leaves out are defaults, not suggestions.
+StoredSpec = Annotated[
+    RunSpec,
+    BeforeValidator(lambda spec: RunSpec(complete=True, **spec) if type(spec) is dict else spec),
+]

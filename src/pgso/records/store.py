@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from pgso.errors import InputError
-from pgso.records.data import DataRecord, data_spec, read_data_record
+from pgso.records.data import DataRecord, data_spec
 from pgso.records.files import as_text, fingerprint, read_as, remove_leftovers, write_atomically
 from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
 from pgso.records.record import RunRecord
@@ -39,8 +39,7 @@ class Store:
     def get(self, spec: RunSpec, state_of: State = fingerprint) -> RunRecord | None:
         """The record of this spec if its run has ended; a damaged one counts as missing.
 
-        So does one of a user's own files that have changed since, and one of another revision of
-        the numerics. Such a file stays where it is until a new run replaces it.
+        So does one of a user's own files that have changed since, and one of other numerics.
         """
         record = self.read(spec.key)
         return record if record is not None and _is_done(record, spec, state_of) else None
@@ -59,7 +58,7 @@ class Store:
         """The stored description of the data; None if it is old or the files have changed."""
         wanted = data_spec(spec)
         with suppress(InputError):
-            record = read_data_record(self.root / "data" / f"{wanted.key}.json")
+            record = read_as(DataRecord, self.root / "data" / f"{wanted.key}.json", "data")
             return record if _is_done(record, wanted, fingerprint) else None
         return None
 

@@ -171,7 +171,7 @@ class Links(Loop):
         sources = self.links[0].numpy()
         none = torch.from_numpy(self.none.draw(len(sources), 1, rng, sources))  # (L, 1, 2)
         pairs = torch.cat([self.links.T[:, None], none], dim=1).to(self.place.device)
-        self.z = network.embed(self.x, self.graph)
+        self.z = network.encoder(self.x, self.graph)
         out = network.decode(self.z, pairs)
         yield self.criterion(out, pairs[:, 0, 0]), len(pairs)
 

@@ -16,7 +16,7 @@ from pgso.evaluation.baselines import baselines
 from pgso.graph import Graph
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.data import DataRecord
-from pgso.records.record import Density, DensityAtEpoch, Spectra, Subgraph, without_spectra
+from pgso.records.record import Density, Spectra, Subgraph, without_spectra
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
 from pgso.training.engines import threads_for
@@ -105,14 +105,14 @@ def _spectra(
         return Spectra()
     if directed or graph.num_nodes > LARGEST:
         return Spectra(subgraph=subgraph)
-    frames: list[DensityAtEpoch] = []
+    frames: list[Density] = []
     curve = record.curves.get("parameters", [])
     if curve and record.spec.operator != "fixed" and graph.num_edges <= MOST_EDGES:
         epochs = record.curves.get("epoch", range(len(curve)))
         for frame in sorted({round(k * (len(curve) - 1) / (FRAMES - 1)) for k in range(FRAMES)}):
             for layer, S in enumerate(curve[frame]):
                 drawn = density_of(tuple(S))
-                frames.append(DensityAtEpoch(**drawn, epoch=epochs[frame], operator=layer))
+                frames.append({**drawn, "epoch": epochs[frame], "operator": layer})
     return Spectra(
         start=[density_of(S) for S in record.start],
         learned=[density_of(S) for S in record.parameters],
