@@ -1,9 +1,7 @@
 """Graphs, operators, ladders and densities, drawn: matplotlib axes in Python, SVG on pages.
 
-A picture begins as a :class:`~pgso.records.data.Sketch`: some nodes of a graph, their places in
-the plane and the edges between them. A sketch is made once, where the graph is. What draws it
-computes nothing, so a record that holds a sketch can be drawn anywhere. There is no torch here:
-arrays come in.
+A :class:`~pgso.records.data.Sketch` (some nodes, their places, the edges between them) is made
+once, where the graph is, and kept in records. There is no torch here: arrays come in.
 """
 
 import io
@@ -47,10 +45,7 @@ def sketch(
     weight: Array | None = None,  # (E,)
     **choice: Any,
 ) -> Sketch:
-    """Choose nodes, see :func:`chosen_nodes`, and place them by networkx's spring layout.
-
-    ``colours`` has values of all nodes by their name, such as ``{"label": ...}``.
-    """
+    """Choose nodes, see :func:`chosen_nodes`, and place them; colours are values of all nodes."""
     import networkx
     from scipy.sparse import coo_array
 
@@ -139,14 +134,7 @@ def chosen_nodes(
 
 
 def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
-    """A colour per value, and the legend as pairs of text and colour.
-
-    Words are classes, the most frequent first; numbers lie on a scale; None is grey.
-
-    Example:
-        >>> paint(["cat", "dog", "cat", None])[1]
-        [('cat', '#0072b2'), ('dog', '#e69f00'), ('no value', '#8a8f98')]
-    """
+    """A colour per value, and the legend: words are classes, numbers on a scale, None is grey."""
     known = [value for value in values if value is not None]
     if known and all(isinstance(value, (int, float)) for value in known):
         from matplotlib.colors import LinearSegmentedColormap, to_hex
@@ -186,12 +174,7 @@ def cells(values: Any, count: int) -> list[Cell]:
 def errors(
     labels: Sequence[Cell], predicted: Sequence[Cell], split: Sequence[Cell]
 ) -> tuple[Cell, ...]:
-    """Right or wrong of classes, the distance of numbers; None if unknown or trained on.
-
-    Example:
-        >>> errors(["a", "b", None, 2.0, "a"], ["a", "a", "a", 2.5, "a"], ["test"] * 4 + ["train"])
-        ('right', 'wrong', None, 0.5, None)
-    """
+    """Right or wrong of classes, the distance of numbers; None if unknown or trained on."""
     found: list[Cell] = []
     for label, other, part in zip(labels, predicted, split, strict=True):
         if label is None or other is None or part == "train":
@@ -364,11 +347,7 @@ def caption(part: Sketch) -> str:
 
 
 def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
-    """A sketch as SVG, coloured by one of its columns, with a legend; readable in dark mode.
-
-    Lines and letters take the colour of the text around it. Every node says its name and value
-    when pointed at.
-    """
+    """A sketch as SVG, coloured by one of its columns, in the colours of the text around it."""
     values = part.colours[column] if column else [None] * len(part.nodes)
     fill, legend = paint(values) if column else ([BLUE] * len(part.nodes), [])
     radius = 16 if len(part.nodes) <= 60 else 11

@@ -19,10 +19,7 @@ class Launch(NamedTuple):
 
 
 def launch() -> Launch:
-    """This process as torchrun has started it, or a single process without torchrun.
-
-    Half of what torchrun sets is refused: a lone ``RANK=1`` would train and write nothing.
-    """
+    """This process as torchrun has started it; half of what torchrun sets is refused."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     given = {name: value for name in names if (value := os.environ.get(name))}
     if (given.get("RANK"), given.get("WORLD_SIZE")) in ((None, None), (None, "1"), ("0", "1")):

@@ -19,9 +19,8 @@ class PluginWarning(UserWarning):
 def load_plugins(group: str) -> tuple[str, ...]:
     """Import what installed packages name in this group of entry points, once a process.
 
-    A plug-in registers itself when it is imported. It is found by the metadata of its package, so
-    that the command line and worker processes see it without being told. A plug-in that fails is
-    named in a warning and left out; the names of the others are returned.
+    A plug-in registers itself when it is imported. One that fails is named in a warning and left
+    out; the names of the others are returned.
     """
     from importlib.metadata import entry_points  # 30 ms for a hundred packages: only if asked
 
@@ -45,11 +44,8 @@ def load_plugins(group: str) -> tuple[str, ...]:
 class Registry(Mapping[str, T], Generic[T]):
     """A read-only mapping that fills itself by decoration and helps with spelling mistakes.
 
-    Args:
-        kind: What an entry is called in messages.
-        entries: What is there from the start.
-        plugins: The group of entry points in which other packages name theirs. They are imported
-            when somebody asks for a name that is not there, or for all names.
+    ``plugins`` is the group of entry points in which other packages name theirs. They are imported
+    when somebody asks for a name that is not there, or for all names.
 
     Example:
         >>> colours: Registry[str] = Registry("colour", {"red": "#f00"})

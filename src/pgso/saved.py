@@ -1,9 +1,7 @@
 """Saved models on disk: safetensors and JSON, nothing that could run code.
 
-A saved model is a *header*: nested plain data with tensors in it. A path that ends in
-``.safetensors`` is one file, with the plain data in its metadata. Any other path is a folder of
-``model.json`` and ``weights.safetensors``. What a header claims is checked before memory is taken
-for it.
+A saved model is a *header*: nested plain data with tensors in it, in a ``.safetensors`` file or in
+a folder of ``model.json`` and ``weights.safetensors``. What it claims is checked first.
 """
 
 import json

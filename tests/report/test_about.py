@@ -3,14 +3,13 @@
 import pytest
 
 from pgso.objectives import OBJECTIVES
-from pgso.records import NUMERICS, RunSpec
+from pgso.records import NUMERICS
 from pgso.records.data import ClassCount, FeatureColumn, TargetRange
 from pgso.report.about import (
     MOST_CLASSES,
     baselines_grid,
     data_section,
     mean_baselines,
-    python_code,
     runs_section,
 )
 from tests.report.data import MUST_BEAT, make_data
@@ -73,26 +72,6 @@ def test_scores_are_means_over_the_seeds_that_have_one():
 
 def test_a_task_without_baselines_has_no_rows():
     assert baselines_grid([make_data(baselines=())], OBJECTIVES["accuracy"]).rows == ()
-
-
-def test_the_python_code_runs_the_same_specs_again():
-    choices = {"dataset": 'it\'s "mine"', "preset": (0, 1, 0, 0, -1, 0, 0), "learn": ("m1",)}
-    records = make_runs(THREE, choices=choices)
-    specs = []
-
-    class Library:
-        @staticmethod
-        def fit(spec):
-            specs.append(spec)
-
-    Library.RunSpec = RunSpec
-    exec(python_code(records).removeprefix("import pgso\n"), {"pgso": Library})
-    assert {spec.key for spec in specs} == {record.spec.key for record in records}
-
-
-def test_what_only_the_user_has_is_compared_again():
-    records = make_runs(THREE, choices={"conv": "MyModel", "dataset": "in memory"})
-    assert python_code(records).endswith("pgso.compare(data, model, seeds=4, epochs=4)\n")
 
 
 def test_every_run_is_listed_with_the_software_that_made_it():

@@ -12,7 +12,7 @@ from pgso.records.data import BaselineRecord, DataRecord, Sketch
 from pgso.report.differences import by_operator
 from pgso.report.grid import Grid
 from pgso.report.sections import Section
-from pgso.report.words import LABELS, NONE, has_command, plain
+from pgso.report.words import LABELS, NONE, plain
 
 SHORT = 10  # rows of a table about the data that is not folded
 MOST_CLASSES = 30  # that are listed one by one
@@ -102,10 +102,7 @@ def graph_grid(data: DataRecord) -> Grid:
 def graph_section(
     part: Sketch | None, operators: Mapping[str, Sequence[float]] | None = None
 ) -> Section | None:
-    """The graph itself, drawn once for each thing that its nodes are coloured by.
-
-    With operators, S by name, a reader can choose a node and see what γ takes from its neighbours.
-    """
+    """The graph, once for each colouring; with S by name, what γ takes from a node's neighbours."""
     if part is None:
         return None
     named = {name: svg(part, name, f"the graph by {name}") for name in part.colours}
@@ -147,24 +144,6 @@ def mean_baselines(data: Sequence[DataRecord]) -> tuple[BaselineRecord, ...]:
     return tuple(means)
 
 
-def python_code(records: Sequence[RunRecord]) -> str:
-    """The lines of Python that run the same specs again."""
-    spec, seeds = records[0].spec, sorted({run.spec.seed for run in records})
-    choices = spec.model_dump(exclude_defaults=True, exclude={"operator", "seed"})
-    if not has_command(spec):  # data or a model that only the user has
-        words = ["data"] if spec.conv.islower() else ["data", "model"]
-        given = {"seeds": len(seeds)} | choices
-        words += [f"{k}={v!r}" for k, v in given.items() if k not in ("dataset", "conv", "reorder")]
-        return f"import pgso\n\ncomparison = pgso.compare({', '.join(words)})\n"
-    return f"""import pgso
-
-spec = pgso.RunSpec({", ".join(f"{k}={v!r}" for k, v in choices.items())})
-for operator in {list(by_operator(records))!r}:
-    for seed in {seeds!r}:
-        record = pgso.fit(spec.but(operator=operator, seed=seed))
-"""
-
-
 def runs_section(
     records: Sequence[RunRecord], command: str | None, links: Mapping[str, str]
 ) -> Section:
@@ -185,7 +164,6 @@ def runs_section(
     )
     header = ("operator", "seed", "status", "chosen epoch", "val", "test", "seconds", "key")
     runs = Grid("The runs", header, tuple(rows), caption, links)
-    shell = [("To have it again, in a shell:", command)] if command else []
-    python = ("or in Python:" if command else "To have it again:", python_code(records))
+    shell = (("To have it again:", command),) if command else ()
     files = tuple((name, to) for name, to in links.items() if name.endswith(".json"))
-    return Section("What was run", folded=(runs,), code=(*shell, python), links=files)
+    return Section("What was run", folded=(runs,), code=shell, links=files)

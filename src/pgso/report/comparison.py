@@ -12,15 +12,7 @@ from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord, RunSpec
 from pgso.records.numerics import check_one_revision
-from pgso.report.differences import (
-    Decision,
-    Difference,
-    Summary,
-    by_operator,
-    decision_of,
-    operator_differences,
-    summary,
-)
+from pgso.report import differences as paired
 from pgso.report.doubts import not_run, notes_on, nothing_found
 from pgso.report.words import command_of, has_command, plain
 
@@ -34,10 +26,10 @@ ENOUGH_SEEDS = 10
 class Scores:
     """Everything about one part of the data, test or validation."""
 
-    summaries: tuple[Summary, ...]
-    differences: tuple[Difference, ...]
+    summaries: tuple[paired.Summary, ...]
+    differences: tuple[paired.Difference, ...]
 
-    def difference(self, operator: str | None) -> Difference | None:
+    def difference(self, operator: str | None) -> paired.Difference | None:
         """The comparison of one learned operator with the fixed one, if there is one."""
         return next((entry for entry in self.differences if entry.operator == operator), None)
 
@@ -48,11 +40,11 @@ class Reference:
 
     description: str  # "a fixed residual gcn of 6 layers"
     changes: dict[str, Any]  # the choices in which it differs from the runs that are compared
-    test: Summary
-    val: Summary | None
-    differences: tuple[Difference, ...]  # each learned operator minus the reference, on test
+    test: paired.Summary
+    val: paired.Summary | None
+    differences: tuple[paired.Difference, ...]  # each learned operator minus the reference, on test
 
-    def difference(self, operator: str | None) -> Difference | None:
+    def difference(self, operator: str | None) -> paired.Difference | None:
         """The comparison of one learned operator with this network, if there is one."""
         return next((entry for entry in self.differences if entry.operator == operator), None)
 
@@ -100,7 +92,7 @@ class Comparison:
     val: Scores
     notes: tuple[str, ...]  # what was left out and why, what ended badly, what to be careful with
     reference: Reference | None = None  # a stronger fixed network beside
-    decision: Decision | None = None  # of the validation labels of all seeds, where they judge
+    decision: paired.Decision | None = None  # of validation labels, where they judge
     positive: str | None = None  # the class that scores are about, where they are about one of two
     found: Found | None = None  # what find recommends
     runs: tuple[RunRecord, ...] = field(default=(), compare=False)  # what was compared
@@ -153,21 +145,14 @@ class Comparison:
 
     @cached_property
     def candidate(self) -> str | None:
-        """The learned operator that validation prefers; test has no say in it.
-
-        ``auto`` chooses on the same validation scores, and so would always be as good as the
-        best: it is the candidate only if it is alone.
-        """
+        """The learned operator that validation prefers; ``auto``, which chose on it, if alone."""
         alone = [entry for entry in self.val.differences if entry.operator != "auto"]
         entries = alone or self.val.differences
         return max(entries, key=lambda entry: entry.gain).operator if entries else None
 
     @property
     def verdict(self) -> str:
-        """One sentence, from the candidate's Holm-corrected intervals on test.
-
-        It speaks about the best fixed network: gains over a weak one are no reason to learn S.
-        """
+        """One sentence, from the candidate's Holm-corrected intervals on test."""
         return f"{self.judgement.text}: {self.judgement.reason}"
 
     @property
@@ -250,17 +235,20 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     runs = [record for record in given if not nothing_found(record)] or given
     # A run that failed does not know its objective.
     metric = next((run.metric for run in runs if run.status != "failed"), runs[0].metric)
-    named, decision = by_operator(runs), decision_of(runs)
+    named, decision = paired.by_operator(runs), paired.decision_of(runs)
     beside = _reference(named, references, metric)
     notes = [*notes_on(runs), *not_run(given, has_reference=beside is not None)]
-    test, val = (_scores(named, metric, part) for part in ("test", "val"))
+    parts = {}
+    for part in ("test", "val"):
+        found = [paired.summary(name, group, metric, part) for name, group in named.items()]
+        differences = paired.operator_differences(named, named.get("fixed", []), metric, part)
+        parts[part] = Scores(tuple(entry for entry in found if entry is not None), differences)
     return Comparison(
         dataset=given[0].spec.dataset,
         conv=given[0].spec.conv,
         metric=metric,
-        operators=tuple(entry.operator for entry in test.summaries),
-        test=test,
-        val=val,
+        operators=tuple(entry.operator for entry in parts["test"].summaries),
+        **parts,
         notes=(*notes, *([] if decision is None else [decision.sentence])),
         reference=beside,
         decision=decision,
@@ -308,17 +296,11 @@ def groups(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     return list(by_setting.values())
 
 
-def _scores(runs: Mapping[str, Sequence[RunRecord]], metric: str, part: str) -> Scores:
-    found = [summary(name, group, OBJECTIVES[metric], part) for name, group in runs.items()]
-    differences = operator_differences(runs, runs.get("fixed", []), metric, part)
-    return Scores(tuple(entry for entry in found if entry is not None), differences)
-
-
 def _reference(
     runs: Mapping[str, Sequence[RunRecord]], reference: Sequence[RunRecord], metric: str
 ) -> Reference | None:
     """The learned operators against another fixed network, on the seeds that both have."""
-    test, val = (summary("fixed", reference, OBJECTIVES[metric], part) for part in ("test", "val"))
+    test, val = (paired.summary("fixed", reference, metric, part) for part in ("test", "val"))
     if test is None:
         return None
     spec = next(record.spec for record in reference if record.test is not None)
@@ -330,7 +312,7 @@ def _reference(
     norm = f" with {spec.norm} norm" if spec.norm else ""
     layers = "1 layer" if spec.num_layers == 1 else f"{spec.num_layers} layers"
     description = f"a fixed {residual}{spec.conv} of {layers}{norm}"
-    differences = operator_differences(runs, reference, metric)
+    differences = paired.operator_differences(runs, reference, metric)
     return Reference(description, changes, test, val, differences)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgso.evaluation import statistics
 from pgso.evaluation.statistics import Interval
-from pgso.objectives import OBJECTIVES, Objective
+from pgso.objectives import OBJECTIVES
 from pgso.records import RunRecord
 from pgso.records.spec import RECIPES
 from pgso.report.words import LABELS, plain, signed
@@ -64,10 +64,9 @@ class Summary:
     interval: Interval | None  # 95 % of the mean
 
 
-def summary(
-    operator: str, runs: Iterable[RunRecord], objective: Objective, part: str
-) -> Summary | None:
+def summary(operator: str, runs: Iterable[RunRecord], metric: str, part: str) -> Summary | None:
     """Mean, spread and interval of the scores of one operator; None if no run has a score."""
+    objective = OBJECTIVES[metric]
     scores = [score for run in runs if (score := getattr(run, part)) is not None]
     if not scores:
         return None

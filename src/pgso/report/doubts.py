@@ -32,9 +32,8 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
     if best.test is not None and finding.signal != "neither":
         # A model of features alone: another one that is as good says nothing.
         without = FEATURES if best.family == "features" else None
-        rivals = _not_better(
-            objective.merit(best.test), [data], objective, "what find keeps", without
-        )
+        who, merit = "what find keeps is no", objective.merit(best.test)
+        rivals = _not_better(merit, [data], objective, who, without)
         return [*rivals, *_of_data([data])]
     # The verdict says that features say nothing; the labels of neighbours may.
     said, spread, guess = [], data.baseline(GRAPH), data.baseline(GUESS)
@@ -68,7 +67,8 @@ def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iter
         means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
         # A node's own columns get weights of their own in a residual network.
         remedy = "pgso find" if records[0].spec.residual else _option(records[0], "residual", True)
-        yield from _not_better(max(map(objective.merit, means)), data, objective, remedy=remedy)
+        best, more = max(map(objective.merit, means)), (": it has learned nothing", remedy)
+        yield from _not_better(best, data, objective, "no network is", None, *more)
     forms = [(run, run.closed_form) for run in records if run.closed_form is not None]
     scores = [(run.val, run.test, *closed) for run, closed in forms if None not in closed]
     if scores:
@@ -94,36 +94,31 @@ def _not_better(
     best: float,
     data: Sequence[DataRecord],
     objective: Objective,
-    who: str = "no network",
+    who: str,
     without: str | None = None,
+    nothing: str = "",
     remedy: str = "",
 ) -> Iterator[str]:
     """The simplest baseline that is as good as the best model, and the best one, in words."""
     rivals = {entry.name: entry for entry in mean_baselines(data) if entry.name != without}
     label = rivals[GRAPH].label.removesuffix(", no features") if GRAPH in rivals else ""
-    guess = (f"{who} is no better than guessing", "")
-    if who == "no network":
-        guess = ("no network is better than guessing", ": it has learned nothing")
     sentences = {
-        GUESS: guess,
-        FEATURES: (
-            "a model without the graph does as well or better",
-            remedy and f"; try {remedy}",
-        ),
-        GRAPH: (f"{label} without features do as well or better", ""),
-        BOOSTED: ("gradient boosting without the graph does as well or better", ""),
-        BOOSTED_GRAPH: ("gradient boosting with means of neighbours does as well or better", ""),
+        GUESS: f"{who} better than guessing",
+        FEATURES: "a model without the graph does as well or better",
+        GRAPH: f"{label} without features do as well or better",
+        BOOSTED: "gradient boosting without the graph does as well or better",
+        BOOSTED_GRAPH: "gradient boosting with means of neighbours does as well or better",
     }
+    ends = {GUESS: nothing, FEATURES: remedy and f"; try {remedy}"}
     scores = {name: rivals[name].test for name in sentences if name in rivals}
     merits = {name: objective.merit(s) for name, s in scores.items() if s is not None}
     as_good = [name for name, merit in merits.items() if merit >= best]
     if not as_good:
         return
-    before, after = sentences[as_good[0]]
-    top = max(as_good, key=lambda name: merits[name])
+    after, top = ends.get(as_good[0], ""), max(as_good, key=lambda name: merits[name])
     if merits[top] > merits[as_good[0]]:
         after += f"; best of all is {rivals[top].label} ({objective.written(scores[top])})"
-    yield f"{before} ({objective.written(scores[as_good[0]])}){after}"
+    yield f"{sentences[as_good[0]]} ({objective.written(scores[as_good[0]])}){after}"
 
 
 def _of_training(

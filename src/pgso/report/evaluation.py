@@ -9,7 +9,7 @@ from pgso.objectives import Objective
 from pgso.records import RunRecord
 from pgso.records.record import Explanation
 from pgso.report.differences import by_operator
-from pgso.report.grid import Bar, Grid
+from pgso.report.grid import Bar, Grid, bars
 from pgso.report.sections import Axis, Plot, Section, Series
 from pgso.report.words import LABELS, NONE, plain, signed
 
@@ -52,11 +52,7 @@ def evaluated_part(records: Sequence[RunRecord]) -> str:
 
 
 def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
-    """A table per operator: true classes by predicted ones, summed over the seeds.
-
-    Where 0.5 calls less than half of the positive class right, the same at the recorded threshold
-    with the best balanced accuracy stands beside it.
-    """
+    """True classes by predicted ones; of a class that 0.5 misses, at a better threshold too."""
     grids: list[Grid] = []
 
     def add(title: str, classes: Sequence[str], counts: Any, caption: str) -> None:
@@ -237,8 +233,8 @@ def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
         found, objective = run.explanation, run.objective
         if found is not None:
             title = f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}"
-            bars = feature_bars(found, objective)
-            drawn: Any = {"widget": "bars", "values": bars} if bars else {}
+            rows = feature_bars(found, objective)
+            drawn: Any = {"widget": "bars", "values": rows} if rows else {}
             text = " ".join(f"{note}." for note in found.notes)
             grids = explanation_grids(found, objective)
             sections.append(Section(title, text, tuple(grids), "beside", **drawn))
@@ -290,11 +286,9 @@ def explanation_grids(explanation: Explanation, objective: Objective) -> list[Gr
 def feature_bars(explanation: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
     """The same as a picture: bars from 0, with their intervals."""
     shown = explanation.features[:most]
-    low = min([0.0, *(entry.low for entry in shown)])
-    span = (max([0.0, *(entry.high for entry in shown)]) - low) or 1.0
-    bars = []
+    ends = [0.0, *(end for entry in shown for end in (entry.low, entry.high))]
+    rows = []
     for entry in shown:
-        places = (100 * (v - low) / span for v in (0.0, entry.loss, entry.low, entry.high))
         text = signed(objective.shown(entry.loss), 2)
-        bars.append(Bar(entry.name, text, "importance", *places))
-    return bars
+        rows.append((entry.name, text, "importance", 0.0, entry.loss, entry.low, entry.high))
+    return bars(rows, min(ends), max(ends))

@@ -10,7 +10,7 @@ from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord
 from pgso.report.about import baselines_grid, data_section, graph_section
 from pgso.report.doubts import doubts_of_finding
-from pgso.report.grid import Bar, Grid
+from pgso.report.grid import Bar, Grid, bars
 from pgso.report.sections import Axis, Page, Plot, Section, Series, Verdict, as_html, filled
 from pgso.report.words import IN_MEMORY, NONE
 
@@ -125,31 +125,20 @@ def save_command(record: FindingRecord) -> str:
 
 
 def ladder_bars(record: FindingRecord) -> list[Bar]:
-    """Every rung by its loss, the best on top, with the interval of its gain.
-
-    The interval belongs to the difference to the rung that was challenged, so it is drawn around
-    the rung's own loss.
-    """
+    """Every rung by its loss, best on top, the interval of its gain around its own loss."""
     rungs = sorted(record.rungs, key=lambda rung: rung.loss)
-    ends = [rung.interval or (0.0, 0.0) for rung in rungs]
-    reaches = [(high - low) / 2 for low, high in ends]
-    least = min(rung.loss - reach for rung, reach in zip(rungs, reaches, strict=True))
-    span = (rungs[-1].loss - least) or 1.0
-    kinds = {record.reference: "reference"} | {record.best: "kept"}
-    bars = []
-    for rung, reach in zip(rungs, reaches, strict=True):
-        losses = (rung.loss, rung.loss, rung.loss - reach, rung.loss + reach)
-        places = (2 + 96 * min((loss - least) / span, 1.0) for loss in losses)
-        bars.append(Bar(rung.name, f"{rung.loss:.4f}", kinds.get(rung.name, "other"), *places))
-    return bars
+    kinds, rows = {record.reference: "reference"} | {record.best: "kept"}, []
+    for rung in rungs:
+        low, high = rung.interval or (0.0, 0.0)
+        loss, reach, kind = rung.loss, (high - low) / 2, kinds.get(rung.name, "other")
+        rows.append((rung.name, f"{loss:.4f}", kind, loss, loss, loss - reach, loss + reach))
+    least, most = min(row[5] for row in rows), rungs[-1].loss
+    room = 0.02 * (most - least)  # for dots at the ends
+    return bars(rows, least - room, most + room)
 
 
 def rungs_grid(record: FindingRecord, most: int | None = None) -> Grid:
-    """Every rung with its scores, the kept one on top, marked by an arrow.
-
-    With ``most``, only so many, without evidence and blocks: the kept one, those it was climbed
-    by, and the best of the others.
-    """
+    """Every rung with its scores, the kept one first; with ``most`` only those that matter most."""
     rungs = sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss))
     if most is not None:
         wanted = {record.best, record.reference, *record.steps}

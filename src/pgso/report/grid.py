@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -64,14 +64,7 @@ class Grid:
         yield Text(f"{self.caption}\n" if self.caption else "", style="dim")
 
     def to_csv(self) -> str:
-        r"""For spreadsheets; a cell that they would take for a formula is quoted as text.
-
-        Example:
-            >>> print(Grid("t", ("name", "value"), (("=1+1", "-2.5"),)).to_csv())
-            name,value
-            '=1+1,-2.5
-            <BLANKLINE>
-        """
+        """For spreadsheets; a cell that they would take for a formula is quoted as text."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         begins = ("=", "+", "-", "@", "\t", "\r")  # also of numbers with a sign, which are fine
@@ -101,23 +94,21 @@ class Bar(NamedTuple):
     high: float
 
 
-def markdown_text(text: str) -> str:
-    r"""Text that stays text in markdown: no tags, no links, no emphasis, no new lines.
+def bars(rows: Sequence[tuple[Any, ...]], low: float, high: float) -> list[Bar]:
+    """Name, text, kind, start, end, low and high of each on a scale; what is beyond ends there."""
+    span = (high - low) or 1.0
+    return [Bar(*row[:3], *(100 * min((v - low) / span, 1.0) for v in row[3:])) for row in rows]
 
-    Example:
-        >>> print(markdown_text("<b>|x_1|"))
-        &lt;b&gt;\|x\_1\|
-    """
+
+def markdown_text(text: str) -> str:
+    """Text that stays text in markdown: no tags, no links, no emphasis, no new lines."""
     one_line = " ".join(text.split()).replace("&", "&amp;")
     tags_off = one_line.replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#!~])", r"\\\1", tags_off)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
-    """A Markdown table of cells that are Markdown already; every table of a page is made here.
-
-    With ``numbers``, all columns but the first stand on the right.
-    """
+    """A Markdown table of Markdown cells; with ``numbers``, all but the first are on the right."""
     places = "|---" * len(header) + "|"
     if numbers:
         places = " ".join(["| --- |", *["---: |"] * (len(header) - 1)])

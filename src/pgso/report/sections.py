@@ -206,10 +206,7 @@ def as_markdown(page: Page, pictures: Sequence[str] = ()) -> str:
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in, with any strings in it.
-
-    Numbers have five significant digits; null stands where there is no number to draw.
-    """
+    """JSON of five digits, null for what is no number, that cannot end its script element."""
     drawable = json.loads(
         json.dumps(value),
         parse_float=lambda text: float(f"{float(text):.5g}"),

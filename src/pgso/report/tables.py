@@ -51,10 +51,7 @@ def scores_section(comparison: Comparison) -> Section:
 
 
 def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
-    """One row per operator: its scores, and its paired difference to the fixed one.
-
-    On test, a stronger fixed network is the last row, and what it is held against a column.
-    """
+    """Scores by operator, and differences to the fixed one and, on test, to a stronger network."""
     scores: Scores = getattr(comparison, part)
     digits, objective = comparison.digits, comparison.objective
     reference = comparison.reference if part == "test" else None
@@ -97,11 +94,7 @@ def operator_table(records: Iterable[RunRecord]) -> Group:
 
 
 def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
-    """S at the start and as it was learned, and the named operator it is nearest to.
-
-    Every learned operator of every mode has a row, in layer order: means over the runs that have a
-    score. Seeds are kept apart if ``auto`` or ``found`` took the networks of different rungs.
-    """
+    """S at the start and as learned, and the nearest named operator, layer by layer."""
     groups: dict[str, list[RunRecord]] = {}
     for run in (run for runs in by_operator(records).values() for run in runs):
         is_learned = (run.chosen or run.spec.operator) != "fixed"
@@ -163,10 +156,7 @@ def points_of(record: RunRecord, name: str) -> list[tuple[int, Any]]:
 def curve_band(
     records: Iterable[RunRecord], name: str, scale: float = 1.0
 ) -> list[tuple[int, float, float, float]]:
-    """Epoch, mean, least and most of a curve over runs of any length: loss, train, val, test.
-
-    An epoch counts the runs that have a number there.
-    """
+    """Epoch, mean, least and most of a curve over the runs that have a number there."""
     columns: dict[int, list[float]] = {}
     for record in records:
         for epoch, value in points_of(record, name):
@@ -179,12 +169,7 @@ def curve_band(
 
 
 def thinned(count: int, at_most: int, keep: Iterable[int] = ()) -> list[int]:
-    """``at_most`` indices below ``count`` at equal distances, with both ends and those to keep.
-
-    Example:
-        >>> thinned(5, 10), thinned(101, 5, keep=[42])
-        ([0, 1, 2, 3, 4], [0, 25, 42, 50, 75, 100])
-    """
+    """``at_most`` indices below ``count`` at equal distances, with both ends and those to keep."""
     evenly = np.linspace(0, count - 1, at_most).round().astype(int).tolist()
     return sorted({*evenly, *keep} & set(range(count)))
 

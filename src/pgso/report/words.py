@@ -21,12 +21,7 @@ OPERATORS = {
 
 
 def places(terms: Sequence[str] | None, count: int) -> list[str]:
-    """Where each of a model's operators stands: its layer, and in a bank its term.
-
-    Example:
-        >>> places(None, 2), places(("self", "gcn@in", "gcn@out"), 2)
-        (['layer 1', 'layer 2'], ['gcn@in', 'gcn@out'])
-    """
+    """Where each of a model's operators stands: its layer, and in a bank its term."""
     names = [term for term in terms or () if term != "self"]
     if len(names) < 2 or count % len(names):
         return [""] if count == 1 else [f"layer {k + 1}" for k in range(count)]
@@ -36,12 +31,7 @@ def places(terms: Sequence[str] | None, count: int) -> list[str]:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A difference with its sign; 0 has none of its own.
-
-    Example:
-        >>> signed(16.23), signed(-0.01), signed(-2.5)
-        ('+16.2', '+0.0', '-2.5')
-    """
+    """A difference with its sign: "+16.2", and "+0.0" of what is rounded to 0."""
     return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
@@ -51,12 +41,7 @@ def plain(value: float, digits: int = 1) -> str:
 
 
 def options_of(spec: RunSpec) -> list[str]:
-    """The choices of a spec that its dataset does not suggest, as words of a command.
-
-    Example:
-        >>> options_of(RunSpec(dataset="karate", num_layers=3, terms=("self", "gcn"), lr=0.1))
-        ['--terms', 'self,gcn', '--layers', '3', '--lr', '0.1']
-    """
+    """The choices of a spec that its dataset does not suggest, as words of a command."""
     implying = {"terms": None, "basis": None, "task": None, "recipe": "paper"}  # other choices
     given = {name: getattr(spec, name) for name in ("dataset", *implying)}
     usual = suited(RunSpec(**given)).model_dump() | implying
@@ -81,11 +66,7 @@ def options_of(spec: RunSpec) -> list[str]:
 
 
 def has_command(spec: RunSpec) -> bool:
-    """Whether the command line can run a spec: not of data in memory or of a user's own module.
-
-    A module of the user's stands in ``conv`` under its class's name; our convs are in small
-    letters.
-    """
+    """Whether the command line can run a spec: not of data in memory or of a user's own module."""
     return spec.dataset != IN_MEMORY and spec.conv.islower()
 
 
