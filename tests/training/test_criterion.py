@@ -95,7 +95,7 @@ def test_scores_are_in_the_unit_of_the_targets_also_where_logarithms_are_learned
         session.run_epoch()
         out, _ = session.evaluate()
         assert (out > 0).all() or not log
-        val, answers = session.scoring.by_part(out)["val"], session.scoring.answers["val"]
+        val, answers = session.by_part(out)["val"], session.answers["val"]
         expected = (val - torch.from_numpy(answers)).abs().mean()
         assert session.curves["val"][-1] == pytest.approx(float(expected), rel=1e-5)
 

@@ -38,8 +38,7 @@ class NeighborLoader:
     A batch's ``graph`` carries the degrees of the whole graph and edges weighed by how many they
     stand for: every conv, model and converted PyG model takes it as it is (see
     :class:`NeighborSampler`), but for terms on outgoing edges, which are not drawn. Use as many
-    hops as the network has layers, and the outputs of the first ``num_seeds`` nodes. Features are
-    read row by row, from memory or from a mapped file.
+    hops as the network has layers, and the outputs of the first ``num_seeds`` nodes.
 
     Args:
         task: A node task, or PyG's ``Data`` that :meth:`pgso.Task.from_data` makes one of.
@@ -48,8 +47,7 @@ class NeighborLoader:
         seed: Of shuffling and drawing; an epoch of the same number is the same again.
         nodes: Which nodes; by default those to train on.
         shuffle: Whether they come in another order every epoch.
-        rank: Which process this is, if several share every batch.
-        num_ranks: How many they are.
+        rank: Which of ``num_ranks`` processes this is, if several share every batch.
 
     Example:
         >>> from pgso.data import load_task
@@ -146,8 +144,7 @@ def rows_of(x: Tensor) -> Callable[[Tensor], Tensor]:  # (n, F) -> nodes (b,) ->
 def mapped_features(path: str | Path) -> Tensor:  # (n, F)
     """A ``.npy`` file of numbers as a tensor that stays on disk: rows are read when they are used.
 
-    Put it in the place of a task's x: ``dataclasses.replace(task, x=mapped_features(path))``. The
-    file is never written to.
+    Put it in the place of a task's x: ``dataclasses.replace(task, x=mapped_features(path))``.
     """
     try:
         # Copy-on-write: torch wants memory that could be written, the file stays as it is.

@@ -115,9 +115,9 @@ def joined(device: Where = None) -> Iterator[Place]:
     if me.num_ranks == 1:
         yield place_of(device)
         return
-    own_device = CPU
+    own_device, backend = CPU, "gloo"
     if torch.cuda.is_available():  # torchrun has given this process a GPU
-        own_device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        own_device, backend = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))), "nccl"
     place = Place(own_device, me.rank, me.num_ranks)
     if dist.is_initialized():  # by the caller
         yield place
@@ -127,13 +127,11 @@ def joined(device: Where = None) -> Iterator[Place]:
             f"torchrun gives every process its own device, and this one has {own_device}; "
             f"leave out device {str(device)!r}"
         )
-    if own_device.type == "cuda":
+    if backend == "nccl":
         torch.cuda.set_device(own_device)
     seconds = patience()
     try:
-        dist.init_process_group(
-            "nccl" if own_device.type == "cuda" else "gloo", timeout=timedelta(seconds=seconds)
-        )
+        dist.init_process_group(backend, timeout=timedelta(seconds=seconds))
     except (RuntimeError, ValueError) as error:
         raise LostProcess(
             f"the {me.num_ranks} processes did not all meet at {me.host}:{me.port} within "

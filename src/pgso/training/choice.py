@@ -45,12 +45,9 @@ def candidates_of(
     """The kept rung's network first, then the networks of other rungs by leave-one-out loss.
 
     Validation labels take no part: they judge the networks. Only on a user's own data, ``found``
-    is what :func:`pgso.find` keeps with all labels, with a layer for each of its hops.
-
-    Only GCNs become banks or change the edges that they see; other architectures take the operator
-    of rungs that have one. There are no candidates where ``find`` has no answer: links, several
-    labels, and terms that were asked for. A finding of the same data saves the search; only for
-    ``found`` on a user's own data.
+    is what :func:`pgso.find` keeps with all labels, with a layer for each of its hops; a finding of
+    the same data then saves the search. Only GCNs become banks or change the edges that they see.
+    There are no candidates where ``find`` has no answer, nor for terms that were asked for.
     """
     if spec.conv not in PROPOSES or spec.terms is not None:
         return []
@@ -71,31 +68,26 @@ def candidates_of(
     for rung in rungs:
         choices = network_of(rung, is_directed, is_find and is_table(task))
         operator = str(choices.pop("operator"))
-        changes = _expressible(choices, spec, rung.family)
-        if changes is not None and is_find and spec.conv == "gcn":  # also layers and rates
+        changes = {name: v for name, v in choices.items() if name in ("preset", "terms", "base")}
+        if changes.get("base") == spec.base or spec.base is not None:
+            changes.pop("base", None)
+        if rung.family == "moments":
+            continue  # networks pool sums of nodes, not of their products
+        if spec.conv != "gcn" or spec.sample:
+            if {"terms", "base"} & changes.keys():
+                continue
+        elif "terms" in changes:
+            terms = changes["terms"]
+            if spec.residual and len(terms) > 1:  # the residual map is the term
+                terms = tuple(term for term in terms if term != "self")
+            changes |= {"terms": terms, "conv": "bank", "preset": None}
+        if is_find and spec.conv == "gcn":  # also layers and rates
             said = NOT_OVERRULED & spec.model_fields_set
             changes = {k: v for k, v in {**choices, **changes}.items() if k not in said}
-        if changes is not None and changes not in [one.changes for one in proposed]:
+        if changes not in [one.changes for one in proposed]:
             scores = (rung.val, rung.test) if is_find else None
             proposed.append(Candidate(rung.name, changes, operator, scores))
     return proposed
-
-
-def _expressible(choices: dict[str, Any], spec: RunSpec, family: str) -> dict[str, Any] | None:
-    """The choices as changes of this spec; None if its network cannot have this operator."""
-    if family == "moments":
-        return None  # networks pool sums of nodes, not of their products
-    changes = {name: v for name, v in choices.items() if name in ("preset", "terms", "base")}
-    if changes.get("base") == spec.base or spec.base is not None:
-        changes.pop("base", None)
-    if spec.conv != "gcn" or spec.sample:
-        return None if {"terms", "base"} & changes.keys() else changes
-    if "terms" in changes:
-        terms = changes["terms"]
-        if spec.residual and len(terms) > 1:  # the residual map is the term
-            terms = tuple(term for term in terms if term != "self")
-        changes |= {"terms": terms, "conv": "bank", "preset": None}
-    return changes
 
 
 def choose(
@@ -171,7 +163,7 @@ def confidence_of(best: Trained, challenger: Trained) -> float:
         outputs = []
         for session in sessions:
             take_best(session)
-            outputs.append(session.scoring.by_part(session.evaluate()[0])["val"])
+            outputs.append(session.by_part(session.evaluate()[0])["val"])
         return confidence_in_gain(objective, outputs[0], outputs[1], one.answers)
     rows = one.judges & other.judges
     if one.judged is None or other.judged is None or not bool(rows.any()):

@@ -35,7 +35,7 @@ from pgso.scale.place import Where, place_of
 from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads_for
-from pgso.training.session import Divergence, MakeNetwork, Session, evaluate
+from pgso.training.session import Divergence, MakeNetwork, Session, certified_ends, evaluate
 
 try:
     import resource
@@ -157,8 +157,7 @@ def _find(spec: RunSpec, root: str | Path | None) -> RunRecord:
     best = finding.best
     return RunRecord(
         spec=spec,
-        metric=finding.record.metric,
-        positive=finding.record.positive,
+        **finding.record.model_dump(include={"metric", "positive"}),
         val=best.val,
         test=best.test,
         chosen=best.name,
@@ -181,11 +180,9 @@ def fit_task(
 ) -> tuple[Session, RunRecord]:
     """:func:`fit` on data that is at hand; the session holds the model and its best weights.
 
-    ``network`` makes a model of the user's in place of the spec's network.
-
-    Torch's generator is left as it was found. There is one of it in a process, and one number of
-    threads: fits in several Python threads wait for each other, so that each gives the record it
-    gives alone. For fits at the same time use processes (``pgso.training.engines.run_all``).
+    ``network`` makes a model of the user's in place of the spec's network. Torch's generator is
+    left as it was found. There is one of it in a process, and one number of threads: fits in
+    several Python threads wait for each other. For fits at the same time use processes.
     """
     place = place_of(device)
     task = task.scored_by(spec.objective)
@@ -226,8 +223,11 @@ def fit_task(
 def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None) -> RunRecord:
     """Run a session to its end, save checkpoints on the way, and return its record."""
     started = time.perf_counter()
-    start, start_interval = session.operators(), session.certified()
-    place, status, error = session.place, "done", None
+    task, place, status, error = session.task, session.place, "done", None
+    gsos, start = session.model.operators, session.operators()
+    first = [
+        certified_ends(task.graph, [g.S.detach().cpu()]) for g in gsos if session.is_certifiable
+    ]
     if checkpoint is not None:
         checkpoint.load(session)
         if place.total(session.epoch) != session.epoch * place.num_ranks:
@@ -247,7 +247,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             checkpoint.save(session)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if resource else math.nan  # KiB
-    task, at, curves = session.task, session.best_epoch, session.curves
+    at, curves = session.best_epoch, session.curves
     learned = start if at is None else tuple(curves["parameters"][at])
     selection, judged = session.selection, None
     if selection.judged is not None and bool(selection.judges.any()):
@@ -264,12 +264,12 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         test=None if at is None else curves["test"][at],
         epoch=at,
         start=start,
-        start_interval=start_interval,
+        start_interval=tuple(interval for (interval,) in first),
         evaluation=evaluate(session)[0],
         parameters=learned,
         nearest=tuple(
             nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
-            for gso, S in zip(session.model.operators, learned, strict=True)
+            for gso, S in zip(gsos, learned, strict=True)
             if session.is_ours
         ),
         judged=judged,

@@ -145,16 +145,17 @@ class OperatorLearning:
                     scalar.grad += self.spec.weight_decay * (scalar.detach() - start)
 
 
-def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:
+@torch.no_grad()
+def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float | None) -> None:
     """Scale m1, m2, m3 of each operator so that its certified spectral radius is at most this.
 
     The interval of Theorem 2 is linear in the three.
     """
-    with torch.no_grad():
+    if radius is not None:
         for gso in operators:
             if gso.kind in ("node", "structural"):
                 raise InputError("max_radius takes one S for all nodes: choose another shape")
-            low, high = gershgorin_interval(gso.on(graph))
+            low, high = gershgorin_interval(gso.on(graph.to(gso.m1.device)))
             certified = torch.maximum(low.abs(), high.abs())  # of every channel, if they differ
             # No number is looked at: a GPU would wait. Of a run that has diverged nothing changes.
             above = (certified > radius) & certified.isfinite()

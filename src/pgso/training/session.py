@@ -51,7 +51,12 @@ class Session:
         torch.manual_seed(spec.seed)
         self.spec, self.task, self.place = spec, task, place_of(device)
         self.device = self.place.device
-        self.scoring = Scoring(task)
+        parts = {"train": task.train, "val": task.val, "test": task.test}
+        # Training links are compared with other pairs every epoch: they have no score.
+        if task.kind == "link" or (task.kind == "graph" and task.train.numel() > MANY_GRAPHS):
+            del parts["train"]
+        self.scored = torch.cat(list(parts.values()))  # whose outputs an evaluation needs
+        self.answers = {name: task.y[index].numpy(force=True) for name, index in parts.items()}
         self.criterion = Criterion.of(spec, task, self.device)
         scale = self.criterion.scale
         learned_y = task.y if scale is None else scale.encode(task.y).float()
@@ -62,7 +67,7 @@ class Session:
         shown = task  # to the loop: targets on their scale, and validation that S may learn on
         if scale is not None or not bool(self.selection.teaches.all()):
             shown = replace(task, y=learned_y, val=task.val[self.selection.teaches])
-        self.loop = loop_of(spec, shown, self.criterion, self.scoring.scored, self.place)
+        self.loop = loop_of(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
             self.loop.outputs(self.model)  # lazy layers find their widths
         self.network = self.place.data_parallel(self.model)
@@ -70,7 +75,8 @@ class Session:
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         self.scheduler = StepLR(self.optimiser, spec.lr_step, spec.lr_decay)
-        self._limit_radius()
+        operators: Any = self.model.operators
+        limit_radius(operators, task.graph, spec.max_radius)
         # To walk through a model takes as long as a copy of it, so these are listed once.
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
@@ -79,7 +85,6 @@ class Session:
         self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
         self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
         # Whether Theorem 2 holds: with an S per node eigenvalues may be complex.
-        operators: Any = self.model.operators
         self.is_certifiable = (self.is_ours and task.graph.is_undirected) and all(
             gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
             for gso in operators
@@ -110,10 +115,10 @@ class Session:
         """The current S of every operator: means where it has many values."""
         return tuple(seven_numbers(gso.S.detach()) for gso in self.model.operators)
 
-    def certified(self) -> tuple[tuple[float, float], ...]:
-        """The certified interval of every operator as it is; empty where nothing is certified."""
-        gsos = self.model.operators if self.is_certifiable else ()
-        return tuple(certified_ends(self.task.graph, [gso.S.detach().cpu()])[0] for gso in gsos)
+    def by_part(self, values: Tensor) -> dict[str, Tensor]:
+        """What belongs to the scored items, cut into train, val and test."""
+        sizes = [len(answers) for answers in self.answers.values()]
+        return dict(zip(self.answers, values.split(sizes), strict=True))
 
     def run_epoch(self) -> None:
         """Train for one epoch, then score, and remember the weights if they are the best yet."""
@@ -128,12 +133,15 @@ class Session:
         values = [gso.S.detach().cpu() for gso in self.model.operators]
         operators = tuple(map(seven_numbers, values))
         self._check_finite("operator", *chain(*operators))
-        scores = self.scoring.scores(out)
+        parts = self.by_part(out)
+        scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
+        for name, part in parts.items():
+            scores[name] = self.task.objective.score(part.numpy(force=True), self.answers[name])
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self._curves[name].append(value)
         if self.is_certifiable:
             self._uncertified.append(values)
-        merit = self.selection.merit(self.scoring.by_part(out)["val"], scores["val"], val_loss)
+        merit = self.selection.merit(parts["val"], scores["val"], val_loss)
         if merit > self.best_merit:
             self.best_merit, self.best_epoch = merit, self.epoch - 1
             self.best_weights = {name: t.detach().clone() for name, t in self._tensors.items()}
@@ -155,7 +163,7 @@ class Session:
             if held_out is not None:  # torch averages the gradients of the other loss alone
                 self.place.average(scalar.grad for scalar in self.learning.scalars)
             self.optimiser.step()
-            self._limit_radius()
+            limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
             total += loss.detach().double() * count
             steps, seen = steps + 1, seen + count
         return mean if steps < 2 else self._mean_of_processes(total / seen)
@@ -164,11 +172,6 @@ class Session:
         mean = self.place.total(loss.item()) / self.place.num_ranks
         self._check_finite("loss", mean)
         return mean
-
-    def _limit_radius(self) -> None:
-        if self.spec.max_radius is not None:
-            graph = self.task.graph.to(self.device)
-            limit_radius(self.model.operators, graph, self.spec.max_radius)
 
     def _check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: soon all would be NaN."""
@@ -182,7 +185,7 @@ class Session:
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
         out, scale = self.loop.outputs(self.model), self.criterion.scale
-        val_loss = self.criterion(self.scoring.by_part(out)["val"], self.learned_val).item()
+        val_loss = self.criterion(self.by_part(out)["val"], self.learned_val).item()
         return out if scale is None else scale.decode(out), val_loss
 
     def state(self) -> dict[str, Any]:
@@ -221,31 +224,6 @@ class Session:
         torch.set_rng_state(state["random"])
         if self.device.type == "cuda" and state["random_cuda"] is not None:
             torch.cuda.set_rng_state(state["random_cuda"], self.device)
-
-
-class Scoring:
-    """Which items of a task an evaluation needs, and the scores of each part."""
-
-    def __init__(self, task: Task) -> None:
-        parts = {"train": task.train, "val": task.val, "test": task.test}
-        # Training links are compared with other pairs every epoch: they have no score.
-        if task.kind == "link" or (task.kind == "graph" and task.train.numel() > MANY_GRAPHS):
-            del parts["train"]
-        self.objective = task.objective
-        self.sizes = [index.numel() for index in parts.values()]
-        self.scored = torch.cat(list(parts.values()))  # whose outputs an evaluation needs
-        self.answers = {name: task.y[index].numpy(force=True) for name, index in parts.items()}
-
-    def by_part(self, values: Tensor) -> dict[str, Tensor]:
-        """What belongs to the scored items, cut into train, val and test."""
-        return dict(zip(self.answers, values.split(self.sizes), strict=True))
-
-    def scores(self, out: Tensor) -> dict[str, float | None]:
-        """The score of every part; None for a part without one."""
-        scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
-        for name, values in self.by_part(out).items():
-            scores[name] = self.objective.score(values.numpy(force=True), self.answers[name])
-        return scores
 
 
 def seven_numbers(S: Tensor) -> SevenNumbers:
@@ -298,22 +276,21 @@ def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
     if not session.best_weights:
         return None, None
     take_best(session)
-    (out, _), task, scoring = session.evaluate(), session.task, session.scoring
-    outputs = {name: part.numpy(force=True) for name, part in scoring.by_part(out).items()}
+    (out, _), task, answers = session.evaluate(), session.task, session.answers
+    outputs = {name: part.numpy(force=True) for name, part in session.by_part(out).items()}
     positive = None if task.positive is None else task.classes.index(task.positive)
     names = task.targets or task.classes
-    evaluation = evaluation_of(task.answer, outputs, scoring.answers, names, positive)
+    evaluation = evaluation_of(task.answer, outputs, answers, names, positive)
     if task.answer not in ("class", "value"):
         return evaluation, None
     temperature = 1.0 if evaluation.calibration is None else evaluation.calibration.temperature
-    log = session.spec.log_targets
-    strange, coverage = calibrated(outputs, scoring.answers, temperature, log)
+    strange, coverage = calibrated(outputs, answers, temperature, session.spec.log_targets)
     more: dict[str, Any] = {"coverage": coverage}
     if task.graph.num_edges <= MOST_EDGES:
         # What is predicted of the nodes that a page draws; None of those that have no score.
         edges = task.graph.edge_index.numpy(force=True)
         items = sketched_items(task, chosen_nodes(edges, task.graph.num_nodes))
-        rows = {item: row for row, item in enumerate(scoring.scored.tolist())}
+        rows = {item: row for row, item in enumerate(session.scored.tolist())}
         cells = cells_of(out.argmax(dim=1) if task.answer == "class" else out, task.classes)
         more["sketched"] = tuple(cells[rows[i]] if i in rows else None for i in items.tolist())
     return evaluation.model_copy(update=more), strange
