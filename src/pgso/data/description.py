@@ -15,15 +15,8 @@ from pgso.drawing import sketch
 from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec
-from pgso.records.data import (
-    Cell,
-    ClassCount,
-    DataRecord,
-    FeatureColumn,
-    Sketch,
-    TargetRange,
-    data_spec,
-)
+from pgso.records import data as records
+from pgso.records.data import Cell, DataRecord, Sketch
 
 MOST_EDGES = 5_000_000  # of a graph that is drawn: choosing nodes looks at all edges
 MOST_COLUMNS = 200  # of a user's table that are described one by one
@@ -33,10 +26,7 @@ SAME = ("metric", "kind", "answer", *COUNTS)  # of a task and its record
 
 
 def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
-    """Counts, degrees, classes, splits and features of a run's data; no scores.
-
-    ``state`` is the fingerprint of the user's own files.
-    """
+    """Counts, degrees, classes, splits and features of data; ``state``: the files' fingerprint."""
     graph = task.graph
     degree = graph.degree.double().numpy(force=True) if len(graph.degree) else np.zeros(1)
     sizes = component_sizes(graph)
@@ -50,8 +40,16 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
     table = (task.preparation and task.preparation.columns) or ()
     same: dict[str, Any] = {name: getattr(task, name) for name in SAME}
     same |= {f"num_{part}": len(getattr(task, part)) for part in PARTS}
+    targets = []
+    for k, name in enumerate(task.targets):
+        column = task.y[:, k].double()
+        known = column[column.isfinite()]
+        some = known if len(known) else known.new_zeros(1)
+        low, mean, high = float(some.min()), float(some.mean()), float(some.max())
+        target = {"name": name, "known": len(known), "low": low, "mean": mean, "high": high}
+        targets.append(records.TargetRange(**target))
     return DataRecord(
-        spec=data_spec(spec),
+        spec=records.data_spec(spec),
         data=state,
         **same,
         positive=task.objective.positive_name,
@@ -68,12 +66,12 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         num_items=len(task.y) if links is None else links,
         num_labelled=int(task.has_answer.sum()) if links is None else links,
         classes=_classes(task),
-        targets=_targets(task),
+        targets=tuple(targets),
         adjusted_homophily=adjusted_homophily(task),
         features=_features(task),
         largest_feature=float(values.abs().max()) if values.numel() else 0.0,
         columns=tuple(
-            FeatureColumn(
+            records.FeatureColumn(
                 name=c.name, kind=c.kind, missing=task.gaps.get(c.name, 0), became=c.became
             )
             for c in table[:MOST_COLUMNS]
@@ -124,19 +122,11 @@ def component_sizes(graph: Graph) -> Array:  # (components,)
 
 
 def adjusted_homophily(task: Any) -> float | None:
-    r"""Whether neighbours share their class more often than by chance.
+    """Whether neighbours share their class more often than by chance, (h - Σ p²) / (1 - Σ p²).
 
-    .. math::
-        h = \frac{h_\text{edge} - \sum_k p_k^2}{1 - \sum_k p_k^2}
-
-    where :math:`h_\text{edge}` is the share of edges within a class and :math:`p_k` is class k's
-    share of the edges' ends. Only edges between nodes of the training and validation set count:
-    test labels are not looked at before the test. None without such edges, or where their ends are
-    of one class.
-
-    Example:
-        >>> round(adjusted_homophily(Task.of("karate")), 2)
-        0.67
+    h is the share of edges within a class and p each class's share of the edges' ends. Only edges
+    between nodes of the training and validation set count: test labels are not looked at. None
+    without such edges, or where their ends are of one class.
     """
     if task.kind != "node" or task.answer != "class":
         return None
@@ -168,30 +158,17 @@ def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
     return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
 
 
-def _classes(task: Task) -> tuple[ClassCount, ...]:
+def _classes(task: Task) -> tuple[records.ClassCount, ...]:
     """How often each class or label occurs in each part."""
     if task.answer not in ("class", "labels"):
         return ()
-    counts, k = {}, task.num_classes
+    counts, k = [], task.num_classes
     for part in PARTS:
         y = task.y[getattr(task, part)]
         many = (y == 1).sum(dim=0) if task.answer == "labels" else y[y >= 0].bincount(minlength=k)
-        counts[part] = many.tolist()
-    return tuple(
-        ClassCount(name=name, **{part: counts[part][k] for part in PARTS})
-        for k, name in enumerate(task.classes)
-    )
-
-
-def _targets(task: Task) -> tuple[TargetRange, ...]:
-    ranges = []
-    for k, name in enumerate(task.targets):
-        column = task.y[:, k].double()
-        numbers = column[column.isfinite()]
-        known = numbers if len(numbers) else numbers.new_zeros(1)
-        low, mean, high = float(known.min()), float(known.mean()), float(known.max())
-        ranges.append(TargetRange(name=name, known=len(numbers), low=low, mean=mean, high=high))
-    return tuple(ranges)
+        counts.append(many.tolist())
+    rows = zip(task.classes, *counts, strict=True)
+    return tuple(records.ClassCount(name=n, train=a, val=b, test=c) for n, a, b, c in rows)
 
 
 def _features(task: Task) -> str:

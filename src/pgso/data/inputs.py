@@ -14,16 +14,11 @@ from pgso.graph import Graph
 
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
-    """The graph of anything that :meth:`pgso.Graph.of` takes, with one node per row.
-
-    Of an ``edge_index``, the last of ``num_nodes`` may have no edge.
-    """
+    """The graph of anything that :meth:`pgso.Graph.of` takes, with one node per row."""
     prepared = Graph.of(graph, num_nodes=num_nodes)
     if num_nodes is not None and prepared.num_nodes != num_nodes:
-        raise InputError(
-            f"the graph has {prepared.num_nodes} nodes, but there are {num_nodes} rows; "
-            "give one row per node"
-        )
+        counts = f"the graph has {prepared.num_nodes} nodes, but there are {num_nodes} rows"
+        raise InputError(f"{counts}; give one row per node")
     return prepared
 
 
@@ -60,11 +55,6 @@ def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
 
     Unknown are -1, None, NaN, pandas' NA and, among words, ``"-1"`` and ``"nan"``, which numpy
     makes of -1 and NaN.
-
-    Example:
-        >>> classes, codes = read_labels(["b", None, "a", "b"])
-        >>> classes.tolist(), codes.tolist()
-        (['a', 'b'], [1, -1, 0, 1])
     """
     labels = _array(y, "y")
     if labels.ndim != 1:
@@ -84,12 +74,6 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
     Floating-point values are numbers if they have fractions or many values, or if an objective
     asks for ``numbers``. Of a list with None, which means unknown, numbers count as floating-point
     ones if one of them is.
-
-    Example:
-        >>> read_answers([0.5, None, 2])
-        (array([0.5, nan, 2. ]), True)
-        >>> read_answers([0, None, 2])[1], read_answers([0, 1, 2], numbers=True)[1]
-        (False, True)
     """
     values = _array(y, "y")
     if values.ndim == 2 and values.shape[1] == 1:

@@ -25,9 +25,8 @@ def link_task(
 ) -> Task:
     """A node task's graph with some links taken out, to be found again.
 
-    As PyG's ``RandomLinkSplit``: the graph that a network sees holds training links only, an
-    undirected link is taken out in both directions, and no pair beside a held-out link is a link
-    of the whole graph. Self-loops stay and are never asked for.
+    As PyG's ``RandomLinkSplit``: the graph that a network sees holds training links only, and no
+    pair beside a held-out link is a link of the whole graph. Self-loops stay.
 
     ``val`` and ``test`` are the shares of links that are held out, by the seed. Beside each of them
     stand so many ``candidates``, of which AUC and average precision take the first. With
@@ -38,9 +37,8 @@ def link_task(
     if task.kind == "graph":
         raise InputError(f"{task.name} holds many graphs; links are predicted within one")
     if not (val > 0 and test >= 0 and val + test < 1):
-        raise InputError(
-            f"val and test must be shares that leave links to train on, got {val} and {test}"
-        )
+        wanted = "shares that leave links to train on"
+        raise InputError(f"val and test must be {wanted}, got {val} and {test}")
     check_whole("candidates", candidates, 1)
     edges, n = task.graph.edge_index.numpy(), task.num_nodes
     rng = np.random.default_rng(seed)
@@ -49,10 +47,9 @@ def link_task(
     links = np.flatnonzero(is_link)[rng.permutation(np.count_nonzero(is_link))]
     num_val, num_test = int(val * len(links)), int(test * len(links))
     if min(num_val, num_test if test else 1, len(links) - num_val - num_test) < 1:
-        raise InputError(
-            f"{task.name} has {len(links)} links, too few to take {val:.0%} and {test:.0%} of them "
-            "out; give more edges, or larger parts with --option val=0.2 --option test=0.2"
-        )
+        problem = f"{len(links)} links, too few to take {val:.0%} and {test:.0%} of them out"
+        advice = "give more edges, or larger parts with --option val=0.2 --option test=0.2"
+        raise InputError(f"{task.name} has {problem}; {advice}")
     held_out = edges[:, links[: num_val + num_test]]
     gone = _keys(held_out, n)
     if undirected:  # either end may be the one that is asked about
@@ -94,12 +91,7 @@ LINK_OPTIONS = options_of(link_task)
 
 
 class NonLinks:
-    """Pairs of different nodes that are no links of a graph, drawn at random.
-
-    Args:
-        edges: (2, E) sources and targets; what is joined in either direction counts as joined.
-        num_nodes: n.
-    """
+    """Pairs of different nodes that no edge (2, E) joins in either direction, drawn at random."""
 
     def __init__(self, edges: Array, num_nodes: int) -> None:
         self.n = num_nodes
@@ -111,15 +103,13 @@ class NonLinks:
     ) -> Array:  # (rows, count, 2)
         """Pairs of any nodes, or of the given source of each row, as PyG's structured sampling.
 
-        Pairs that are links or self-loops are drawn again. What is still wrong after many rounds,
-        as beside a hub, is drawn from the nodes that its source is not joined with. A node that is
-        linked to all others keeps its last draw.
+        What is still a link after many rounds, as beside a hub, is drawn from the nodes that its
+        source is not joined with. A node that is linked to all others keeps its last draw.
         """
         if sources is None:
             source, target = rng.integers(self.n, size=(2, rows * count))
         else:
-            source = np.repeat(sources, count)
-            target = rng.integers(self.n, size=rows * count)
+            source, target = np.repeat(sources, count), rng.integers(self.n, size=rows * count)
         wrong = np.flatnonzero(self.are_links(source, target))
         for _ in range(ROUNDS):
             if not len(wrong):

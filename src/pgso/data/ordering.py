@@ -22,20 +22,10 @@ PARTS = 4  # what blocks are dealt out to: so many threads get equal work
 def fast_order(graph: Graph) -> Tensor:  # (n,)
     """The nodes in reverse Cuthill-McKee order, dealt out to equal parts block by block.
 
-    A product reads the rows of neighbours one after another. In reverse Cuthill-McKee order
-    neighbours stand near each other, and are found in the cache more often. This order begins
-    with nodes of few edges and ends with those of many, while torch gives every thread the same
-    number of rows: the last thread would work longest. So each part gets every fourth block.
-
-    Measured on ogbn-arxiv's graph, γx and 7 gradients at F = 128 against the published order: 1.4
-    times as fast on one thread, 1.1 to 1.3 on two. With eight parts one thread gains 1.2 only:
-    every part reads all features again. It assumes that the published order is worse, as orders
-    of ids are, and that threads get equal runs of rows (``test_parts_have_equal_work``).
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 2, 2, 1], [2, 0, 1, 2]]))
-        >>> fast_order(path)  # 0 - 2 - 1 as it lies: a single block
-        tensor([1, 2, 0])
+    Neighbours stand near each other, so that a product finds their rows in the cache. The order
+    ends with nodes of many edges, while torch gives every thread as many rows: so each part gets
+    every fourth block. On ogbn-arxiv's graph γx and 7 gradients were 1.4 times as fast on one
+    thread, 1.1 to 1.3 on two; with eight parts one thread gains 1.2 only.
     """
     pattern, n = graph.pattern, graph.num_nodes
     assert pattern.rowptr is not None
@@ -49,10 +39,10 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
 
 
 def in_fast_order(task: Task) -> Task:
-    """The same node task with its nodes in another order; ids go with them.
+    """The same node task with its nodes, and their ids, in another order.
 
-    What is learned is the same. Links, graph tasks, graphs with relations, features of over 4 GiB
-    and small graphs stay as they are: there an order would cost more than it saves.
+    Links, graph tasks, relations, features of over 4 GiB and small graphs stay as they are: there
+    an order would cost more than it saves.
     """
     is_sparse = task.x.layout == torch.sparse_csr
     size = task.x.values().nbytes if is_sparse else task.x.nbytes

@@ -1,8 +1,8 @@
 """Pickles of arrays, and of nothing else: what the Planetoid files were stored as in Python 2.
 
-A pickle is a program. Here it cannot call anything of Python's, numpy's or scipy's: every name it
-may ask for is answered by a stand-in, only the instructions that the public files need are carried
-out, and arrays are made by us, afterwards, from plain bytes whose length fits the claimed shape.
+A pickle is a program. Here every name it may ask for is answered by a stand-in, only the
+instructions that the public files need are carried out, and arrays are made by us, afterwards,
+from plain bytes whose length fits the claimed shape.
 """
 
 import io
@@ -10,6 +10,7 @@ import math
 import pickle
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -111,64 +112,51 @@ class _ArrayUnpickler(_Reader):
         return _Values(self.encode)
 
     def encode(self, text: str, encoding: str = "latin1") -> bytes:
-        """Python 3 writes bytes into old pickle formats as a call of ``codecs.encode``.
-
-        Each text is encoded once in a file that numpy has written. Encoding one again and again
-        would fill the memory from a small file.
-        """
+        """Python 3 writes bytes into old formats as a call of ``codecs.encode``, each once."""
         self.left_to_encode -= len(text)
         if self.left_to_encode < 0:
-            raise pickle.UnpicklingError("it repeats its bytes")
+            raise pickle.UnpicklingError("it repeats its bytes")  # a small file may fill the memory
         return text.encode("latin1")
 
 
-def _with_plain_keys(instruction: Any, keys: slice) -> Any:
-    """An instruction that sets keys, which lie at these places of the stack."""
-
-    def checked(reader: Any) -> None:
-        # A key such as a tuple of tuples of tuples ... would overflow the stack when it is hashed.
-        if any(type(key) not in (int, str) for key in reader.stack[keys]):
-            raise pickle.UnpicklingError("it has keys that are neither numbers nor words")
-        instruction(reader)
-
-    return checked
+def _with_plain_keys(reader: Any, instruction: Any, keys: slice) -> None:
+    """Carry out an instruction that sets keys, which lie at these places of the stack."""
+    # A key such as a tuple of tuples of tuples ... would overflow the stack when it is hashed.
+    if any(type(key) not in (int, str) for key in reader.stack[keys]):
+        raise pickle.UnpicklingError("it has keys that are neither numbers nor words")
+    instruction(reader)
 
 
-for _code, _keys in (
-    (pickle.SETITEM[0], slice(-2, -1)),
-    (pickle.SETITEMS[0], slice(0, None, 2)),
-    (pickle.DICT[0], slice(0, None, 2)),
-):
-    _ArrayUnpickler.dispatch[_code] = _with_plain_keys(_Reader.dispatch[_code], _keys)
+_PAIRS = slice(0, None, 2)
+_SETTERS = {pickle.SETITEM: slice(-2, -1), pickle.SETITEMS: _PAIRS, pickle.DICT: _PAIRS}
+for (_code,), _keys in _SETTERS.items():
+    _with = {"instruction": _Reader.dispatch[_code], "keys": _keys}
+    _ArrayUnpickler.dispatch[_code] = partial(_with_plain_keys, **_with)
 
 
 def read_pickle(path: Path) -> Any:
-    """What a pickle holds, if that is arrays, sparse matrices, lists, dictionaries and numbers.
-
-    Anything else is refused by name, and nothing is called.
-    """
+    """What a pickle holds: arrays, sparse matrices, lists, dictionaries, numbers; others never."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
+
+    def finished(part: Any) -> Any:
+        """The array in the place of its stand-in."""
+        if isinstance(part, _Values) and part.array is None:
+            raise pickle.UnpicklingError("it holds an array without values")
+        return part.array if isinstance(part, _Values) else part
+
     try:
         stored = _ArrayUnpickler(content).load()
         if isinstance(stored, _Matrix):
-            for name, part in vars(stored).items():
-                setattr(stored, name, _finished(part))
-        return _finished(stored)
+            vars(stored).update({name: finished(part) for name, part in vars(stored).items()})
+        return finished(stored)
     except Exception as error:  # a damaged pickle can raise anything
         reason = str(error)[:200] or type(error).__name__
         raise InputError(
             f"{path} is no pickle of arrays ({reason}); it is damaged or hostile, fetch it again"
         ) from None
-
-
-def _finished(stored: Any) -> Any:
-    """The array in the place of its stand-in."""
-    if isinstance(stored, _Values) and stored.array is None:
-        raise pickle.UnpicklingError("it holds an array without values")
-    return stored.array if isinstance(stored, _Values) else stored
 
 
 def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
@@ -180,9 +168,8 @@ def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)
         if isinstance(stored, _Matrix):
             parts = vars(stored)
             shape = parts.get("_shape", parts.get("shape"))
-            matrix = scipy.sparse.csr_array(
-                (parts["data"], parts["indices"], parts["indptr"]), shape=shape
-            )
+            arrays = (parts["data"], parts["indices"], parts["indptr"])
+            matrix = scipy.sparse.csr_array(arrays, shape=shape)
             matrix.check_format(full_check=True)
             if matrix.dtype.kind not in "biuf":
                 raise ValueError("its entries are no numbers")

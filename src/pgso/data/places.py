@@ -5,6 +5,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,8 +32,7 @@ def is_offline() -> bool:
 def is_writable(folder: Path) -> bool:
     """Whether files may be put into a folder that exists or could be made.
 
-    The permission bits count even for root, who could write anyway: a tree that its owner marked
-    read-only is left alone.
+    The permission bits count even for root, who could write anyway.
     """
     existing = folder.absolute()
     while not existing.exists():
@@ -61,22 +61,16 @@ def held(read: Callable[..., Read]) -> Callable[..., Read]:
     return reader
 
 
-class _StopError(Exception):
-    """Raised in place of PyG's processing, which would unpickle what it has fetched."""
-
-
 def fetch_with_pyg(class_name: str, folder: str, args: tuple[str, ...], root: Path) -> None:
     """Let one of PyG's dataset classes download its raw files below ``root / folder``."""
     import torch_geometric.datasets
 
-    def stop(self: Any) -> None:
-        raise _StopError
+    def stop(self: Any) -> None:  # in place of its processing, which would unpickle the files
+        raise StopIteration
 
     base = getattr(torch_geometric.datasets, class_name)
-    try:
+    with suppress(StopIteration):
         type(class_name, (base,), {"process": stop})(str(root / folder), *args)
-    except _StopError:
-        return
 
 
 def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
@@ -91,8 +85,8 @@ def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
 def ensure_files(dataset: "Dataset", root: Path) -> None:
     """Download what a dataset needs and does not find, or say what is missing and where.
 
-    Files arrive in a scratch folder beside their destination and are moved one by one when all of
-    them are there, so that an interrupted download leaves nothing behind.
+    Files are moved to their destination when all of them are there: an interrupted download leaves
+    nothing behind.
     """
     missing = dataset.missing(root)
     if not missing:
@@ -100,21 +94,20 @@ def ensure_files(dataset: "Dataset", root: Path) -> None:
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     lacking = f"{dataset.name} needs {missing[0]}{more}, which is not there, and"
     advice = "copy the files there, or point --data or $PGSO_DATA at a folder that has them"
-    if dataset.download is None:
-        raise InputError(f"{lacking} cannot be downloaded; {advice}")
-    if is_offline():
-        raise InputError(f"{lacking} nothing is downloaded offline; {advice}")
-    if not is_writable(root):
-        raise InputError(f"{lacking} {root} is read-only, so nothing is downloaded; {advice}")
+    for stops, why in (
+        (dataset.download is None, "cannot be downloaded"),
+        (is_offline(), "nothing is downloaded offline"),
+        (not is_writable(root), f"{root} is read-only, so nothing is downloaded"),
+    ):
+        if stops:
+            raise InputError(f"{lacking} {why}; {advice}")
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
         try:
-            dataset.download(Path(scratch))
+            dataset.download(Path(scratch))  # type: ignore[misc]
         except Exception as error:  # the network, the server or the archive may fail in any way
-            raise InputError(
-                f"{lacking} downloading failed ({type(error).__name__}: {error}): this "
-                f"machine seems to be offline; {advice}"
-            ) from error
+            why = f"({type(error).__name__}: {error}): this machine seems to be offline"
+            raise InputError(f"{lacking} downloading failed {why}; {advice}") from error
         left = dataset.missing(Path(scratch))
         if left:
             raise InputError(f"{lacking} the download did not bring {left[0].name}; {advice}")

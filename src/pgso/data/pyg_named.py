@@ -28,6 +28,7 @@ def pyg_dataset(name: str) -> Dataset:
     What PyG's class takes as text, number or yes and no is an option: ``--option split=RH``.
     """
     import torch_geometric.datasets as shelf
+    import torch_geometric.io
 
     called, _, variant = name[len(PREFIX) :].partition("/")
     classes = {known.lower(): known for known in shelf.__all__}
@@ -35,7 +36,21 @@ def pyg_dataset(name: str) -> Dataset:
     if known is None:
         raise UnknownNameError("dataset of PyG", called, classes.values())
     kind = getattr(shelf, known)
-    _refuse_unsafe(kind)
+
+    def source(thing: Any, unknown: str) -> str:
+        module = inspect.getmodule(thing)
+        return inspect.getsource(module) if module else unknown
+
+    bases = [base for base in kind.__mro__ if base.__module__.startswith(shelf.__name__)]
+    sources = [source(base, "pickle") for base in bases]
+    for names in READERS.findall(sources[0]):
+        readers = re.findall(r"\w+", names)
+        sources += [source(getattr(torch_geometric.io, name, None), "") for name in readers]
+    if any(UNSAFE.search(text) for text in sources):
+        raise InputError(
+            f"PyG's {known} reads pickles, which are programs, so pgso does not load it by "
+            "name; load it with PyG and hand it over: pgso.Task.from_data(dataset)"
+        )
     parameters = inspect.signature(kind.__init__).parameters
     if ("name" in parameters) != bool(variant):
         want = "/NAME behind it" if "name" in parameters else "no /NAME"
@@ -64,30 +79,6 @@ def pyg_dataset(name: str) -> Dataset:
     return Dataset(name, load, takes={**plain, **dict.fromkeys(needed)})
 
 
-def _own_bases(kind: Any) -> list[Any]:
-    """The class and those it inherits from, as far as they are datasets of PyG."""
-    return [base for base in kind.__mro__ if base.__module__.startswith("torch_geometric.datasets")]
-
-
-def _refuse_unsafe(kind: Any) -> None:
-    """Refuse a class whose file, or a reader it imports from PyG, opens pickles."""
-    import torch_geometric.io
-
-    def source(thing: Any, unknown: str) -> str:
-        module = inspect.getmodule(thing)
-        return inspect.getsource(module) if module else unknown
-
-    sources = [source(base, "pickle") for base in _own_bases(kind)]
-    for names in READERS.findall(sources[0]):
-        readers = re.findall(r"\w+", names)
-        sources += [source(getattr(torch_geometric.io, name, None), "") for name in readers]
-    if any(UNSAFE.search(text) for text in sources):
-        raise InputError(
-            f"PyG's {kind.__name__} reads pickles, which are programs, so pgso does not load it by "
-            "name; load it with PyG and hand it over: pgso.Task.from_data(dataset)"
-        )
-
-
 def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
     """The dataset, downloaded if it has to be; its prepared file is opened without pickles."""
     import torch
@@ -105,7 +96,7 @@ def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
         self.data = data_cls.from_dict(data) if isinstance(data, dict) else data
 
     changes: dict[str, Any] = {"load": load} if issubclass(kind, InMemoryDataset) else {}
-    if any("download" in vars(base) for base in _own_bases(kind)):
+    if kind.download is not InMemoryDataset.download:  # which downloads nothing
         changes["download"] = download
     try:
         return type(kind.__name__, (kind,), changes)(**given)

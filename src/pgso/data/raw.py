@@ -24,11 +24,9 @@ RATIO = 50  # and that many for each of its bytes, if that is more
 DENSE = 2 * 10**8  # numbers in a dense matrix that we make ourselves: 800 MB
 NODES = 3 * 10**5  # that an edge list may name, however short it is
 NODES_PER_EDGE = 10  # and that many for each edge, if that is more
+KIND = "a relation is a kind of edges: leave the column out if it names single edges"
 MOST = {  # how many of these a file may have, and what to do
-    "relations": (  # each is a graph of its own
-        1_000,
-        "a relation is a kind of edges: leave the column out if it names single edges",
-    ),
+    "relations": (1_000, KIND),  # each is a graph of its own
     "columns": (20_000, "write a matrix of numbers to features.npy"),
     "columns of numbers": (50_000, "reduce them, such as by sklearn's TruncatedSVD"),
     "classes": (10_000, "is it the right column?"),  # a network has an output for each
@@ -45,38 +43,30 @@ BROKEN = (
 )
 
 
-def unpacked_limit(path: Path) -> int:
-    """How many bytes may come out of a file."""
-    return max(UNPACKED, RATIO * path.stat().st_size)
-
-
-def check_unpacked(path: Path, size: int) -> None:
-    """Refuse a file that holds far more than its own size."""
-    limit = unpacked_limit(path)
+def check_unpacked(path: Path, size: int) -> int:
+    """Refuse a file that holds far more than its own size; how many bytes it may hold."""
+    limit = max(UNPACKED, RATIO * path.stat().st_size)
     if size > limit:
         raise InputError(
             f"{path} has {path.stat().st_size} bytes and holds more than {limit}; files may hold "
             f"{UNPACKED >> 20} MB or {RATIO} times their size; unpack it, or check where it is from"
         )
+    return limit
 
 
 def check_dense(rows: int, columns: int, what: str) -> None:
     """Refuse to spell out a matrix that is too large."""
     if rows * columns > DENSE:
-        raise InputError(
-            f"{what} would be a matrix of {rows} x {columns} numbers; at most {DENSE} are spelt "
-            "out: use fewer categories or nodes"
-        )
+        most = f"at most {DENSE} are spelt out: use fewer categories or nodes"
+        raise InputError(f"{what} would be a matrix of {rows} x {columns} numbers; {most}")
 
 
 def check_num_nodes(num_nodes: int, num_edges: int, where: Path) -> None:
     """Refuse node numbers out of all proportion to the edges: every number up to them is a node."""
     limit = max(NODES, NODES_PER_EDGE * num_edges)
     if num_nodes > limit:
-        raise InputError(
-            f"{where} has {num_edges} edges and would have {num_nodes} nodes, at most {limit} are "
-            "allowed; number the nodes 0, 1, 2, ... without gaps"
-        )
+        counts = f"{num_edges} edges and would have {num_nodes} nodes, at most {limit} are allowed"
+        raise InputError(f"{where} has {counts}; number the nodes 0, 1, 2, ... without gaps")
 
 
 def check_count(count: int, what: str, where: object) -> None:
@@ -107,7 +97,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     try:
         if path.suffix == ".gz":
             with gzip.open(path) as file:
-                content = file.read(unpacked_limit(path) + 1)
+                content = file.read(check_unpacked(path, 0) + 1)
         else:
             content = path.read_bytes()
     except FileNotFoundError:
@@ -174,10 +164,9 @@ def parse_numbers(
 def read_archive(
     path: Path, keys: Mapping[str, int] | None = None, words: Collection[str] = ()
 ) -> dict[str, Array]:
-    """The arrays of an ``.npz`` file.
+    """The arrays of an ``.npz`` file: all, or ``keys`` with so many dimensions.
 
-    ``keys`` are the arrays that are needed and their numbers of dimensions, by default all there
-    are; ``words`` are those of them that hold words, the others hold numbers.
+    Those called in ``words`` hold words, the other keys numbers.
     """
     try:
         with path.open("rb") as file:
@@ -201,9 +190,8 @@ def read_archive(
         raise InputError(f"{path} is no readable .npz archive ({reason}); fetch it again") from None
     for key, dimensions in (keys or {}).items():
         if arrays[key].ndim != dimensions:
-            raise InputError(
-                f"{path}: {key!r} must have {dimensions} dimensions, got {arrays[key].shape}"
-            )
+            wanted = f"{dimensions} dimensions, got {arrays[key].shape}"
+            raise InputError(f"{path}: {key!r} must have {wanted}")
         if key not in words and arrays[key].dtype.kind not in "biuf":
             raise InputError(f"{path}: {key!r} must hold numbers, got {arrays[key].dtype}")
     return arrays

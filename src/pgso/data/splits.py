@@ -15,12 +15,7 @@ def split_by_seed(y: Array, seed: int, train: float = 0.6, val: float = 0.2) -> 
     return split_at_random(~is_unknown(y), seed, train, val)
 
 
-def split_each_class(
-    y: Array,  # (items,)
-    seed: int,
-    train: float = 0.6,
-    val: float = 0.2,
-) -> Split:
+def split_each_class(y: Array, seed: int, train: float = 0.6, val: float = 0.2) -> Split:
     """Shuffle each class by itself and cut it; what is left is the test set.
 
     Every class with three members or more is in all three parts. Items without a label (-1) are
@@ -45,18 +40,8 @@ def split_each_class(
     return tuple(np.sort(order[part == k]) for k in range(3))  # type: ignore[return-value]
 
 
-def split_at_random(
-    answered: Array,  # (items,) of booleans: of which items something is known
-    seed: int,
-    train: float = 0.6,
-    val: float = 0.2,
-) -> Split:
-    """Shuffle and cut, for answers that are no classes; what is left is the test set.
-
-    Example:
-        >>> [len(part) for part in split_at_random(np.ones(50, dtype=bool), seed=0)]
-        [30, 10, 10]
-    """
+def split_at_random(answered: Array, seed: int, train: float = 0.6, val: float = 0.2) -> Split:
+    """Shuffle and cut the items that have an answer; what is left is the test set."""
     order = np.random.default_rng(seed).permutation(np.flatnonzero(answered))
     first = min(max(round(train * len(order)), 1), len(order))
     second = min(max(round((train + val) * len(order)), first + 1), len(order))
@@ -74,10 +59,8 @@ def split_into_folds(y: Array, seed: int, folds: int, protocol: str) -> Split:
 
     smallest = int(np.bincount(y).min())
     if not isinstance(folds, Integral) or not 3 <= folds <= smallest:
-        raise InputError(
-            f"folds must be a whole number between 3 and {smallest}, the size of the smallest "
-            f"class; got {folds}"
-        )
+        wanted = f"a whole number between 3 and {smallest}, the size of the smallest class"
+        raise InputError(f"folds must be {wanted}; got {folds}")
     shuffling = StratifiedKFold(folds, shuffle=True, random_state=seed // folds)
     fold = np.empty(len(y), dtype=np.int64)
     for k, (_, members) in enumerate(shuffling.split(y, y)):

@@ -61,7 +61,14 @@ def asked_of(
         data, x = data
     skipping = {"bad_rows": "skip"} if skip_bad_rows else {}
     if hasattr(data, "iloc"):
-        return _of_frames(model, data, x, options | skipping)
+        if x is not None and not hasattr(x, "iloc"):
+            got = type(x).__name__
+            raise InputError(f"a frame of nodes comes with a frame of edges, not {got}")
+        if x is None and model.memory is None:
+            raise InputError("give the frame of edges too; the model has not kept its graph")
+        kept = {k: v for k, v in model.spec.data_options.items() if k not in ABOUT_ANSWERS}
+        given = _as_the_model_saw(model, {**kept, **options, **skipping})
+        return _arrived(model, frame_task(data, x, 0, unlabelled=True, **given))
     if isinstance(data, str | os.PathLike):
         return _of_path(model, os.fspath(data), root, options | skipping)
     if options:
@@ -108,23 +115,10 @@ def _as_the_model_saw(model: "Predictor", options: dict[str, Any]) -> dict[str, 
     return {"undirected": undirected, **read, "known": model.memory.ids}
 
 
-def _of_frames(model: "Predictor", nodes: Any, edges: Any, options: dict[str, Any]) -> Asked:
-    if edges is not None and not hasattr(edges, "iloc"):
-        raise InputError(
-            f"a frame of nodes comes with a frame of edges, not {type(edges).__name__}"
-        )
-    if edges is None and model.memory is None:
-        raise InputError("give the frame of edges too; the model has not kept its graph")
-    kept = {k: v for k, v in model.spec.data_options.items() if k not in ABOUT_ANSWERS}
-    given = _as_the_model_saw(model, {**kept, **options})
-    return _arrived(model, frame_task(nodes, edges, 0, unlabelled=True, **given))
-
-
 def _arrived(model: "Predictor", task: Task, is_same: bool = False) -> Asked:
-    """Rows that were read: new nodes of the model's graph, or a graph of their own.
+    """Rows that were read: a graph of their own, or new nodes of the model's graph.
 
-    They are new nodes if an edge leads to a node that only the model knows, or if there are no
-    edges. Otherwise they are a graph of their own, which may be the model's graph again.
+    They are new if an edge leads to a node that only the model knows, or if there are no edges.
     """
     memory, task = model.memory, fitted(model, task)
     if memory is None or not (task.of_a_model or task.num_edges == 0):
@@ -200,9 +194,8 @@ def _rows(old: Tensor, new: Tensor, source: Tensor) -> Tensor:
 def _labels(model: "Predictor", task: Task, is_same: bool = False) -> tuple[Tensor, Tensor] | None:
     """Training labels of nodes that are in the task too; None if there are none.
 
-    Nodes are the same if their names are, and for most of them also their features: nodes of two
-    graphs may both be called 0, 1, ... Nodes without names are the model's own if all of their
-    features are, in its order.
+    Nodes are the same if their names are, and for most of them also their features. Nodes without
+    names are the model's own if all of their features are, in its order.
     """
     if model.labels is None or task.kind != "node":
         return None
@@ -224,21 +217,22 @@ def _labels(model: "Predictor", task: Task, is_same: bool = False) -> tuple[Tens
     return (found[there], targets[there]) if bool(there.any()) else None
 
 
+def _same(what: str, wanted: object, got: object, name: str) -> None:
+    if wanted != got:
+        raise InputError(f"the model's {what} is {wanted}, but {name} has {got}")
+
+
 def fitted(model: "Predictor", task: Task) -> Task:
     """The task with its columns in the order that the model knows; refused if it does not fit."""
     header, wanted = model.header, model.header["columns"]
-    if model.kind != task.kind:
-        raise InputError(
-            f"the model's kind of task is {model.kind}, but {task.name} has {task.kind}"
-        )
+    _same("kind of task", model.kind, task.kind, task.name)
     objective = OBJECTIVES[header["objective"]]
     if model.classes == task.classes and objective.answer == task.answer:
         task = task.scored_by(objective.name, header["positive"])
     if model.spec.shape == "node" and header["num_nodes"] != task.num_nodes:
-        raise InputError(
-            f"the model has an S for each of {header['num_nodes']} nodes, but {task.name} has "
-            f"{task.num_nodes}: only shape=structural carries over to other graphs"
-        )
+        counts = f"each of {header['num_nodes']} nodes, but {task.name} has {task.num_nodes}"
+        advice = "only shape=structural carries over to other graphs"
+        raise InputError(f"the model has an S for {counts}: {advice}")
     if wanted is not None and task.columns is not None and tuple(wanted) != task.columns:
         position = {name: column for column, name in enumerate(task.columns)}
         strange = [name for name in wanted if name not in position]
@@ -251,19 +245,13 @@ def fitted(model: "Predictor", task: Task) -> Task:
             x = torch.sparse_coo_tensor(places, torch.ones(len(known)), size).to_sparse_csr()
             return replace(task, x=x, columns=tuple(wanted))
         if strange:
-            raise InputError(
-                f"the model knows a feature called {strange[0]!r}, which {task.name} does not "
-                "have; a model without features.csv knows the nodes it was trained on, and no "
-                "others"
-            )
+            known = "a model without features.csv knows the nodes it was trained on, and no others"
+            problem = f"the model knows a feature called {strange[0]!r}"
+            raise InputError(f"{problem}, which {task.name} does not have; {known}")
         x = task.x if task.x.layout == torch.strided else task.x.to_dense()
         ordered = x.index_select(1, torch.tensor([position[name] for name in wanted]))
         task = replace(task, x=ordered if x is task.x else ordered.to_sparse_csr())
-    if model.num_features != task.num_features:
-        raise InputError(
-            f"the model's number of features is {model.num_features}, but {task.name} has "
-            f"{task.num_features}"
-        )
+    _same("number of features", model.num_features, task.num_features, task.name)
     return task
 
 

@@ -28,19 +28,14 @@ from pgso.saved import memory_of, naming, places, read_model
 def load(path: str | os.PathLike[str]) -> "Predictor":
     """The model that ``pgso find --save``, ``pgso train --save`` or ``found.save`` has written.
 
-    Args:
-        path: Its folder or file.
-
     Example:
         >>> import tempfile
         >>> import pgso
-        >>> folder = Path(tempfile.mkdtemp()) / "model"
         >>> found = pgso.find("karate")
-        >>> predictor = pgso.load(found.save(folder))
+        >>> predictor = pgso.load(found.save(Path(tempfile.mkdtemp()) / "model"))
         >>> predictor
         Predictor(karate: closed form, 2 classes)
-        >>> task = found.task
-        >>> bool((predictor.predict(task.graph, task.x) == found.predict()).all())
+        >>> bool((predictor.predict(found.task.graph, found.task.x) == found.predict()).all())
         True
     """
     path = Path(path).expanduser()
@@ -86,20 +81,17 @@ class Predictor:
                 self.labels = nodes, targets
             scale = header.get("scale")
             self.scale = None if scale is None else Scale(**scale)
-        self.network = self._network()
+            self.network: Any = None
+            if self.is_closed:
+                from pgso.finding.predictor import ClosedForm
 
-    def _network(self) -> Any:
+                self.network = ClosedForm.from_state(header["head"])
+                if len(self.network.parts[0].intercept) != len(self.targets or self.classes):
+                    raise ValueError("outputs that do not fit the classes")
         if not self.is_closed:
             from pgso.training.checkpoint import network_of
 
-            return network_of(self.path, self.header).eval()
-        from pgso.finding.predictor import ClosedForm
-
-        with naming(self.path):
-            head = ClosedForm.from_state(self.header["head"])
-            if len(head.parts[0].intercept) != len(self.targets or self.classes):
-                raise ValueError("outputs that do not fit the classes")
-        return head
+            self.network = network_of(path, header).eval()
 
     def predict(
         self, data: Any = None, x: Any = None, *, skip_bad_rows: bool = False, **options: Any
@@ -128,14 +120,9 @@ class Predictor:
     ) -> "pandas.Series[Any] | pandas.DataFrame":
         """Sets of classes, or intervals of numbers, that hold the truth with some probability.
 
-        It is split conformal prediction: on labels of validation, which the model was not fitted
-        to. The coverage holds on average over items like those.
-
-        Args:
-            data: As in :meth:`predict`.
-            x: Likewise.
-            coverage: The probability, above 0 and below 1.
-            options: As in :meth:`predict`, with ``skip_bad_rows``.
+        It is split conformal prediction, on labels of validation, which the model was not fitted
+        to: the ``coverage``, above 0 and below 1, holds on average over items like those. ``data``,
+        ``x`` and ``options`` are as in :meth:`predict`.
 
         Returns:
             Classes: a series of tuples of their names, the most probable first. Numbers: a frame
@@ -213,15 +200,11 @@ class Predictor:
 
     def _made_from(self) -> Array:
         if self.answer not in ("class", "value"):
-            raise InputError(
-                "prediction sets are of one class or of numbers each, not of several labels or "
-                "links"
-            )
+            others = "not of several labels or links"
+            raise InputError(f"prediction sets are of one class or of numbers each, {others}")
         if self.strangeness is None:
-            raise InputError(
-                f"{self.path} was saved without labels of validation, which sets are made from; "
-                "save it again with some"
-            )
+            problem = "was saved without labels of validation, which sets are made from"
+            raise InputError(f"{self.path} {problem}; save it again with some")
         return self.strangeness
 
     def __repr__(self) -> str:

@@ -27,11 +27,8 @@ def prediction_table(model: "Predictor", asked: "Asked", out: Tensor) -> pandas.
 
     Classes: the most probable one, how probable it is, the probability of every class, and a set
     of classes that holds the truth in 90 %. Labels: those above one half, as ``red|blue``, and the
-    probability of each. Numbers: the prediction and an interval that holds the truth in 90 %; with
-    logarithms it is as wide in the logarithm, a factor up and down.
-
-    Where the task has answers, there are columns ``label``, or ``true NAME`` of numbers. Where it
-    is the one that the model was trained on, ``split`` says who was trained on.
+    probability of each. Numbers: the prediction and an interval that holds the truth in 90 %.
+    Known are ``label``, or ``true NAME`` of numbers, and ``split`` of the data it was trained on.
     """
     values = out.numpy()
     columns: dict[str, Any] = {"id": asked.ids}
@@ -90,9 +87,8 @@ def most_probable_links(
     """
     n = task.num_nodes
     if n > MOST_NODES:
-        raise InputError(
-            f"{task.name} has {n} nodes; the best of all pairs are looked for up to {MOST_NODES}"
-        )
+        most = f"the best of all pairs are looked for up to {MOST_NODES}"
+        raise InputError(f"{task.name} has {n} nodes; {most}")
     model.eval()
     links = [task.graph.edge_index, *([] if task.pairs is None else [task.pairs[:, 0].T])]
     none = NonLinks(torch.cat(links, dim=1).numpy(force=True), n)
