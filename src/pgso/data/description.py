@@ -46,8 +46,8 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         known = column[column.isfinite()]
         some = known if len(known) else known.new_zeros(1)
         low, mean, high = float(some.min()), float(some.mean()), float(some.max())
-        target = {"name": name, "known": len(known), "low": low, "mean": mean, "high": high}
-        targets.append(records.TargetRange(**target))
+        target = records.TargetRange(name=name, known=len(known), low=low, mean=mean, high=high)
+        targets.append(target)
     return DataRecord(
         spec=records.data_spec(spec),
         data=state,

@@ -12,6 +12,9 @@ from pgso.data.arrays import Array, are_values, check_finite
 from pgso.errors import InputError
 from pgso.graph import Graph
 
+SPARSE_BELOW = 0.1  # the share of non-zeros under which features are stored as a sparse matrix
+NARROW = 64  # columns up to which they stay dense anyway: the dense product costs nothing there
+
 
 def read_graph(graph: Any, num_nodes: int | None = None) -> Graph:
     """The graph of anything that :meth:`pgso.Graph.of` takes, with one node per row."""
@@ -42,6 +45,30 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
     return torch.sparse_csr_tensor(
         rowptr, col, torch.from_numpy(X.data), size=X.shape, check_invariants=False
     )
+
+
+def stored(x: "Array | scipy.sparse.csr_array", may_be_sparse: bool = True) -> Tensor:
+    """Features as a task has them: CSR if they are wide and mostly zeros."""
+    n, columns = x.shape
+    entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
+    if not may_be_sparse or columns <= NARROW or entries >= SPARSE_BELOW * n * columns:
+        dense = x if isinstance(x, np.ndarray) else x.toarray()
+        return as_tensor(dense.astype(np.float32, copy=False))
+    matrix = scipy.sparse.csr_array(x, dtype=np.float32, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return as_tensor(matrix)
+
+
+def tensor_of(values: "Array | scipy.sparse.csr_array") -> Tensor:
+    """Whole numbers."""
+    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
+
+
+def graph_of(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
+    """The graph of numpy's arrays."""
+    given = None if weight is None else torch.from_numpy(weight.astype(np.float32))
+    return Graph.from_edge_index(tensor_of(edge_index), given, num_nodes)
 
 
 def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":

@@ -190,8 +190,8 @@ def read_archive(
         raise InputError(f"{path} is no readable .npz archive ({reason}); fetch it again") from None
     for key, dimensions in (keys or {}).items():
         if arrays[key].ndim != dimensions:
-            wanted = f"{dimensions} dimensions, got {arrays[key].shape}"
-            raise InputError(f"{path}: {key!r} must have {wanted}")
+            shape = f"{dimensions} dimensions, got {arrays[key].shape}"
+            raise InputError(f"{path}: {key!r} must have {shape}")
         if key not in words and arrays[key].dtype.kind not in "biuf":
             raise InputError(f"{path}: {key!r} must hold numbers, got {arrays[key].dtype}")
     return arrays

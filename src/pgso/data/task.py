@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Edges = Mapping[str, tuple[Array, Array | None]]
 
 IN_MEMORY = "in memory"  # stands for the dataset in a spec of data that have no name
-SPARSE_BELOW = 0.1  # the share of non-zeros under which features are stored as a sparse matrix
-NARROW = 64  # columns up to which they stay dense anyway: the dense product costs nothing there
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,6 +208,7 @@ class Task:
         """
         import torch
 
+        from pgso.data.inputs import graph_of, stored, tensor_of
         from pgso.graph import Relations
 
         n = int(x.shape[0])
@@ -221,15 +220,15 @@ class Task:
         arrays.check_split(name, y, split, classes, targets)
         if classes or targets:
             arrays.check_objective(metric, answer, len(classes), name)
-        train, val, test = (_tensor(part) for part in split)
-        kinds = {kind: _graph_of(*edges, n) for kind, edges in (relations or {}).items()}
+        train, val, test = (tensor_of(part) for part in split)
+        kinds = {kind: graph_of(*edges, n) for kind, edges in (relations or {}).items()}
         if answer == "class":
-            answers = _tensor(y)
+            answers = tensor_of(y)
         else:  # 32 bits, unless rounding would blur how training targets differ
             answers = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float64))
             answers = answers if Scale.of(answers[train]).needs_64_bits else answers.float()
         if described.get("categories") is not None:
-            features = _tensor(x)
+            features = tensor_of(x)
         elif arrays.is_on_disk(x):
             features = torch.from_numpy(x)
         else:
@@ -238,7 +237,7 @@ class Task:
             name=name,
             kind="node" if nodes_per_graph is None else "graph",
             metric=OBJECTIVES[metric].name,
-            graph=_graph_of(edge_index, edge_weight, n),
+            graph=graph_of(edge_index, edge_weight, n),
             x=features,
             y=answers,
             train=train,
@@ -246,7 +245,7 @@ class Task:
             test=test,
             classes=classes,
             targets=targets,
-            nodes_per_graph=_tensor(sizes),
+            nodes_per_graph=tensor_of(sizes),
             relations=None if relations is None else Relations(kinds, n),
             positive=arrays.rarer_class(y[split[0]], classes),
             **described,
@@ -343,7 +342,9 @@ class Task:
 
     def with_edges(self, edge_index: Array, edge_weight: Array | None = None) -> Task:
         """The same nodes with other edges, of numpy's arrays."""
-        return replace(self, graph=_graph_of(edge_index, edge_weight, self.num_nodes))
+        from pgso.data.inputs import graph_of
+
+        return replace(self, graph=graph_of(edge_index, edge_weight, self.num_nodes))
 
     def batch(self, indices: Tensor) -> Batch:
         """Some graphs as one, in the order of ``indices`` (int64), which may repeat."""
@@ -380,35 +381,3 @@ class Task:
 def _of_numbers(objective: str | None) -> bool:
     """Whether an objective asks for numbers, so that whole ones are no classes."""
     return objective is not None and OBJECTIVES[objective].answer == "value"
-
-
-def _graph_of(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
-    import torch
-
-    from pgso.graph import Graph
-
-    given = None if weight is None else torch.from_numpy(weight.astype(np.float32))
-    return Graph.from_edge_index(_tensor(edge_index), given, num_nodes)
-
-
-def _tensor(values: Array | scipy.sparse.csr_array) -> Tensor:
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
-
-
-def stored(x: Array | scipy.sparse.csr_array, may_be_sparse: bool = True) -> Tensor:
-    """Features as a task has them: CSR if they are wide and mostly zeros."""
-    import scipy.sparse
-
-    from pgso.data.inputs import as_tensor
-
-    n, columns = x.shape
-    entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
-    if not may_be_sparse or columns <= NARROW or entries >= SPARSE_BELOW * n * columns:
-        dense = x if isinstance(x, np.ndarray) else x.toarray()
-        return as_tensor(dense.astype(np.float32, copy=False))
-    matrix = scipy.sparse.csr_array(x, dtype=np.float32, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return as_tensor(matrix)

@@ -245,9 +245,9 @@ def fitted(model: "Predictor", task: Task) -> Task:
             x = torch.sparse_coo_tensor(places, torch.ones(len(known)), size).to_sparse_csr()
             return replace(task, x=x, columns=tuple(wanted))
         if strange:
-            known = "a model without features.csv knows the nodes it was trained on, and no others"
+            why = "a model without features.csv knows the nodes it was trained on, and no others"
             problem = f"the model knows a feature called {strange[0]!r}"
-            raise InputError(f"{problem}, which {task.name} does not have; {known}")
+            raise InputError(f"{problem}, which {task.name} does not have; {why}")
         x = task.x if task.x.layout == torch.strided else task.x.to_dense()
         ordered = x.index_select(1, torch.tensor([position[name] for name in wanted]))
         task = replace(task, x=ordered if x is task.x else ordered.to_sparse_csr())

@@ -145,7 +145,29 @@ def read_answers(
     if numbers and not table.has_header and width == 1 + (key is not None):
         key = key and "node"
         table = table.called(*filter(None, (key, "target")))
-    columns = _answer_columns(table, key, target, numbers) if learn else table.names[:1]
+    columns = table.names[:1]
+    if learn and target is not None and table.has_header:
+        columns = (target,)
+        table.check_has(target)
+    elif learn:
+        # A column without a name holds the numbers of rows, as pandas writes them.
+        others = [name for name in table.names if name and name != key]
+        others = [name for name in others if name.lower() not in SPLIT] or others
+        columns = tuple(others)
+        if not others:
+            what = "numbers" if numbers else "labels"
+            raise table.error(f"there is no column of {what} beside {table.names[0]!r}; add one")
+        if len(others) > 1 and not table.has_header:
+            form = "node,price,rent" if numbers else "node,label"
+            raise table.error(f"several columns need a header; write one such as {form}", 0)
+        if len(others) > 1 and not numbers:
+            columns = tuple(name for name in others if name.lower() in LABEL)
+            if len(columns) != 1:
+                raise table.error(
+                    f"there are several columns of labels ({', '.join(others)}); choose one with "
+                    f"--option target={others[0]}, or write several labels of a node as "
+                    f"red{SEVERAL}blue"
+                )
     if key is not None:
         done, label = ("described", None) if numbers else ("labelled", columns[0])
         table.check_names(key, done, label)
@@ -155,33 +177,6 @@ def read_answers(
             problem = f"column 1: {cells[0]!r} and all others are names of nodes, and there is no"
             raise table.error(f"{problem} column of labels; add one, such as {cells[0]},red", 0)
     return Answers(table, key, columns, numbers)
-
-
-def _answer_columns(
-    table: Table, key: str | None, target: str | None, numbers: bool
-) -> tuple[str, ...]:
-    # A column without a name holds the numbers of rows, as pandas writes them.
-    others = [name for name in table.names if name and name != key]
-    others = [name for name in others if name.lower() not in SPLIT] or others
-    listed, what = ", ".join(others), "numbers" if numbers else "labels"
-    if target is not None and table.has_header:
-        if target not in table.names:
-            raise table.error(f"there is no column {target!r}; it has {listed}")
-        return (target,)
-    if not others:
-        raise table.error(f"there is no column of {what} beside {table.names[0]!r}; add one")
-    if len(others) > 1 and not table.has_header:
-        form = "node,price,rent" if numbers else "node,label"
-        raise table.error(f"several columns need a header; write one such as {form}", 0)
-    if len(others) > 1 and not numbers:
-        called = [name for name in others if name.lower() in LABEL]
-        if len(called) != 1:
-            raise table.error(
-                f"there are several columns of labels ({listed}); choose one with --option "
-                f"target={others[0]}, or write several labels of a node as red{SEVERAL}blue"
-            )
-        return (called[0],)
-    return tuple(others)
 
 
 def split_column(table: Table) -> str | None:

@@ -50,7 +50,20 @@ def read_table(path: Path, least: int = 1) -> Table:
     text = text.removeprefix(above)
     if not text:
         raise InputError(f"{path} has no lines but comments; write at least one")
-    separator = _separator(text, least)
+    # What cuts the first line into most cells; a semicolon if all commas are decimal ones. None:
+    # runs of blanks, where cells are numbers or there must be more than one.
+    rows = [line for line in text[: 2**20].split("\n")[: 2 * SOME_LINES] if line.strip()]
+    head, body = rows[0], rows[1:SOME_LINES] or rows
+    commas = [cell.strip(' "') for line in body for cell in line.split(";") if "," in cell]
+    bare, cut = re.sub(r'"[^"]*"', "", head), [line.split() for line in body]
+    best = max(",\t;", key=bare.count)
+    separator: str | None = best
+    if ";" in head and commas and all(map(DECIMAL_COMMA.fullmatch, commas)):
+        separator = ";"
+    elif best not in bare:
+        are_alike = len(cut[0]) > 1 and all(len(cells) == len(cut[0]) for cells in cut)
+        may_cut = least > 1 or all(is_number(cell) for cells in cut for cell in cells)
+        separator = None if are_alike and may_cut else ","
     frame, lines = _cells(text, separator, path, above.count("\n"))
     if frame.shape[1] == 1 and re.search(r"^\s*\n", above, re.M):
         raise InputError(f'{path}, line 1 is blank; remove it, or write "" for an empty cell')
@@ -165,28 +178,6 @@ def _cells(
     if '"' in text or (has_blanks and any(pair in f"\n{text}" for pair in pairs)):
         frame = frame.apply(lambda cells: cells.str.strip())
     return frame, lines
-
-
-def _separator(text: str, least: int) -> str | None:
-    """What cuts the first line into most cells; a semicolon if all commas are decimal ones.
-
-    None: runs of blanks, where there is no other separator, and cells are numbers or there must be
-    more than one.
-    """
-    lines = [line for line in text[: 2**20].split("\n")[: 2 * SOME_LINES] if line.strip()]
-    head, body = lines[0], lines[1:SOME_LINES] or lines
-    commas = [cell.strip(' "') for line in body for cell in line.split(";") if "," in cell]
-    if ";" in head and commas and all(map(DECIMAL_COMMA.fullmatch, commas)):
-        return ";"
-    bare = re.sub(r'"[^"]*"', "", head)
-    best = max(",\t;", key=bare.count)
-    if best in bare:
-        return best
-    cut = [line.split() for line in body]
-    alike = len(cut[0]) > 1 and all(len(cells) == len(cut[0]) for cells in cut)
-    if alike and (least > 1 or all(is_number(cell) for cells in cut for cell in cells)):
-        return None
-    return ","
 
 
 def tidy(text: str) -> str:
