@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,52 +17,34 @@ from pgso.errors import InputError
 CLUBS = ("Mr. Hi", "Officer")
 MOST = 5  # mines around a cell: counts from here on share a column, as in the public file
 MOST_CELLS = 4_000_000  # of a grid; with 32 million edges, about 4 GB
+BOARD, DEEPER = Sizes(1, 10_000, 78_804, 7, 2), {"num_layers": 3, "norm": "batch"}
 MOST_COMMUNITIES = 10_000
 MOST_EDGES = 3e8  # more would not fit into the memory of a common machine
 
 
 def karate(root: Path, seed: int) -> Task:
-    """Whose side does a member of Zachary's karate club (1977) take?
-
-    x is the identity; the seed cuts each club 60/20/20.
-    """
+    """Whose side does a member of Zachary's karate club (1977) take? 60/20/20 of each club."""
     import networkx
 
     club = networkx.karate_club_graph()
     y = np.array([CLUBS.index(club.nodes[member]["club"]) for member in club])
-    return Task.from_arrays(
-        "karate",
-        edge_index=both_directions(np.array(club.edges).T, len(y)),
-        x=np.eye(len(y), dtype=np.float32),
-        y=y,
-        split=split_each_class(y, seed),
-        classes=CLUBS,
-    )
+    edge_index, x = both_directions(np.array(club.edges).T, len(y)), np.eye(len(y))
+    split = split_each_class(y, seed)
+    return Task.from_arrays("karate", edge_index=edge_index, x=x, y=y, split=split, classes=CLUBS)
 
 
 def digits(root: Path, seed: int, *, neighbours: int = 10) -> Task:
-    """8 x 8 images, joined with the ``neighbours`` they are closest to, and chosen by others.
-
-    The seed cuts each digit 60/20/20.
-    """
+    """8 x 8 images, joined with the ``neighbours`` they are closest to; 60/20/20 of each digit."""
     from sklearn.datasets import load_digits
 
     images, y = load_digits(return_X_y=True)
-    return Task.from_arrays(
-        "digits",
-        edge_index=_nearest(images, neighbours),
-        x=(images / 16).astype(np.float32),
-        y=y,
-        split=split_each_class(y, seed),
-        classes=tuple("0123456789"),
-    )
+    edge_index, split, x = _nearest(images, neighbours), split_each_class(y, seed), images / 16
+    given: dict[str, Any] = {"edge_index": edge_index, "x": x, "y": y, "split": split}
+    return Task.from_arrays("digits", classes=tuple("0123456789"), **given)
 
 
 def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Task:
-    """How far the disease has progressed after a year, from ten measurements (regression).
-
-    Patients are joined with the ``neighbours`` they are closest to; the seed cuts 60/20/20.
-    """
+    """How far the disease has progressed after a year; patients are joined with ``neighbours``."""
     from sklearn.datasets import load_diabetes
 
     table = load_diabetes()
@@ -69,8 +52,8 @@ def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Task:
     return Task.from_arrays(
         "diabetes",
         edge_index=_nearest(x, neighbours),
-        x=x.astype(np.float32),
-        y=table.target[:, None].astype(np.float64),
+        x=x,
+        y=table.target[:, None],
         split=split_at_random(np.ones(len(x), dtype=bool), seed),
         targets=("progression",),
         metric="rmse",
@@ -126,15 +109,9 @@ def minesweeper(
     count = np.bincount(edge_index[1], weights=y[edge_index[0]], minlength=n).astype(np.int64)
     column = 1 + np.minimum(count, MOST)
     column[rng.permutation(n)[: round(hidden * n)]] = 0
-    return Task.from_arrays(
-        "minesweeper",
-        edge_index=edge_index,
-        x=np.eye(MOST + 2, dtype=np.float32)[column],
-        y=y,
-        split=split_each_class(y, seed, train=0.5, val=0.25),
-        classes=("free", "mine"),
-        metric="roc_auc",
-    )
+    x, split = np.eye(MOST + 2, dtype=np.float32)[column], split_each_class(y, seed, 0.5, 0.25)
+    given: dict[str, Any] = {"edge_index": edge_index, "x": x, "y": y, "split": split}
+    return Task.from_arrays("minesweeper", classes=("free", "mine"), metric="roc_auc", **given)
 
 
 def sbm(
@@ -175,14 +152,10 @@ def sbm(
     x = np.zeros((len(y), communities + 1), dtype=np.float32)
     x[np.arange(len(y)), column] = 1
     pairs = sample_edges(sizes.astype(np.int64), p, q, rng)
-    return Task.from_arrays(
-        "sbm",
-        edge_index=np.concatenate([pairs, pairs[::-1]], axis=1),
-        x=x,
-        y=y,
-        split=split_each_class(y, seed, train=0.8, val=0.1),
-        classes=tuple(map(str, range(communities))),
-    )
+    edge_index = np.concatenate([pairs, pairs[::-1]], axis=1)
+    given: dict[str, Any] = {"x": x, "y": y, "split": split_each_class(y, seed, train=0.8, val=0.1)}
+    classes = tuple(map(str, range(communities)))
+    return Task.from_arrays("sbm", edge_index=edge_index, classes=classes, **given)
 
 
 def sample_edges(sizes: Array, p: float, q: float, rng: np.random.Generator) -> Array:
@@ -236,13 +209,7 @@ for _dataset in (
     Dataset("karate", karate, sizes=Sizes(1, 34, 156, 34, 2)),
     Dataset("digits", digits, sizes=Sizes(1, 1_797, 24_680, 64, 10)),
     Dataset("diabetes", diabetes, metric="rmse", sizes=Sizes(1, 442, 6_166, 10, 0)),
-    Dataset(
-        "minesweeper",
-        minesweeper,
-        metric="roc_auc",
-        sizes=Sizes(1, 10_000, 78_804, 7, 2),
-        model={"num_layers": 3, "norm": "batch"},
-    ),
+    Dataset("minesweeper", minesweeper, metric="roc_auc", sizes=BOARD, model=DEEPER),
     Dataset("sbm", sbm),
 ):
     DATASETS.add(_dataset)

@@ -71,14 +71,10 @@ def load_planetoid(
         total = np.asarray(x.sum(axis=1)).ravel()
         x = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(total, 1)) @ x)
     public = np.arange(cut), np.arange(cut, cut + NUM_VAL), np.sort(tested)
-    task = Task.from_arrays(
-        name,
-        edge_index=_citations(read_pickle(paths["graph"]), n, paths["graph"]),
-        x=x,
-        y=y,
-        classes=tuple(map(str, range(known_y.shape[1]))),
-        split=public if split == "public" else split_each_class(y, seed),
-    )
+    given: dict[str, Any] = {"x": x, "y": y, "classes": tuple(map(str, range(known_y.shape[1])))}
+    given["split"] = public if split == "public" else split_each_class(y, seed)
+    edge_index = _citations(read_pickle(paths["graph"]), n, paths["graph"])
+    task = Task.from_arrays(name, edge_index=edge_index, **given)
     return PLANETOID[name].checked(task, folder)
 
 
@@ -136,21 +132,16 @@ def load_geom_gcn(
     pairs = [line.replace("\t", ",") for line in read_lines(edges)[1:]]
     edge_index = parse_numbers(pairs, np.int64, 2, edges, 2).T
     check_range(edge_index, 0, len(y), f"{edges}: a node id")
-    split = folder / f"{origin.prefix}_split_0.6_0.2_{seed % 10}.npz"
-    masks = read_archive(split, {"train_mask": 1, "val_mask": 1, "test_mask": 1})
+    path = folder / f"{origin.prefix}_split_0.6_0.2_{seed % 10}.npz"
+    masks = read_archive(path, {"train_mask": 1, "val_mask": 1, "test_mask": 1})
     if any(len(mask) != len(y) for mask in masks.values()):
-        raise InputError(f"{split} splits {len(masks['train_mask'])} nodes, {name} has {len(y)}")
+        raise InputError(f"{path} splits {len(masks['train_mask'])} nodes, {name} has {len(y)}")
     if normalise:
         total = x.sum(axis=1, keepdims=True)
         x = x / np.where(total == 0, 1, total)
-    task = Task.from_arrays(
-        name,
-        edge_index=distinct(edge_index, len(y)),
-        x=x,
-        y=y,
-        split=masks_to_split(*masks.values()),
-        classes=tuple(map(str, range(int(y.max()) + 1))),
-    )
+    classes, split = tuple(map(str, range(int(y.max()) + 1))), masks_to_split(*masks.values())
+    given: dict[str, Any] = {"x": x, "y": y, "split": split, "classes": classes}
+    task = Task.from_arrays(name, edge_index=distinct(edge_index, len(y)), **given)
     task = origin.sizes.checked(task, folder)
     return task.with_edges(both_directions(edge_index, len(y))) if undirected else task
 
@@ -188,23 +179,17 @@ def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
     return x[order], y[order]
 
 
+UNDIRECTED = {"data_options": {"undirected": True}}  # what published GNN baselines use
 for _name, _sizes in PLANETOID.items():
     _files = tuple(f"{_name}/raw/ind.{_name.lower()}.{part}" for part in PARTS)
     _fetch = partial(fetch_with_pyg, "Planetoid", "", (_name,))
-    DATASETS.add(
-        Dataset(_name, partial(load_planetoid, _name), sizes=_sizes, files=_files, download=_fetch)
-    )
+    _load = partial(load_planetoid, _name)
+    DATASETS.add(Dataset(_name, _load, sizes=_sizes, files=_files, download=_fetch))
 for _name, _origin in GEOM_GCN.items():
-    _folder = _origin.raw.format(_origin.prefix)
+    _folder, _loader = _origin.raw.format(_origin.prefix), partial(load_geom_gcn, _name)
     _splits = [f"{_origin.prefix}_split_0.6_0.2_{k}.npz" for k in range(10)]
+    _files = tuple(f"{_folder}/{file}" for file in (FEATURES, EDGES, *_splits))
     _root, _args = _folder.partition("/")[0], () if _name == "Actor" else (_origin.prefix,)
-    DATASETS.add(
-        Dataset(
-            _name,
-            partial(load_geom_gcn, _name),
-            sizes=_origin.sizes,
-            files=tuple(f"{_folder}/{file}" for file in (FEATURES, EDGES, *_splits)),
-            download=partial(fetch_with_pyg, _origin.class_name, _root, _args),
-            model={"data_options": {"undirected": True}},  # what published GNN baselines use
-        )
-    )
+    _fetch = partial(fetch_with_pyg, _origin.class_name, _root, _args)
+    _known: dict[str, Any] = {"sizes": _origin.sizes, "files": _files, "download": _fetch}
+    DATASETS.add(Dataset(_name, _loader, model=UNDIRECTED, **_known))

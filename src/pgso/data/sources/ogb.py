@@ -31,13 +31,8 @@ def load_molhiv(root: Path, seed: int) -> Task:
     x holds OGB's nine integer atom features.
     """
     folder = root / "ogbg_molhiv"
-    task = Task.from_arrays(
-        "ogbg-molhiv",
-        **_read_molhiv(folder),
-        classes=("inactive", "active"),
-        metric="roc_auc",
-        categories=ATOM_CATEGORIES,
-    )
+    given: dict[str, Any] = {"classes": ("inactive", "active"), "categories": ATOM_CATEGORIES}
+    task = Task.from_arrays("ogbg-molhiv", metric="roc_auc", **_read_molhiv(folder), **given)
     return MOLHIV.checked(task, folder)
 
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +44,11 @@ def load(
     check_choice("protocol", protocol, ("fair", "gin"))
     folder = root / name / "raw"
     files = ("A", "graph_indicator", "graph_labels", "node_labels", "node_attributes")
-    edges, owners, classes, labels, numbers = (folder / f"{name}_{part}.txt" for part in files)
+    edges, owners, answers, labels, numbers = (folder / f"{name}_{part}.txt" for part in files)
     owner = read_numbers(owners, np.int64, columns=1).ravel() - 1
     if (np.diff(owner) < 0).any() or owner.min() < 0:
         raise InputError(f"{owners}: graphs must be numbered from 1, in order")
-    values, y = np.unique(read_numbers(classes, np.int64, columns=1).ravel(), return_inverse=True)
+    values, y = np.unique(read_numbers(answers, np.int64, columns=1).ravel(), return_inverse=True)
     check_range(owner, 0, len(y), f"{owners}: a graph (counted from 0)")
     n = len(owner)
     edge_index = read_numbers(edges, np.int64, columns=2).T - 1
@@ -64,15 +65,10 @@ def load(
         parts.append(_one_hot(np.minimum(degree, MAX_DEGREE), 0))
     if any(len(part) != n for part in parts):
         raise InputError(f"{folder}: {n} nodes have {len(parts[0])} rows of labels or attributes")
-    task = Task.from_arrays(
-        name,
-        edge_index=edge_index,
-        x=np.concatenate(parts, axis=1),
-        y=y,
-        split=split_into_folds(y, seed, folds, protocol),
-        classes=tuple(map(str, values)),
-        nodes_per_graph=np.bincount(owner, minlength=len(y)),
-    )
+    given: dict[str, Any] = {"edge_index": edge_index, "x": np.concatenate(parts, axis=1), "y": y}
+    split, classes = split_into_folds(y, seed, folds, protocol), tuple(map(str, values))
+    given |= {"classes": classes, "split": split}
+    task = Task.from_arrays(name, nodes_per_graph=np.bincount(owner, minlength=len(y)), **given)
     return task if attributes or name not in PUBLISHED else PUBLISHED[name].checked(task, folder)
 
 
