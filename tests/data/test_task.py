@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from pgso.data.task import NARROW, Task
+from pgso.data.inputs import NARROW
+from pgso.data.task import Task
 from pgso.errors import InputError
 
 PATH = {

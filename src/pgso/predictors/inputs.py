@@ -49,14 +49,14 @@ class Asked:
 
 def asked_of(
     model: "Predictor",
-    data: Any,
+    data: Any = None,
     x: Any = None,
     *,
     root: str | os.PathLike[str] | None = None,
     skip_bad_rows: bool = False,
     **options: Any,
 ) -> Asked:
-    """The items of anything that a model can predict."""
+    """The items of anything that a model can predict; columns in the order that it knows."""
     if isinstance(data, tuple) and len(data) == 2:
         data, x = data
     skipping = {"bad_rows": "skip"} if skip_bad_rows else {}
@@ -138,19 +138,25 @@ def _arrived(model: "Predictor", task: Task, is_same: bool = False) -> Asked:
     source[place[:new]] = torch.arange(old, old + new)
     y = task.y.new_full((n, *task.y.shape[1:]), torch.nan if task.y.is_floating_point() else -1)
     y[place[:new]] = task.y[:new]
+    x = task.x[:new] if task.x.layout == torch.strided else task.x
+    if memory.x.layout == torch.strided:
+        below = x if x.layout == torch.strided else x.to_dense()
+        x = torch.cat([memory.x, below.to(memory.x.dtype)])[source]
+    else:
+        rows = [as_scipy(m) if m.layout != torch.strided else m.numpy() for m in (memory.x, x)]
+        stacked = scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in rows], format="csr")
+        x = as_tensor(stacked[source.numpy()])
     graph = _together(memory, task, place, n)
-    none = task.train[:0]
+    parts = dict.fromkeys(("train", "val", "test"), task.train[:0])
     whole = replace(
         task,
-        x=_rows(memory.x, task.x[:new] if task.x.layout == torch.strided else task.x, source),
+        x=x,
         y=y,
         graph=graph.union if isinstance(graph, Relations) else graph,
         relations=graph if isinstance(graph, Relations) else None,
         nodes_per_graph=torch.tensor([n]),
         ids=(*memory.ids, *fresh),
-        train=none,
-        val=none,
-        test=none,
+        **parts,
     )
     return Asked(whole, place[:new], model.labels, is_named=True, notes=task.notes)
 
@@ -173,22 +179,11 @@ def _together(memory: Task, task: Task, place: Tensor, n: int) -> Graph | Relati
         return joined(memory.graph, task.graph)
     known, kinds = memory.relations.graphs, task.relations.graphs if task.relations else {}
     if task.num_edges and not (kinds and set(kinds) <= set(known)):
-        raise InputError(
-            f"the model knows edges of the kinds {', '.join(known)}; name the kind of each new "
-            "edge in a column called relation, or hand over the whole graph"
-        )
+        advice = "name the kind of each new edge in a column called relation"
+        problem = f"the model knows edges of the kinds {', '.join(known)}"
+        raise InputError(f"{problem}; {advice}, or hand over the whole graph")
     none = Graph.from_edge_index(torch.from_numpy(NO_EDGES), num_nodes=task.num_nodes)
     return Relations({k: joined(part, kinds.get(k, none)) for k, part in known.items()}, n)
-
-
-def _rows(old: Tensor, new: Tensor, source: Tensor) -> Tensor:
-    """Rows of two matrices below each other, in some order."""
-    if old.layout == torch.strided:
-        below = new if new.layout == torch.strided else new.to_dense()
-        return torch.cat([old, below.to(old.dtype)])[source]
-    parts = [as_scipy(m) if m.layout != torch.strided else m.numpy() for m in (old, new)]
-    stacked = scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
-    return as_tensor(stacked[source.numpy()])
 
 
 def _labels(model: "Predictor", task: Task, is_same: bool = False) -> tuple[Tensor, Tensor] | None:
@@ -217,15 +212,15 @@ def _labels(model: "Predictor", task: Task, is_same: bool = False) -> tuple[Tens
     return (found[there], targets[there]) if bool(there.any()) else None
 
 
-def _same(what: str, wanted: object, got: object, name: str) -> None:
-    if wanted != got:
-        raise InputError(f"the model's {what} is {wanted}, but {name} has {got}")
-
-
 def fitted(model: "Predictor", task: Task) -> Task:
     """The task with its columns in the order that the model knows; refused if it does not fit."""
     header, wanted = model.header, model.header["columns"]
-    _same("kind of task", model.kind, task.kind, task.name)
+
+    def check(what: str, known: object, got: object) -> None:
+        if known != got:
+            raise InputError(f"the model's {what} is {known}, but {task.name} has {got}")
+
+    check("kind of task", model.kind, task.kind)
     objective = OBJECTIVES[header["objective"]]
     if model.classes == task.classes and objective.answer == task.answer:
         task = task.scored_by(objective.name, header["positive"])
@@ -251,7 +246,7 @@ def fitted(model: "Predictor", task: Task) -> Task:
         x = task.x if task.x.layout == torch.strided else task.x.to_dense()
         ordered = x.index_select(1, torch.tensor([position[name] for name in wanted]))
         task = replace(task, x=ordered if x is task.x else ordered.to_sparse_csr())
-    _same("number of features", model.num_features, task.num_features, task.name)
+    check("number of features", model.num_features, task.num_features)
     return task
 
 

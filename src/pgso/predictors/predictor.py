@@ -147,9 +147,7 @@ class Predictor:
         }
         return pandas.DataFrame(columns, index=index)
 
-    def asked(self, data: Any = None, x: Any = None, **options: Any) -> Asked:
-        """What is asked about, as a task whose columns are in the order that the model knows."""
-        return asked_of(self, data, x, **options)
+    asked = asked_of
 
     def outputs(self, asked: Asked) -> Tensor:  # (items, outputs)
         """Probabilities, or numbers in their unit."""

@@ -49,27 +49,23 @@ def prediction_table(model: "Predictor", asked: "Asked", out: Tensor) -> pandas.
             if model.strangeness is not None:
                 held = model.held_classes(values, LEVEL)
                 columns[f"set {PERCENT}"] = _chosen(names, held, model.separator)
-    known = _known(asked.task, asked.is_trained_here, model.separator)
+    task, told = asked.task, dict[str, Any]()
+    if task.targets:
+        told = {f"true {name}": task.y[:, k].numpy() for k, name in enumerate(task.targets)}
+    elif task.answer == "labels" and task.classes:
+        named = _chosen(task.classes, task.y.numpy() == 1, model.separator)
+        told["label"] = np.where(task.has_answer.numpy(), named, "")
+    elif task.classes:
+        told["label"] = np.array([*task.classes, ""], dtype=object)[task.y.numpy()]  # -1: ""
+    if asked.is_trained_here and len(task.train):
+        told["split"] = np.full(len(task.y), "", dtype=object)
+        for name in ("train", "val", "test"):
+            told["split"][getattr(task, name).numpy()] = name
+    known = pandas.DataFrame(told, index=range(len(task.y)))
     if asked.rows is not None:
         known = known.iloc[asked.rows.numpy()].reset_index(drop=True)
         known = known[[] if known.isin(["", None, np.nan]).all(axis=None) else list(known)]
     return pandas.concat([pandas.DataFrame(columns), known], axis=1)
-
-
-def _known(task: Task, is_trained_here: bool, separator: str) -> pandas.DataFrame:
-    columns: dict[str, Any] = {}
-    if task.targets:
-        columns = {f"true {name}": task.y[:, k].numpy() for k, name in enumerate(task.targets)}
-    elif task.answer == "labels" and task.classes:
-        named = _chosen(task.classes, task.y.numpy() == 1, separator)
-        columns["label"] = np.where(task.has_answer.numpy(), named, "")
-    elif task.classes:
-        columns["label"] = np.array([*task.classes, ""], dtype=object)[task.y.numpy()]  # -1: ""
-    if is_trained_here and len(task.train):
-        columns["split"] = np.full(len(task.y), "", dtype=object)
-        for name in ("train", "val", "test"):
-            columns["split"][getattr(task, name).numpy()] = name
-    return pandas.DataFrame(columns, index=range(len(task.y)))
 
 
 def _chosen(names: Sequence[str], is_chosen: Any, separator: str) -> list[str]:
