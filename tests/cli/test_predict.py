@@ -49,7 +49,7 @@ def write_shop(folder, features=SHOP, labels=True):
 def test_a_table_is_prepared_again_as_it_was_for_training(pgso, tmp_path, metric):
     write_shop(tmp_path / "shops")
     trained = pgso(
-        "train", "shops", "--epochs", 3, "--option", f"metric={metric}", "--save", "m.safetensors"
+        "train", "shops", "--epochs", 3, "--objective", metric, "--save", "m.safetensors"
     )
     assert trained.exit_code == 0, trained.output
     assert "standardised (mean" in trained.stdout

@@ -77,23 +77,15 @@ def join(molecules: Sequence[Molecule]) -> tuple[Array, Array, Array]:
 
 
 def load_smiles(
-    path: Path,
-    root: Path,
-    seed: int,
-    *,
-    metric: str = "auto",
-    unlabelled: bool = False,
-    missing: str | None = None,
+    path: Path, root: Path, seed: int, *, unlabelled: bool = False, missing: str | None = None
 ) -> Task:
     """A graph task from a CSV file with the columns ``smiles`` and ``label``, or ``target``.
 
     The columns ``split`` (train, val, test or nothing) and ``id`` may be there too, others are
     ignored. Molecules that RDKit cannot parse are left out, and a warning says how many. Atoms
     have the features of ogbg-molhiv. Without a split, the seed makes one, 80/10/10 (of each class).
-
-    ``metric="auto"`` is ROC-AUC of two classes, accuracy of more, RMSE of targets, which are
-    numbers. With ``unlabelled``, to predict on, labels and targets are not read. ``missing`` is a
-    label that stands for an unknown one.
+    Two classes are scored by ROC-AUC, more by accuracy, targets, which are numbers, by RMSE. With
+    ``unlabelled``, to predict on, they are not read. ``missing`` is a label that means unknown.
     """
     import pandas as pd
 
@@ -126,14 +118,13 @@ def load_smiles(
     table = table.take(np.flatnonzero(~lost))
     nodes, edge_index, x = join([molecule for molecule in molecules if molecule is not None])
     ids = tuple(table.cells(columns.get("id", columns["smiles"])))
-    said: dict[str, Any] = {"metric": metric, "unlabelled": unlabelled, "missing": missing}
-    said |= {"label_separator": "", "split_by": columns.get("split")}
+    said: dict[str, Any] = {"unlabelled": unlabelled, "missing": missing, "label_separator": ""}
     answers = Answers(table, None, (answer,), "label" not in columns) if answer else None
-    given = Tables(where=str(path), seed=seed, **said)
+    given = Tables(where=str(path), seed=seed, split_by=columns.get("split"), **said)
     learned = learned_of(given, answers, pd.Index(ids, dtype=object))
     if given.split_by is None:
         learned["split"] = split_by_seed(learned["y"], seed, train=0.8, val=0.1)
-    if metric == "auto" and len(learned.get("classes", ())) == 2:
+    if len(learned.get("classes", ())) == 2:
         learned["metric"] = "roc_auc"
     return Task.from_arrays(
         path.stem,

@@ -24,7 +24,7 @@ from pgso.saved import unanswered
 if TYPE_CHECKING:
     from pgso.predictors.predictor import Predictor
 
-ABOUT_ANSWERS = ("target", "metric", "positive")  # options that do not matter without answers
+ABOUT_ANSWERS = ("target", "positive")  # options that do not matter without answers
 NO_EDGES = np.zeros((2, 0), dtype=np.int64)
 
 
@@ -147,7 +147,7 @@ def _arrived(model: "Predictor", task: Task, is_same: bool = False) -> Asked:
         stacked = scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in rows], format="csr")
         x = as_tensor(stacked[source.numpy()])
     graph = _together(memory, task, place, n)
-    parts = dict.fromkeys(("train", "val", "test"), task.train[:0])
+    parts: dict[str, Any] = dict.fromkeys(("train", "val", "test"), task.train[:0])
     whole = replace(
         task,
         x=x,

@@ -47,7 +47,7 @@ def test_one_of_several_columns_is_chosen_by_name(load):
     assert load(text, target="colour").classes == ("blue", "green", "red")
     with pytest.raises(InputError, match=r"line 1: there are several columns of labels \(colour, "):
         load(text)
-    with pytest.raises(InputError, match="line 1: there is no column 'right'; it has colour, left"):
+    with pytest.raises(InputError, match="has no column 'right'; it has node, colour, left"):
         load(text, target="right")
 
 

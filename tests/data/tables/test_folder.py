@@ -159,7 +159,7 @@ def test_the_seed_splits_where_there_is_no_file(write):
 
 
 def test_two_classes_may_be_scored_by_roc_auc(write):
-    assert load_task(write(), metric="roc_auc").metric == "roc_auc"
+    assert load_task(write(), objective="roc_auc").metric == "roc_auc"
 
 
 @pytest.mark.parametrize(

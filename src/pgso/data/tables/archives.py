@@ -21,9 +21,7 @@ PARTS = ("train", "val", "test")
 INDICES = ("indices", "indptr", "row", "col", "offsets")  # arrays of scipy's formats
 
 
-def load_npz(
-    path: Path, root: Path, seed: int, *, undirected: bool = True, metric: str = "auto"
-) -> Task:
+def load_npz(path: Path, root: Path, seed: int, *, undirected: bool = True) -> Task:
     """A node task from the arrays of an archive, none of them pickled.
 
     ``edge_index`` (2, E) integers; ``y`` (n,) labels, integers (-1: unknown) or words (empty:
@@ -66,7 +64,7 @@ def load_npz(
         x=x.astype(np.float32),
         split=split or split_by_seed(answers["y"], seed),
         **answers,
-    ).scored_by(None if metric == "auto" else metric)
+    )
 
 
 def read_edge_list(path: Path) -> Graph:

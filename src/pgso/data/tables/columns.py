@@ -219,18 +219,14 @@ def _kind_of(table: Table, name: str) -> str:
     wrong, are_many = ~is_num & ~gaps, len(cells) >= FEWEST_ROWS
     if are_many and is_num.sum() >= MOSTLY * len(cells):
         others = "category" if len(distinct) <= MOST_CATEGORIES else "leave out"
-        advice = (
-            f"as in {is_num.sum():,} other lines; or leave the cell empty; or say "
-            f'{{"{name}": "{others}"}} in columns.json'
-        )
+        advice = f"as in {is_num.sum():,} other lines; or leave the cell empty"
+        advice += f'; or say {{"{name}": "{others}"}} in columns.json'
         raise table.cell_error(wrong, name, "a finite number", advice)
     like = [cell for cell in distinct if AMOUNT.fullmatch(cell)]
     amounts = np.isin(cells, like).mean() if like else 0
     if amounts == 1 or (amounts >= MOSTLY and are_many):
-        advice = (
-            "without unit and with a point, such as 1200.5, in the whole column; or say "
-            f'{{"{name}": "leave out"}} or "category" in columns.json'
-        )
+        advice = "without unit and with a point, such as 1200.5, in the whole column"
+        advice += f'; or say {{"{name}": "leave out"}} or "category" in columns.json'
         raise table.cell_error(wrong, name, "a number", advice)
     return "category"
 
@@ -299,11 +295,10 @@ def _date_format(cells: Array) -> str | None:
 def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     """Days since 1970, NaN where a cell is not such a date."""
     codes, distinct = pd.factorize(cells)
-    looks = [
-        LOOKS_LIKE_A_DATE.fullmatch(cell) is not None and cell.isdigit() == (date_format == DIGITS)
-        for cell in distinct
-    ]
-    some = pd.Series(np.where(looks, distinct, None), dtype=object)
+    of_digits, looks = date_format == DIGITS, LOOKS_LIKE_A_DATE.fullmatch
+    some = pd.Series(
+        [c if looks(c) and c.isdigit() == of_digits else None for c in distinct], dtype=object
+    )
     form = "ISO8601" if date_format == ISO else date_format
     moments = pd.to_datetime(some, format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")

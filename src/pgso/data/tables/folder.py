@@ -40,7 +40,6 @@ class Options:
     """What a user may say about a folder: ``--option NAME=VALUE``."""
 
     undirected: bool = True  # whether an edge goes both ways, however often it is listed
-    metric: str = "auto"  # accuracy of classes, RMSE of numbers, ROC-AUC of several labels
     unlabelled: bool = False  # to predict on: labels say no more than which nodes there are
     target: str | tuple[str, ...] | None = None  # the one column of labels or features to learn
     weight: str | None = None  # the column of edges that holds the weights
@@ -309,8 +308,8 @@ def _answers(
 def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -> dict[str, Any]:
     """The answers on nodes or graphs as :meth:`Task.from_arrays` takes them, with their split."""
     if answers is None or given.unlabelled:
-        none, metric = np.empty(0, dtype=np.int64), given.metric.replace("auto", "accuracy")
-        return {"y": np.full(len(items), -1), "split": (none, none, none), "metric": metric}
+        none = np.empty(0, dtype=np.int64)
+        return {"y": np.full(len(items), -1), "split": (none, none, none)}
     y, classes, targets = answers.on(len(items), given.label_separator, given.missing)
     column = given.split_by or about.split_column(answers.table)
     if given.splits is not None:
@@ -319,6 +318,5 @@ def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -
         split = about.read_split(answers.table, items, y, len(answers.table), column)
     else:
         split = split_by_seed(y, given.seed)
-    suits = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"
-    metric = suits if given.metric == "auto" else given.metric
+    metric = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"
     return {"y": y, "classes": classes, "targets": targets, "split": split, "metric": metric}

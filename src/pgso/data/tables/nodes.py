@@ -82,8 +82,8 @@ def described_nodes(
     cells = table.cells(key)
     rows = pd.Index(cells, dtype=object).get_indexer(pd.Index(names, dtype=object))
     if (rows < 0).any():
-        name = names[int((rows < 0).argmax())]
-        other = next((cell for cell in cells if cell not in set(names)), None)
+        name, listed = names[int((rows < 0).argmax())], set(names)
+        other = next((cell for cell in cells if cell not in listed), None)
         like = "" if other is None else f", and names {other!r}"
         problem = f"{table.path} has no row for node {name!r} of {given.source}{like}"
         advice = f"{repair_of(cells, names)}; add one, or write names alike in all files"
