@@ -24,7 +24,7 @@ from pgso.saved import unanswered
 if TYPE_CHECKING:
     from pgso.predictors.predictor import Predictor
 
-ABOUT_ANSWERS = ("target", "positive")  # options that do not matter without answers
+ABOUT_ANSWERS = ("target", "metric", "positive")  # options that do not matter without answers
 NO_EDGES = np.zeros((2, 0), dtype=np.int64)
 
 

@@ -306,7 +306,7 @@ def test_one_of_several_columns_may_be_chosen_and_the_objective_too(write):
     task = load_task(folder, target="rent", objective="MAE")
     assert (task.targets, task.metric) == (("rent",), "mae")
     assert sorted(torch.cat([task.train, task.val, task.test]).tolist()) == [0, 3, 4, 5]
-    with pytest.raises(InputError, match="no column 'size'; it has price, rent"):
+    with pytest.raises(InputError, match="no column 'size'; it has node, price, rent"):
         load_task(folder, target="size")
 
 

@@ -296,11 +296,9 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     """Days since 1970, NaN where a cell is not such a date."""
     codes, distinct = pd.factorize(cells)
     of_digits, looks = date_format == DIGITS, LOOKS_LIKE_A_DATE.fullmatch
-    some = pd.Series(
-        [c if looks(c) and c.isdigit() == of_digits else None for c in distinct], dtype=object
-    )
+    some = [cell if looks(cell) and cell.isdigit() == of_digits else None for cell in distinct]
     form = "ISO8601" if date_format == ISO else date_format
-    moments = pd.to_datetime(some, format=form, errors="coerce", utc=True)
+    moments = pd.to_datetime(pd.Series(some, dtype=object), format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
     days = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
     out: Array = days[codes]
