@@ -7,7 +7,7 @@ import numpy as np
 
 from pgso.records import RunSpec
 from pgso.saved import read_model
-from pgso.training.checkpoint import network_of
+from pgso.training.session import network_of
 
 GRID = {"rows": 8, "cols": 8}
 

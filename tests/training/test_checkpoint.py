@@ -11,9 +11,8 @@ from pgso.errors import InputError
 from pgso.predictors import load
 from pgso.predictors.inputs import fitted
 from pgso.records import NUMERICS, RunSpec
-from pgso.training.checkpoint import Checkpoint
 from pgso.training.loops import predict_outputs
-from pgso.training.session import Session
+from pgso.training.session import Checkpoint, Session
 from tests.training.tasks import karate, load_model, minesweeper, shapes
 
 
@@ -96,7 +95,7 @@ def test_the_checkpoint_of_files_that_changed_since_is_ignored(tmp_path):
 
 def test_the_checkpoint_of_other_numerics_is_ignored(tmp_path, monkeypatch):
     file, spec, epochs = tmp_path / "run.safetensors", karate(epochs=4), []
-    monkeypatch.setattr("pgso.training.checkpoint.NUMERICS", NUMERICS - 1)
+    monkeypatch.setattr("pgso.training.session.NUMERICS", NUMERICS - 1)
     with pytest.raises(StoppedError):
         fit(spec, watch=stop_at(3), checkpoint=file, checkpoint_every=1)
     monkeypatch.undo()

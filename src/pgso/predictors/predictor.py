@@ -89,7 +89,7 @@ class Predictor:
                 if len(self.network.parts[0].intercept) != len(self.targets or self.classes):
                     raise ValueError("outputs that do not fit the classes")
         if not self.is_closed:
-            from pgso.training.checkpoint import network_of
+            from pgso.training.session import network_of
 
             self.network = network_of(path, header).eval()
 

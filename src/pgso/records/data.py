@@ -68,6 +68,7 @@ class Sketch(Frozen):
 class DataRecord(Scored):
     """One dataset with one split: counts, and the scores of models that a network must beat."""
 
+    of = "data"
     spec: StoredSpec  # only what chooses the data differs from defaults, see :func:`data_spec`
     data: str | None = None  # the state of a user's own files
     kind: str  # node, graph or link

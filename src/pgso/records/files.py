@@ -9,13 +9,11 @@ import time
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pgso.errors import InputError, first_problem
+from pgso.errors import InputError
 
-Kind = TypeVar("Kind", bound=BaseModel)
 OLD = 3600  # seconds after which an unfinished file is taken for one of a killed process
 
 
@@ -86,20 +84,6 @@ def as_text(record: BaseModel, indent: int | None = 1) -> str:
     if indent is None:
         return json.dumps(fields, separators=(",", ":")) + "\n"
     return json.dumps(fields, indent=indent, ensure_ascii=False) + "\n"
-
-
-def read_as(kind: type[Kind], path: str | Path, what: str, remedy: str = "") -> Kind:
-    """Read a record of this class; what is wrong with it is said in one sentence.
-
-    ``what`` it is the record of and the ``remedy`` if it is not there are parts of that sentence:
-    ``a finding`` and ``; make one with pgso find``.
-    """
-    try:
-        return kind.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no record of {what} at {path}{remedy}") from None
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no JSON, none of these choices
-        raise InputError(f"{path} is not a record of {what}: {first_problem(error)}") from None
 
 
 _TABLE = re.compile(r"(?i)(edge|feature|node|label|target|split)s?\.(csv|tsv|txt|parquet)(\.gz)?")

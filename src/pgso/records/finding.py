@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import model_validator
 
 from pgso.records.data import DataRecord, Sketch
-from pgso.records.files import as_text, read_as, write_atomically
+from pgso.records.files import as_text, write_atomically
 from pgso.records.numerics import LADDER, Frozen, Scored
 from pgso.records.spec import RunSpec, SevenNumbers
 
@@ -98,6 +98,7 @@ class Spectrum(Frozen):
 class FindingRecord(Scored):
     """A finding, as JSON."""
 
+    of, remedy = "a finding", "; make one with pgso find"
     ladder: int = LADDER  # its revision
     dataset: str
     seed: int
@@ -178,6 +179,4 @@ class FindingRecord(Scored):
         write_atomically(Path(path), as_text(self))
 
 
-def read_finding(path: str | Path) -> FindingRecord:
-    """Read the record of a finding."""
-    return read_as(FindingRecord, path, "a finding", "; make one with pgso find")
+read_finding = FindingRecord.read

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
-from pgso.errors import InputError
+from pgso.errors import InputError, first_problem
 from pgso.objectives import OBJECTIVES, Objective
 
 # Both move by 1 whenever a change moves results, in the last digit too; docs/conventions.md says
@@ -28,7 +29,21 @@ class Revised(Frozen):
     What is made in Python is of today's. A file that says nothing is of revision 1.
     """
 
+    of: ClassVar[str] = "a run"  # what it is the record of, for sentences
+    remedy: ClassVar[str] = ""  # where there is none
     numerics: int = NUMERICS
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a record from a file; what is wrong with it is said in one sentence."""
+        try:
+            return cls.model_validate_json(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"there is no record of {cls.of} at {path}{cls.remedy}") from None
+        except (OSError, ValueError) as error:  # no UTF-8, no JSON, none of these choices
+            raise InputError(
+                f"{path} is not a record of {cls.of}: {first_problem(error)}"
+            ) from None
 
     @model_validator(mode="before")
     @classmethod

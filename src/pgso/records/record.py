@@ -13,7 +13,7 @@ from typing_extensions import TypedDict  # pydantic needs it before 3.12
 
 from pgso.objectives import Objective
 from pgso.records.data import BaselineRecord
-from pgso.records.files import as_text, read_as, write_atomically
+from pgso.records.files import as_text, write_atomically
 from pgso.records.finding import FindingRecord
 from pgso.records.numerics import UNSAID, Frozen, Scored
 from pgso.records.spec import SevenNumbers, StoredSpec
@@ -295,6 +295,7 @@ class RunRecord(Scored):
 class ComparisonRecord(Scored):
     """What ``compare`` leaves behind: enough to list it, and to make its page from its runs."""
 
+    of, remedy = "a comparison", "; make one with pgso compare"
     dataset: str
     conv: str
     command: str | None = None  # what the user typed
@@ -314,6 +315,4 @@ class ComparisonRecord(Scored):
             write_atomically(path, text)
 
 
-def read_comparison(path: str | Path) -> ComparisonRecord:
-    """Read the record of a comparison."""
-    return read_as(ComparisonRecord, path, "a comparison", "; make one with pgso compare")
+read_comparison = ComparisonRecord.read

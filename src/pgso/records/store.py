@@ -7,12 +7,13 @@ from pathlib import Path
 
 from pgso.errors import InputError
 from pgso.records.data import DataRecord, data_spec
-from pgso.records.files import as_text, fingerprint, read_as, remove_leftovers, write_atomically
+from pgso.records.files import as_text, fingerprint, remove_leftovers, write_atomically
 from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
 from pgso.records.record import RunRecord
 from pgso.records.spec import RunSpec
 
 State = Callable[[str], str | None]  # of the files of a dataset
+read_record = RunRecord.read
 
 
 class Store:
@@ -58,7 +59,7 @@ class Store:
         """The stored description of the data; None if it is old or the files have changed."""
         wanted = data_spec(spec)
         with suppress(InputError):
-            record = read_as(DataRecord, self.root / "data" / f"{wanted.key}.json", "data")
+            record = DataRecord.read(self.root / "data" / f"{wanted.key}.json")
             return record if _is_done(record, wanted, fingerprint) else None
         return None
 
@@ -101,8 +102,3 @@ def _is_done(record: RunRecord | DataRecord, spec: RunSpec, state_of: State) -> 
     """Whether a record answers a spec: today's numerics, on files that are as they were."""
     is_of_spec = record.spec == spec and record.is_current
     return is_of_spec and (record.data is None or record.data == state_of(spec.dataset))
-
-
-def read_record(path: str | Path) -> RunRecord:
-    """Read the record of a run."""
-    return read_as(RunRecord, path, "a run")

@@ -1,8 +1,7 @@
 """Beyond one batch and one machine: sampled neighbours, several processes."""
 
 from pgso.scale.inference import predict_by_layer
-from pgso.scale.loader import NeighborLoader, SampledBatch, mapped_features
-from pgso.scale.sampler import NeighborSampler
+from pgso.scale.loader import NeighborLoader, NeighborSampler, SampledBatch, mapped_features
 
 __all__ = [
     "NeighborLoader",

@@ -11,9 +11,8 @@ from pgso.convs.sparse_features import as_features
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.models.gnn import GNN
-from pgso.scale.loader import rows_of
+from pgso.scale.loader import ALL, NeighborSampler, rows_of
 from pgso.scale.place import Place
-from pgso.scale.sampler import ALL, NeighborSampler
 
 Rows = Callable[[Tensor], Any]  # nodes (b,) -> their features (b, F)
 

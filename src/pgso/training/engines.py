@@ -1,7 +1,4 @@
-"""Many runs at once: in this process, in worker processes (joblib), or on a Ray cluster.
-
-Here is also how a run uses its machine: threads of torch, and memory that was freed.
-"""
+"""Many runs at once: here, in worker processes (joblib), or on Ray; and threads and memory."""
 
 import ctypes
 import math
@@ -181,10 +178,7 @@ def _run_and_put(job: RunOne, spec: RunSpec, folder: Path) -> RunRecord:
 
 
 def _start_worker(parent: int) -> None:
-    """Set up a worker: no SIGINT, since the parent stops it, and an end when its parent ends.
-
-    The parent may be gone already: its id comes from itself, not from ``getppid``.
-    """
+    """Set up a worker: no SIGINT, since the parent stops it, and an end when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_freed_memory()
 
@@ -274,10 +268,7 @@ one_thread = partial(threads, 1)  # on a busy machine two are slower
 
 
 def threads_for(task: "Task", most: int | None = None) -> AbstractContextManager[None]:
-    """One thread, or all (so many at most) where a step of this task is long enough to be shared.
-
-    On a small graph threads wait for each other, and take whole cores for it.
-    """
+    """One thread, or all (so many at most) where a step of this task is long enough for them."""
     many = task.kind == "node" and task.graph.num_edges >= MANY_EDGES
     return threads(most) if many else one_thread()
 

@@ -32,10 +32,17 @@ from pgso.records.finding import FindingRecord
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
 from pgso.scale.place import Where, place_of
-from pgso.training.checkpoint import Checkpoint, save_model
 from pgso.training.choice import Trained, candidates_of, choose
 from pgso.training.engines import one_thread, threads_for
-from pgso.training.session import Divergence, MakeNetwork, Session, certified_ends, evaluate
+from pgso.training.session import (
+    Checkpoint,
+    Divergence,
+    MakeNetwork,
+    Session,
+    certified_ends,
+    evaluate,
+    save_model,
+)
 
 try:
     import resource

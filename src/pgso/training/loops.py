@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,34 +46,26 @@ def on_batch(model: Any, batch: Batch, device: torch.device | str) -> Tensor:  #
     return out
 
 
-def loop_of(
-    spec: RunSpec,
-    task: Task,  # with targets as they are learned
-    criterion: Criterion,
-    scored: Tensor,  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
-    place: Place,
-) -> "Loop":
-    """The loop that the spec and the kind of the task ask for."""
-    if place.num_ranks > 1 and not spec.sample:
-        raise InputError(
-            f"{place.num_ranks} processes share sampled batches of nodes: add --sample 15,10 (in "
-            "Python sample=(15, 10)), or start one process without torchrun"
-        )
-    by_kind: dict[str, type[Loop]] = {"node": WholeGraph, "graph": Graphs, "link": Links}
-    make = Sampled if spec.sample else by_kind[task.kind]
-    return make(spec, task, criterion, scored, place)
-
-
+@dataclass(eq=False)
 class Loop:
-    """Where losses and outputs come from; arguments are those of :func:`loop_of`."""
+    """Where losses and outputs come from."""
 
-    def __init__(
-        self, spec: RunSpec, task: Task, criterion: Criterion, scored: Tensor, place: Place
-    ) -> None:
-        self.task, self.criterion, self.scored, self.place = task, criterion, scored, place
-        self.prepare(spec)
+    spec: RunSpec
+    task: Task  # with targets as they are learned
+    criterion: Criterion
+    scored: Tensor  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
+    place: Place
 
-    def prepare(self, spec: RunSpec) -> None:
+    def __post_init__(self) -> None:
+        if self.place.num_ranks > 1 and not self.spec.sample:
+            raise InputError(
+                f"{self.place.num_ranks} processes share sampled batches of nodes: add --sample "
+                "15,10 (in Python sample=(15, 10)), or start one process without torchrun"
+            )
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
         """Move to the device what every epoch needs there."""
 
     @abstractmethod
@@ -91,7 +84,7 @@ class Loop:
 class WholeGraph(Loop):
     """All nodes at once: one loss an epoch; validation's loss is of the same pass."""
 
-    def prepare(self, spec: RunSpec) -> None:
+    def prepare(self) -> None:
         task = self.task.to(self.place.device)
         self.x, self.graph, self.scored = task.x, task.edges, self.scored.to(self.place.device)
         self.train, self.val = task.train, task.val
@@ -123,8 +116,8 @@ class WholeGraph(Loop):
 class Graphs(Loop):
     """Batches of graphs, in an order that is drawn anew every epoch."""
 
-    def prepare(self, spec: RunSpec) -> None:
-        self.batch_size, self.device = spec.batch_size, self.place.device
+    def prepare(self) -> None:
+        self.batch_size, self.device = self.spec.batch_size, self.place.device
         self.scored_batches = [self.task.batch(k) for k in self.scored.split(EVALUATED_AT_ONCE)]
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
@@ -156,7 +149,7 @@ class Links(Loop):
     The links of the graph train; links that were taken out of it validate and test.
     """
 
-    def prepare(self, spec: RunSpec) -> None:
+    def prepare(self) -> None:
         task, device = self.task, self.place.device
         assert task.pairs is not None
         self.links = task.graph.edge_index[:, task.train]  # (2, L), on the CPU
@@ -187,15 +180,15 @@ class Links(Loop):
 class Sampled(Loop):
     """Batches of nodes with some of their neighbours; every process takes a share of each."""
 
-    def prepare(self, spec: RunSpec) -> None:
-        assert spec.sample is not None
-        if len(spec.sample) != spec.num_layers:
+    def prepare(self) -> None:
+        spec, sample = self.spec, self.spec.sample or ()
+        if len(sample) != spec.num_layers:
             raise InputError(
                 f"sample needs a number for each of the {spec.num_layers} layers, "
-                f"got {','.join(map(str, spec.sample))}"
+                f"got {','.join(map(str, sample))}"
             )
         self.loader = NeighborLoader(
-            self.task, spec.sample, spec.batch_size, spec.seed,
+            self.task, sample, spec.batch_size, spec.seed,
             rank=self.place.rank, num_ranks=self.place.num_ranks,
         )  # fmt: skip
 
@@ -219,3 +212,6 @@ class Sampled(Loop):
         batch = batch.to(self.place.device)
         out = network(batch.x, batch.graph)[: batch.num_seeds]
         return self.criterion(out, batch.y)
+
+
+LOOPS: dict[str, type[Loop]] = {"node": WholeGraph, "graph": Graphs, "link": Links}  # by task

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -80,25 +79,22 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
     task = task_of(shown[0].spec, root)
     spectra: dict[str, Spectra] = {}
     with threads_for(task):
-        for base in dict.fromkeys(_choice(record, "base") for record in shown):
+        bases = [record.network.get("base", record.spec.base) for record in shown]
+        for base in dict.fromkeys(bases):
             graph = on_base(task, base).graph
             subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
-            for record in shown:
-                if _choice(record, "base") == base:
+            for record, its_base in zip(shown, bases, strict=True):
+                if its_base == base:
                     spectra[record.spec.key] = _spectra(record, graph, subgraph, density_of)
     return spectra
-
-
-def _choice(record: RunRecord, name: str) -> Any:
-    """What the network that was kept has: the spec's, unless a rung has changed it."""
-    return record.network.get(name, getattr(record.spec, name))
 
 
 def _spectra(
     record: RunRecord, graph: Graph, subgraph: Subgraph, density_of: Callable[..., Density]
 ) -> Spectra:
     """What a page shows of one run."""
-    edges = {term.partition("@")[2] for term in _choice(record, "terms") or ()}
+    terms = record.network.get("terms", record.spec.terms)  # a rung may have changed the spec's
+    edges = {term.partition("@")[2] for term in terms or ()}
     directed = not graph.is_undirected
     if edges - {"", "in", "out"} or (directed and edges - {""}):
         # The page's entries are of all edges in one direction, normalised by its degrees.

@@ -12,10 +12,8 @@ from pgso.training.session import Session
 class TensorBoard:
     """Log loss, scores, S and the certified interval of every epoch: ``fit(..., watch=...)``.
 
-    Runs go to folders of their own, ``DATASET-CONV-OPERATOR-KEY``, so that many can be compared.
-
-    Args:
-        folder: Where ``tensorboard --logdir`` will look.
+    Runs go to folders of their own, ``DATASET-CONV-OPERATOR-KEY``, in the one that
+    ``tensorboard --logdir`` looks into.
     """
 
     def __init__(self, folder: str | Path) -> None:
