@@ -7,7 +7,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from pgso import PGSO, GATConv, Graph
 from pgso.convs.gat import attention
-from pgso.graph.edge_values import sum_over_edges
+from pgso.graph.degrees import sum_over_edges
 from tests.strategies import edge_lists
 
 CYCLE = torch.tensor([[0, 1, 2, 3, 0, 2, 2], [1, 2, 3, 0, 2, 0, 2]])  # and a self-loop

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from pgso.graph import EdgeList
-from pgso.graph.edge_values import on_edges, softmax_over_edges, sum_over_edges
+from pgso.graph.degrees import on_edges, softmax_over_edges, sum_over_edges
 from tests.strategies import edge_lists, random_features
 
 

@@ -10,7 +10,7 @@ from tests.strategies import edge_lists
 @given(edges=edge_lists())
 def test_the_pattern_is_that_of_A_plus_I(edges):
     n, (source, target) = edges.num_nodes, edges.edge_index
-    structure = Structure.of(source, target, (n, n), True)
+    structure = Structure.of(edges.edge_index, n)
     pattern = structure.pattern
     entries = list(zip(pattern.row.tolist(), pattern.col.tolist(), strict=True))
     edge_set = set(zip(target.tolist(), source.tolist(), strict=True))
@@ -25,7 +25,7 @@ def test_the_pattern_is_that_of_A_plus_I(edges):
 
 @given(edges=edge_lists())
 def test_the_transpose_holds_the_same_entries_turned_round(edges):
-    structure = Structure.of(*edges.edge_index, (edges.num_nodes,) * 2, True)
+    structure = Structure.of(edges.edge_index, edges.num_nodes)
     pattern, transposed = structure.pattern, structure.transposed
     order = structure.transposition
     assert torch.equal(pattern.col[order], transposed.row)
@@ -37,7 +37,7 @@ def test_the_transpose_holds_the_same_entries_turned_round(edges):
 
 @given(edges=edge_lists())
 def test_the_transpose_is_shared_where_every_edge_has_its_reverse(edges):
-    structure = Structure.of(*edges.edge_index, (edges.num_nodes,) * 2, True)
+    structure = Structure.of(edges.edge_index, edges.num_nodes)
     forward = set(zip(*edges.edge_index.tolist(), strict=True))
     assert (structure.transposed is structure.pattern) == (forward == {(v, u) for u, v in forward})
 

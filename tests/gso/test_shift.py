@@ -190,7 +190,7 @@ def test_a_training_step_costs_two_products_also_with_a_hub(preset, monkeypatch)
         products.append(inputs)
         return product(*inputs)
 
-    monkeypatch.setattr("pgso.gso.gradients.product", counted)
+    monkeypatch.setattr("pgso.gso.node_shift.product", counted)
     hub = torch.stack([torch.zeros(500), torch.arange(1, 501)]).long()
     graph = Graph.from_edge_index(torch.cat([hub, hub.flip(0)], dim=1))
     gradients(

@@ -19,22 +19,14 @@ OnGraph = Graph | Tensor | ShiftOperator | tuple[ShiftOperator, ...]  # where a 
 
 
 class Conv(EdgeMasking):
-    """What every base architecture has in common: an operator, channels, a bias.
+    """What every base architecture has in common: an operator, channels, a bias."""
 
-    Class attributes say where the operator starts unless told otherwise (``preset``), whether a
-    stack of layers is one linear map with one operator per hop (``collapses``), whether layers
-    take ``heads`` and ``attention_dropout`` (``attends``), whether they are sums of ``terms``
-    (``takes_terms``), whether a layer reaches further than one hop (``many_hops``), and whether
-    classes are read off the last layer by a linear map of their own (``reads_out``).
-    """
-
-    preset: str
-    collapses = False
-    attends = False
-    reads_out = False
-    takes_terms = False
-    many_hops = False
-
+    preset: str  # where the operator starts unless told otherwise
+    collapses = False  # whether a stack of layers is one linear map with one operator per hop
+    attends = False  # whether layers take ``heads`` and ``attention_dropout``
+    reads_out = False  # whether classes are read off the last layer by a linear map of their own
+    takes_terms = False  # whether layers are sums of ``terms``
+    many_hops = False  # whether a layer reaches further than one hop
     gso: PGSO
 
     def __init__(self, in_channels: int, out_channels: int, gso: PGSO | str | None = None) -> None:
@@ -121,12 +113,9 @@ def propagated(
     """γ X Wᵀ without the bias; of a pair, γ (x_source Wᵀ, x_target Wᵀ)."""
     source, target = x if isinstance(x, tuple) else (x, x)
     hidden = linear.times_weight(source)
-    if not isinstance(x, tuple):
-        out: Tensor = gso(hidden, operator)
-        return out
     beside = hidden if target is source else None if target is None else linear.times_weight(target)
-    pair: Tensor = gso((hidden, beside), operator)
-    return pair
+    out: Tensor = gso((hidden, beside) if isinstance(x, tuple) else hidden, operator)
+    return out
 
 
 def transform_and_propagate(
@@ -155,8 +144,7 @@ def transform_and_propagate(
     if isinstance(x, Tensor) and narrower and all(gso.commutes for gso in gsos):
         for gso, operator in hops:
             x = gso(x, operator)
-        transformed: Tensor = linear(x)
-        return transformed
+        return linear(x)  # type: ignore[no-any-return]
     out = linear.times_weight(x)
     for gso, operator in hops:
         out = gso(out, operator)

@@ -60,19 +60,16 @@ class BankConv(Conv):
         H^{(l+1)} = \sum_t \gamma_t(A, \mathcal{S}_t) H^{(l)} W_t^{(l)} + b, \qquad
         \gamma_{self} = I
 
-    It is the paper's extension to matrix-valued :math:`m_1, m_2, m_3` and to more than one γ. With
-    ``("self", "mean")`` and fixed S this is PyG's ``SAGEConv``; with ``("self", "gcn")`` a GCN
+    With ``("self", "mean")`` and fixed S this is PyG's ``SAGEConv``; with ``("self", "gcn")`` a GCN
     with a residual map; with ``("self", "gcn@in", "gcn@out")`` a directed network.
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node of the result.
         gso: One operator for each term but ``"self"``, in their order; by default learned ones that
             start where the terms say. A preset's name is where they start instead.
         terms: ``"self"``; a preset, or S as ``"0,1,0,0,-0.5,-0.5,1"``; ``preset@in`` and
             ``preset@out`` for incoming and outgoing edges, normalised by the degrees of both ends;
             ``preset@RELATION`` for one relation.
-        bias: Whether to add a bias.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
@@ -92,7 +89,21 @@ class BankConv(Conv):
         bias: bool = True,
     ) -> None:
         self.check_terms(terms)
-        made = self._operators(gso, terms)
+        if gso is None or isinstance(gso, str):
+            made = self.make_operators(gso, True, "scalar", terms=terms)
+        else:
+            made = list(gso) if isinstance(gso, Iterable) else [gso]
+            if not all(isinstance(one, PGSO) for one in made):
+                kinds = ", ".join(type(one).__name__ for one in made)
+                raise InputError(
+                    f"gso must be a PGSO for each term, or the name of a preset, got {kinds}"
+                )
+            count = len(terms) - (SELF in terms)
+            if len(made) != count:
+                raise InputError(
+                    f"the terms {', '.join(terms)} take one operator each, except for self, "
+                    f"{count} of them, got {len(made)}"
+                )
         super().__init__(in_channels, out_channels, made[0] if made else None)
         self.terms = tuple(terms)
         self.banks = nn.ModuleList(made)
@@ -126,24 +137,6 @@ class BankConv(Conv):
                 "preset, or name the same one in every term"
             )
         return [term.operator(learn, shape, start) for term in on_graph]
-
-    @classmethod
-    def _operators(cls, gso: Any, terms: Sequence[str]) -> list[PGSO]:
-        if gso is None or isinstance(gso, str):
-            return cls.make_operators(gso, True, "scalar", terms=terms)
-        given = list(gso) if isinstance(gso, Iterable) else [gso]
-        if not all(isinstance(one, PGSO) for one in given):
-            kinds = ", ".join(type(one).__name__ for one in given)
-            raise InputError(
-                f"gso must be a PGSO for each term, or the name of a preset, got {kinds}"
-            )
-        on_graph = [term for term in terms if term != SELF]
-        if len(given) != len(on_graph):
-            raise InputError(
-                f"the terms {', '.join(terms)} take one operator each, except for self, "
-                f"{len(on_graph)} of them, got {len(given)}"
-            )
-        return given
 
     @property
     def operators(self) -> tuple[PGSO, ...]:

@@ -61,14 +61,12 @@ class FilterConv(Conv):
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node of the result.
         gso: The operator; by default a learned :class:`NormalisedPGSO`. Another γ is scaled into
             [-1, 1] by its certified interval, unless the basis is monomial. That needs an
             undirected graph; in a batch of graphs it is the interval of them all, so that the
             output of a graph depends on the others.
         K: The degree of the polynomial.
         basis: ``"monomial"``, ``"chebyshev"``, ``"bernstein"`` or ``"jacobi"``.
-        bias: Whether to add a bias.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

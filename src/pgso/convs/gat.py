@@ -1,13 +1,4 @@
-r"""GAT-PGSO: attention modulates the edges of the operator (docs/conventions.md).
-
-.. math::
-    \gamma_{att} = \operatorname{Diag}(\alpha) + m_2 \operatorname{Diag}(l)\,
-    (att \circ (A + aI))\, \operatorname{Diag}(r), \qquad
-    att_{ij} = \frac{e_{ij}}{\sum_{k \in \mathcal{N}(i) \cup \{i\}} e_{ik}}, \quad
-    e_{ij} = \exp \operatorname{leaky}(t_i + s_j)
-
-It is the factor form of :mod:`pgso.gso.node_shift` with attended values, head by head.
-"""
+"""GAT-PGSO: the factor form of ``gso.node_shift`` with attended values (docs/conventions.md)."""
 
 from typing import Any
 
@@ -20,11 +11,10 @@ from pgso.convs.architecture import CONVS, Conv, OnGraph
 from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dense_dropout
 from pgso.errors import InputError
 from pgso.graph import Graph, weighted_product
-from pgso.graph.edge_values import on_edges, softmax_over_edges
+from pgso.graph.degrees import on_edges, softmax_over_edges
 from pgso.graph.inputs import check_rows
 from pgso.gso.module import PGSO
 from pgso.gso.node_shift import OnPattern
-from pgso.gso.operator import ShiftOperator
 
 
 @CONVS.register("gat")
@@ -40,13 +30,12 @@ class GATConv(Conv):
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node and head of the result.
+        out_channels: Of the result, per head.
         gso: The operator, which layers may share; by default a learned one of its own.
         heads: The number of heads.
         concat: Whether heads are concatenated, or averaged.
         negative_slope: Of the leaky ReLU on the attention logits.
         dropout: Of the attention coefficients.
-        bias: Whether to add a bias.
     """
 
     preset = "gat"
@@ -126,8 +115,15 @@ class GATConv(Conv):
             (operator,) = self.on(x, edge_index, edge_weight)
         hidden = self.lin(x)
         check_rows(hidden, operator.shape[1], operator.device)
-        left, right, own, a = scales_of(operator, self.heads, hidden.dtype)
-        graph = operator.graph
+        if not isinstance(operator, OnPattern):
+            raise InputError(f"attention needs γ itself, not a {type(operator).__name__}")
+        graph, vectors, parts = operator.graph, operator.factors(hidden.dtype), []
+        for part in (vectors.outer, vectors.right, vectors.alpha, vectors.a):
+            if part.dim() == 2 and part.size(1) not in (1, self.heads):
+                raise InputError(f"attention has {self.heads} heads, the operator {part.size(1)}")
+            column = part if part.dim() == 2 else part.view(-1, 1)  # S is one, or one per node
+            parts.append(column.to(hidden.dtype).expand(operator.shape[0], self.heads))
+        left, right, own, a = (*(part.unsqueeze(2) for part in parts[:3]), parts[3])
         alpha = attention(*self.scores(hidden), graph, self.negative_slope)
         alpha = dense_dropout(alpha, self.dropout, self.training)
         if self.explain:
@@ -145,23 +141,6 @@ class GATConv(Conv):
         blocks = torch.diag_embed(by_head, dim1=1, dim2=2)  # a block diagonal for each
         target, source = (blocks.flatten(2).flatten(0, 1) @ hidden.t()).view(2, self.heads, -1)
         return target.t(), source.t()
-
-
-def scales_of(operator: ShiftOperator, heads: int, dtype: torch.dtype) -> list[Tensor]:
-    """M2 l, r, α (not the attention) and a of γ for every node and head.
-
-    The first three are (n, H, 1), a is (n, H); S may be one, one per node, or one per head.
-    """
-    if not isinstance(operator, OnPattern):
-        raise InputError(f"attention needs γ itself, not a {type(operator).__name__}")
-    vectors = operator.factors(dtype)
-    parts = []
-    for part in (vectors.outer, vectors.right, vectors.alpha, vectors.a):
-        if part.dim() == 2 and part.size(1) not in (1, heads):
-            raise InputError(f"attention has {heads} heads, the operator {part.size(1)}")
-        column = part if part.dim() == 2 else part.view(-1, 1)
-        parts.append(column.to(dtype).expand(operator.shape[0], heads))
-    return [*(part.unsqueeze(2) for part in parts[:3]), parts[3]]
 
 
 def attention(target: Tensor, source: Tensor, graph: Graph, slope: float) -> Tensor:  # (nnz, H)

@@ -21,7 +21,6 @@ class GCNConv(Conv):
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node of the result.
         gso: The operator, which layers may share; by default a learned one of its own.
         bias: Whether to add a bias; ``"inside"`` has it in the linear map, which starts as torch's
             own: γ (H W + b), so that S learns from the start at zeros, too.

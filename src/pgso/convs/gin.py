@@ -44,7 +44,6 @@ class GINConv(Conv):
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node of the result.
         gso: The operator, which layers may share; by default a learned one of its own.
         nn: Any module from ``in_channels`` to ``out_channels``; by default a perceptron with one
             hidden layer of ``out_channels`` units and batch norm.
@@ -71,9 +70,9 @@ class GINConv(Conv):
     ) -> Tensor:  # (n, out_channels)
         """Propagate, then the perceptron; its first linear map may come before."""
         if isinstance(self.nn, MLP):
-            first = self.nn.first
+            masked = self.explain is not False
             hidden = transform_and_propagate(
-                x, edge_index, edge_weight, self.operators, first, self.explain is not False
+                x, edge_index, edge_weight, self.operators, self.nn.first, masked
             )
             return self.nn.after_first(hidden)
         dense: Any = as_pair(x) if isinstance(x, tuple) else as_features(x).to_dense()

@@ -21,10 +21,8 @@ class SGConv(Conv):
 
     Args:
         in_channels: Features per node, or -1 to find out on first use.
-        out_channels: Features per node of the result.
         gso: One operator for all hops (PGSO), or a sequence of K of them (mPGSO).
         K: The number of hops; with a sequence, its length.
-        bias: Whether to add a bias.
     """
 
     preset = "gcn"

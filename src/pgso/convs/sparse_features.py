@@ -17,16 +17,7 @@ from pgso.graph.pattern import inverse
 
 @dataclass(frozen=True, eq=False)
 class SparseFeatures:
-    """Constant node features in compressed sparse rows, with their transpose for the gradient.
-
-    Example:
-        >>> x = SparseFeatures.of(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_csr())
-        >>> x.shape
-        (2, 2)
-        >>> x.to_dense()
-        tensor([[0., 2.],
-                [3., 0.]])
-    """
+    """Constant node features in compressed sparse rows, with their transpose for the gradient."""
 
     rows: Pattern  # one row per node
     columns: Pattern  # one row per feature
@@ -85,11 +76,8 @@ class SparseFeatures:
         return product(self.rows, self.values, identity)
 
 
-def _version(x: Tensor) -> tuple[int]:
-    return (x._version,)
-
-
-_prepared: Memo[SparseFeatures] = Memo(_version)  # a checksum would cost as much as a product
+# By version alone: a checksum would cost as much as a product.
+_prepared: Memo[SparseFeatures] = Memo(lambda x: (x._version,))
 
 Features = Tensor | SparseFeatures
 Pair = tuple[Features, Features | None]  # of sources and targets; the targets may have none
@@ -138,9 +126,8 @@ def dropout(x: Features, p: float, training: bool) -> Features:
 def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
     """Torch's dropout, several times faster on the CPU.
 
-    torch draws a random double per value there, which takes a fifth of a training step on Cora;
-    a random bit decides as well if p is a half, and 16 bits otherwise. The probability is then p
-    to the nearest 2^-16, and the values that stay are scaled by what it really is.
+    A random bit decides if p is a half, and 16 bits otherwise, where torch draws a double. The
+    probability is then p to the nearest 2^-16, and what stays is scaled by what it really is.
     """
     if not training or p == 0:
         return x

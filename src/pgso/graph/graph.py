@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import inputs
-from pgso.graph.inputs import check_edge_index, check_edge_weight, declared_nodes, weight_type
+from pgso.graph.inputs import check_edge_weight, weight_type
 from pgso.graph.memo import Memo, for_any_mode, is_wrapped, learns, outside_transforms
 from pgso.graph.pattern import Pattern, Sample, Structure, inverse
 
@@ -75,15 +75,26 @@ class Graph:
             num_nodes: n of an ``edge_index``, as in :meth:`from_edge_index`.
 
         Example:
-            >>> Graph.of([[0, 1, 1, 2], [1, 0, 2, 1]])
-            Graph(num_nodes=3, num_edges=4, undirected, unweighted)
             >>> Graph.of([[0.0, 2.0], [2.0, 0.0]])
             Graph(num_nodes=2, num_edges=2, undirected, weighted)
         """
         if not isinstance(graph, Graph | Tensor):
             graph = inputs.as_array(graph)
         if isinstance(graph, Tensor) and inputs.is_edge_index(graph):
-            return _of_edge_index(graph, edge_weight, num_nodes)
+            if graph.is_inference():  # it has no version, so that changes would not be seen
+                return cls.from_edge_index(graph, edge_weight, num_nodes)
+            by_size = _edges.of(graph, dict)
+            if num_nodes not in by_size:
+                with for_any_mode(graph):
+                    structure = Structure.of(graph, num_nodes)
+                    by_size[num_nodes] = structure, cls.from_structure(structure), Memo()
+            structure, unweighted, weighted = by_size[num_nodes]
+            if edge_weight is None:
+                return unweighted
+            constant = isinstance(edge_weight, Tensor) and not learns(edge_weight)
+            if not constant or is_wrapped(edge_weight):  # one backward pass uses up their history
+                return cls.from_structure(structure, edge_weight)
+            return weighted.of(edge_weight, lambda: cls.from_structure(structure, edge_weight))
         if edge_weight is not None:
             raise InputError(
                 f"edge_weight goes with an edge_index; a {type(graph).__name__} has its own "
@@ -117,7 +128,7 @@ class Graph:
                 targets and sources are different nodes.
         """
         with outside_transforms(edge_index, edge_weight):
-            return cls.from_structure(_structure(edge_index, num_nodes), edge_weight)
+            return cls.from_structure(Structure.of(edge_index, num_nodes), edge_weight)
 
     @classmethod
     def from_data(cls, data: "Data") -> "Graph":
@@ -131,11 +142,9 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: "networkx.Graph", weight: str | None = "weight") -> "Graph":
-        """Prepare a networkx graph, nodes in its own order.
+        """Prepare a networkx graph, nodes in its own order, multi-edges summed.
 
-        Args:
-            graph: Undirected edges count in both directions; multi-edges are summed.
-            weight: The edge attribute that holds weights; edges without it weigh 1.
+        ``weight`` is the edge attribute that holds weights; edges without it weigh 1.
         """
         return cls.from_edge_index(*inputs.edges_of_networkx(graph, weight))
 
@@ -153,7 +162,7 @@ class Graph:
     def from_structure(cls, structure: Structure, edge_weight: Tensor | None = None) -> "Graph":
         """Put weights on a structure: O(E), differentiable in ``edge_weight``."""
         pattern, position = structure.pattern, structure.position
-        nnz, diagonal = pattern.row.numel(), pattern.places
+        nnz, diagonal = pattern.row.numel(), pattern.diagonal
         if edge_weight is None:
             entries = torch.bincount(position, minlength=nnz).to(weight_type())
         else:
@@ -210,7 +219,7 @@ class Graph:
     @property
     def is_bipartite(self) -> bool:
         """Whether targets and sources are two sets of nodes."""
-        return self.pattern.places is None
+        return self.pattern.diagonal is None
 
     @property
     def is_sorted(self) -> bool:
@@ -244,11 +253,9 @@ class Graph:
         if reverse is not None:
             return reverse
         weight, learned = self.weight, self.weight is not None and learns(self.weight)
-        if torch.compiler.is_compiling():  # a traced program keeps nothing
-            mode: Any = nullcontext()
-        else:
-            mode = torch.enable_grad() if learned else for_any_mode(weight, self.row_sums)
-        with mode:
+        traced = torch.compiler.is_compiling()  # a traced program keeps nothing
+        mode: Any = nullcontext() if traced else for_any_mode(weight, self.row_sums)
+        with torch.enable_grad() if learned and not traced else mode:
             reverse = replace(
                 self,
                 pattern=self.transposed,
@@ -259,7 +266,7 @@ class Graph:
                 sample=None,
             )
         reverse._memo["column_sums"] = self.row_sums
-        if not torch.compiler.is_compiling():
+        if not traced:
             reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
             if not learned:
                 self._memo["T"] = lambda: reverse
@@ -338,9 +345,7 @@ class Graph:
         )
 
     def plot(self, color: Any = None, ax: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw the graph: matplotlib axes in, axes out.
-
-        A large graph is drawn in part, grown from neighbour to neighbour; a dense one as a matrix.
+        """Draw the graph, a large one in part, a dense one as a matrix: axes in, axes out.
 
         Args:
             color: A value per node: classes (whole numbers or words; below 0: unknown), or
@@ -376,10 +381,9 @@ class Graph:
         return other
 
     def memo(self, name: Hashable, make: Callable[[], V]) -> V:
-        """A value that is computed once and kept as long as the graph.
+        """A value that is computed once and kept with the graph, unless weights learn.
 
-        It is not if weights learn: it then has an autograd history. What the graph was made with,
-        such as column sums of its own, is always taken.
+        What the graph was made with, such as column sums of its own, is always taken.
         """
         learned = self.weight is not None and learns(self.weight)
         if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
@@ -401,36 +405,9 @@ class Graph:
         return f"Graph(num_nodes={nodes}, num_edges={self.num_edges}, {direction}, {weights})"
 
 
-def _structure(edge_index: Tensor, num_nodes: NumNodes | None) -> Structure:
-    num_nodes = declared_nodes(edge_index) if num_nodes is None else num_nodes
-    shape = check_edge_index(edge_index, num_nodes)
-    source, target = edge_index.long()
-    return Structure.of(source, target, shape, square=not isinstance(num_nodes, tuple))
-
-
 # By edge_index (docs/speed.md) and number of nodes: its structure, and graphs by edge_weight.
 _edges: Memo[dict[NumNodes | None, tuple[Structure, Graph, Memo[Graph]]]] = Memo()
 _matrices: Memo[Graph] = Memo()  # by matrix
-
-
-def _of_edge_index(
-    edge_index: Tensor, edge_weight: Tensor | None, num_nodes: NumNodes | None
-) -> Graph:
-    """The graph of an edge_index: its structure is made once, and once for each of its weights."""
-    if edge_index.is_inference():  # it has no version, so that changes would not be seen
-        return Graph.from_edge_index(edge_index, edge_weight, num_nodes)
-    by_size = _edges.of(edge_index, dict)
-    if num_nodes not in by_size:
-        with for_any_mode(edge_index):
-            structure = _structure(edge_index, num_nodes)
-            by_size[num_nodes] = structure, Graph.from_structure(structure), Memo()
-    structure, unweighted, weighted = by_size[num_nodes]
-    if edge_weight is None:
-        return unweighted
-    if not isinstance(edge_weight, Tensor) or learns(edge_weight) or is_wrapped(edge_weight):
-        # Learned weights have an autograd history that one backward pass uses up.
-        return Graph.from_structure(structure, edge_weight)
-    return weighted.of(edge_weight, lambda: Graph.from_structure(structure, edge_weight))
 
 
 def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:

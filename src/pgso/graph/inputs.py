@@ -188,14 +188,6 @@ def sparse_size(edge_index: Any) -> tuple[int | None, int | None]:  # sources, t
     return sources, targets
 
 
-def declared_nodes(edge_index: Any) -> int | tuple[int, int] | None:  # n, or (targets, sources)
-    """``num_nodes`` as PyG's ``EdgeIndex`` has it; None unless it knows both numbers."""
-    sources, targets = sparse_size(edge_index)
-    if sources is None or targets is None:
-        return None
-    return sources if sources == targets else (targets, sources)
-
-
 def check_sparse_size(edge_index: Any, sources: int, targets: int) -> None:
     """Refuse another number of nodes than PyG's ``EdgeIndex`` is made for."""
     size = sparse_size(edge_index)
@@ -274,7 +266,7 @@ def check_pair(x: Any) -> tuple[Any, Any]:
 
 def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
     """Refuse x unless it has one row per node of the graph, and is where the graph is."""
-    if x.size(max(-2, -x.dim())) != num_nodes:
+    if check_features(x) != num_nodes:
         raise InputError(
             f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
         )

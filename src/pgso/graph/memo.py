@@ -1,8 +1,4 @@
-"""Torch's modes, and a cache by tensor that holds in all of them.
-
-Which derivatives may be asked for; computing outside of all modes; and values that are kept while
-their tensor lives and does not change.
-"""
+"""Torch's modes, computing outside of them, and a cache by tensor that holds in all of them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -42,11 +38,10 @@ def for_any_mode(*inputs: Any) -> Iterator[None]:
 
 
 def outside_transforms(*inputs: Any) -> AbstractContextManager[Any]:
-    """Computations within it are not seen by the transforms of ``torch.func``.
+    """Computations within it are not seen by transforms of ``torch.func``, which wrap tensors.
 
-    A transform wraps every tensor that is made inside it, and a wrapped tensor is of no use once
-    the transform has ended. So what is remembered is made outside of all transforms, unless one
-    of the inputs that it is made of is wrapped and exists inside its transform only.
+    A wrapped tensor is of no use after its transform, so what is remembered is made outside of
+    all, unless an input that it is made of is wrapped itself.
     """
     if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
         return nullcontext()
@@ -73,10 +68,8 @@ LANES = 61  # sums that a checksum holds: a prime, so that rows of a matrix do n
 def state_of(x: Tensor) -> tuple[Any, ...]:
     """A value that changes when the tensor does: its version, and on the CPU a checksum.
 
-    The version counts changes that torch sees. A change through numpy's memory, ``.data``, DLPack
-    or shared memory leaves it alone, and moves the checksum: it is read in one pass over the
-    data, a few percent of a product with the graph. On another device reading the data would make
-    the device wait, so there the version alone decides.
+    A change through numpy's memory, ``.data``, DLPack or shared memory leaves the version alone,
+    and moves the checksum: one pass over the data. Another device would have to wait for it.
     """
     if x.device.type != "cpu":
         return (x._version,)
@@ -95,14 +88,6 @@ class Memo(Generic[T]):
     """Values made of tensors, each kept as long as its tensor lives and has the same ``state``.
 
     Entries are replaced, never changed, so that threads may share a memo.
-
-    Example:
-        >>> lengths, word = Memo(), torch.zeros(3)
-        >>> lengths.of(word, lambda: len(word)), lengths.of(word, lambda: 4)
-        (3, 3)
-        >>> _ = word.add_(1)
-        >>> lengths.of(word, lambda: 4)
-        4
     """
 
     def __init__(self, state: Callable[[Tensor], tuple[Any, ...]] = state_of) -> None:

@@ -1,6 +1,7 @@
 """Several kinds of edges between the same nodes."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -29,9 +30,12 @@ class Relations:
         for name in graphs:
             if not isinstance(name, str) or name in ("in", "out", "self", ""):
                 raise InputError(f"a relation cannot be called {name!r}: it is a word of its own")
-        made = {name: Graph.of(graph, None, num_nodes) for name, graph in graphs.items()}
-        count = max(graph.num_nodes for graph in made.values())
-        self.graphs = {name: _with_nodes(graph, count) for name, graph in made.items()}
+        self.graphs = {name: Graph.of(graph, None, num_nodes) for name, graph in graphs.items()}
+        n = max(graph.num_nodes for graph in self.graphs.values())
+        for name, graph in self.graphs.items():
+            if graph.num_nodes != n:
+                edges = (graph.edge_index, graph.edge_weight)
+                self.graphs[name] = Graph.from_edge_index(*edges, n)
         self._union: Graph | None = None
 
     @property
@@ -50,24 +54,19 @@ class Relations:
     @property
     def union(self) -> Graph:
         """All edges together, with sums of weights; made once, unless weights learn."""
-        graphs = self.graphs.values()
-        if any(graph.weight is not None and learns(graph.weight) for graph in graphs):
-            return self._joined()
-        if self._union is None:
-            with for_any_mode(*(graph.row_sums for graph in graphs)):
-                self._union = self._joined()
-        return self._union
-
-    def _joined(self) -> Graph:
+        if self._union is not None:
+            return self._union
         parts = list(self.graphs.values())
-        edges = torch.cat([graph.edge_index for graph in parts], dim=1)
-        weights = [
-            torch.ones(graph.num_edges, dtype=graph.dtype, device=graph.device)
-            if graph.edge_weight is None
-            else graph.edge_weight
-            for graph in parts
-        ]
-        return Graph.from_edge_index(edges, torch.cat(weights), self.num_nodes)
+        learned = any(graph.weight is not None and learns(graph.weight) for graph in parts)
+        mode: Any = nullcontext() if learned else for_any_mode(*(graph.row_sums for graph in parts))
+        with mode:
+            ones = [torch.ones_like(graph.edge_index[0], dtype=graph.dtype) for graph in parts]
+            given = [graph.edge_weight for graph in parts]
+            weights = [one if w is None else w for one, w in zip(ones, given, strict=True)]
+            edges = torch.cat([graph.edge_index for graph in parts], dim=1)
+            union = Graph.from_edge_index(edges, torch.cat(weights), self.num_nodes)
+        self._union = None if learned else union
+        return union
 
     def to(self, device: torch.device | str | None) -> "Relations":
         """The same relations on another device."""
@@ -76,9 +75,3 @@ class Relations:
     def __repr__(self) -> str:
         parts = (f"{name}: {graph.num_edges} edges" for name, graph in self.graphs.items())
         return f"Relations(num_nodes={self.num_nodes}, {', '.join(parts)})"
-
-
-def _with_nodes(graph: Graph, num_nodes: int) -> Graph:
-    if graph.num_nodes == num_nodes:
-        return graph
-    return Graph.from_edge_index(graph.edge_index, graph.edge_weight, num_nodes)

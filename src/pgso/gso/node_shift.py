@@ -1,10 +1,25 @@
-"""γ(A, S) on one graph: the factor form o ∘ x + l ∘ A_v (r ∘ x), and its fast path.
+r"""γ(A, S) on one graph: the factor form o ∘ x + l ∘ A_v (r ∘ x), and its fast path.
 
 There is one S, or one per node (:class:`NodeShift`), or one per channel or head
 (:class:`ChannelShift`). The values v on A's pattern are A's own entries, constant or learned, or
 others, such as those that an explainer has masked. :func:`is_plain` decides how γ x is computed.
+
+The fast path has exact gradients from one sparse product each way, and nothing per edge. Let
+:math:`P = \operatorname{Diag}(o) + \operatorname{Diag}(l)\, A\, \operatorname{Diag}(r)` with a
+constant A, and y = P x. The entries of P stand on the pattern of A + I, so y is one product, and so
+is the gradient of x, which is z = Pᵀ g. With q = g · x (row by row), the others are
+
+.. math::
+    \frac{\partial L}{\partial o} = q, \qquad
+    l \frac{\partial L}{\partial l} = g \cdot (y - o\, x) = g \cdot y - o\, q, \qquad
+    r \frac{\partial L}{\partial r} = x \cdot (z - o\, g) = x \cdot z - o\, q.
+
+The price is a difference: where o x is much larger than the rest of y, it loses digits. Then o
+stays out of P, and o x is added (``NodeShift._hold`` decides).
 """
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -13,16 +28,16 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import Graph, is_eager, learns, turn, weighted_product
-from pgso.graph.degrees import kinds_of_nodes, received_weight, sent_weight
+from pgso.graph import Graph, is_eager, learns, product, row_dots, turn, weighted_product
+from pgso.graph.degrees import kinds_of_nodes, received_weight, with_edges
 from pgso.graph.graph import sparse_matrix
+from pgso.graph.inputs import check_rows
 from pgso.gso.formula import Factors, NodeVectors, array_factors, factors
-from pgso.gso.gradients import Held, Propagation, entries_of
-from pgso.gso.operator import ShiftOperator, flatten, unflatten
+from pgso.gso.operator import ShiftOperator
 
 
 def is_plain(op: "OnPattern") -> bool:
-    """Whether γ x takes the fast path (:mod:`pgso.gso.gradients`): one weighted bag each way.
+    """Whether γ x takes the fast path: one weighted bag each way.
 
     It needs a constant A, one S or an S per node, and eager execution. All else takes the general
     path, of operations whose derivatives torch knows: learned or masked edges, an S per channel,
@@ -36,42 +51,118 @@ def is_plain(op: "OnPattern") -> bool:
     return not (graph.row_sums.requires_grad or (graph.weight is not None and learns(graph.weight)))
 
 
-class OnPattern(ShiftOperator):
-    """An operator whose matrix has entries where A + I has (or A, between two sets of nodes).
+def over_nodes(times: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """A product with (n, everything else) on features (..., n, F)."""
+    if x.dim() == 2:
+        return times(x)
+    out = times(x.movedim(-2, 0).flatten(1))
+    return out.reshape(out.size(0), *x.shape[:-2], x.size(-1)).movedim(0, -2)
 
-    Args:
-        graph: The graph.
-        S: One S, shape (7,); or (7, 1, C) for a value per channel.
-        columns: What e3 acts on, if not the row sums of A.
-        tables: α, m2, l, r and a by node, if they are not those of S.
-        values: The values on A's pattern, (nnz,), if they are not A's.
-        fixed: Whether S never learns: then no digits of its gradient can be lost.
-        per_head: Whether the C columns of S are heads, each for as many neighbouring channels.
-        dtype: Of the entries; by default A's.
+
+def entries_of(
+    graph: Graph, own: Tensor | None, left: Tensor, right: Tensor, A: Tensor | None = None
+) -> Tensor:  # (nnz,) or (nnz, H)
+    """The entries of Diag(own) + Diag(left) A Diag(right) on the graph's pattern.
+
+    Differentiable in the vectors, (n,) or (n, H) for entries per head, and in A, (nnz,), which is
+    the graph's if it is None.
+    """
+    pattern = graph.pattern
+    entries = left.index_select(0, pattern.row) * right.index_select(0, pattern.col)
+    if A is None and graph.weight is None and graph.loops is None and own is not None:
+        return entries.index_copy(0, pattern.diagonal, own)
+    A = (graph.entries if A is None else A).to(entries.dtype)
+    entries = entries * (A if A.dim() == entries.dim() else A.unsqueeze(1))
+    return entries if own is None else entries.index_add(0, pattern.diagonal, own)
+
+
+class Held:
+    """P at one o, l and r: what all layers that share an operator use.
+
+    What only gradients need is computed on first use.
     """
 
-    graph: Graph
-    S: Tensor | None
-    columns: Tensor | None
-    tables: Factors | None
-    values: Tensor | None
-    fixed: bool
-    per_head: bool
+    def __init__(self, graph: Graph, own: Tensor | None, left: Tensor, right: Tensor) -> None:
+        self.graph, self.own, self.left, self.right = graph, own, left, right
+        with torch.no_grad():
+            self.values = entries_of(graph, own, left, right)  # (nnz,)
 
-    def __init__(
-        self,
-        graph: Graph,
-        S: Tensor | None = None,
-        columns: Tensor | None = None,
-        tables: Factors | None = None,
-        values: Tensor | None = None,
-        fixed: bool = False,
-        per_head: bool = False,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        self._set(graph=graph, shape=graph.shape, device=graph.device)
-        self._set(S=S, columns=columns, tables=tables, values=values)
-        self._set(fixed=fixed, per_head=per_head, dtype=graph.dtype if dtype is None else dtype)
+    @cached_property
+    def turned(self) -> Tensor:  # (nnz,)
+        """The entries of Pᵀ: the same in another order."""
+        return self.values.index_select(0, self.graph.transposition)
+
+    @cached_property
+    def divisors(self) -> tuple[Tensor, Tensor]:  # (targets,), (sources,)
+        """The l and r that gradients are divided by; infinite where the gradient is 0.
+
+        It is 0 where d + a ≤ 0, and where a node has no edge. There the differences of the
+        formula at the top would leave a rounding error; without o there is no difference.
+        """
+        graph, found = self.graph, []
+        for by, pattern in ((self.left, graph.pattern), (self.right, graph.transposed)):
+            present = None if self.own is None else with_edges(graph, pattern)
+            is_used = by != 0 if present is None else (by != 0) & present
+            found.append(torch.where(is_used, by, torch.inf))
+        return found[0], found[1]
+
+
+class Propagation(torch.autograd.Function):
+    """y = (Diag(own) + Diag(left) A Diag(right)) x: see the top of this file."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,  # (sources, F)
+        own: Tensor | None,  # (n,)
+        left: Tensor,  # (targets,)
+        right: Tensor,  # (sources,)
+        held: Held,  # of these vectors
+    ) -> Tensor:  # (targets, F)
+        out = product(held.graph.pattern, held.values, x)
+        ctx.held, ctx.learned = held, any(ctx.needs_input_grad[1:4])
+        # A fixed operator keeps nothing of the size of x alive.
+        ctx.save_for_backward(own, left, right, *((x, out) if ctx.learned else ()))
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x, own, left and right; they can be differentiated again."""
+        (g,), graph = grads, ctx.held.graph
+        own, left, right, *features = ctx.saved_tensors
+        again = torch.is_grad_enabled()
+        if again:
+            z: Tensor = Propagation.apply(g, own, right, left, Held(graph.T, own, right, left))
+        else:
+            z = product(graph.transposed, ctx.held.turned, g)
+        if not ctx.learned:
+            return z, None, None, None, None
+        x, y = features
+        to_left = row_dots(g, y).to(left.dtype)
+        to_right = row_dots(x, z).to(right.dtype)
+        q = None
+        if own is not None:
+            q = row_dots(g, x).to(own.dtype)
+            own_part = own * q
+            to_left, to_right = to_left - own_part, to_right - own_part
+        held = Held(graph, own, left, right) if again else ctx.held
+        return z, q, to_left / held.divisors[0], to_right / held.divisors[1], None
+
+
+class OnPattern(ShiftOperator):
+    """An operator whose matrix has entries where A + I has (or A, between two sets of nodes)."""
+
+    graph: Graph
+    S: Tensor | None = None  # one S, (7,); or (7, 1, C) for a value per channel
+    columns: Tensor | None = None  # what e3 acts on, if not the row sums of A
+    tables: Factors | None = None  # α, m2, l, r and a by node, if they are not those of S
+    values: Tensor | None = None  # (nnz,) on A's pattern, if they are not A's
+    fixed: bool = False  # whether S never learns: then no digits of its gradient can be lost
+    per_head: bool = False  # whether C is heads, each for as many neighbouring channels
+
+    def __init__(self, graph: Graph, S: Tensor | None = None, **given: Any) -> None:
+        own = {"shape": graph.shape, "device": graph.device, "dtype": graph.dtype}
+        self._set(graph=graph, S=S, **own | given)
 
     def but(self, **changes: Any) -> Self:
         """The same operator with other attributes, such as ``values`` that are masked."""
@@ -108,7 +199,7 @@ class OnPattern(ShiftOperator):
         vectors = self.factors(wide.dtype)
         values = (self.graph.entries if self.values is None else self.values).to(wide.dtype)
         sent = self._column(vectors.right, wide) * wide
-        received = unflatten(weighted_product(self.graph, values, flatten(sent)), wide)
+        received = over_nodes(lambda flat: weighted_product(self.graph, values, flat), sent)
         out = self._column(vectors.outer, wide) * received
         if not self.graph.is_bipartite:
             out = self._column(vectors.own, wide) * wide + out
@@ -154,7 +245,7 @@ class OnPattern(ShiftOperator):
 
     def diagonal(self) -> Tensor:
         pattern = self._graph().pattern
-        if pattern.places is None:
+        if pattern.diagonal is None:
             raise InputError(f"a rectangle of shape {self.shape} has no diagonal")
         return self.entries()[pattern.diagonal]
 
@@ -188,18 +279,19 @@ class NodeShift(OnPattern):
         if not is_plain(self):
             return super()._matmul(x)
         held, m2, own = self._once(f"_held_{x.dtype}", lambda: self._hold(x.dtype))
-        out: Tensor = Propagation.apply(flatten(x), held.own, held.left, held.right, held)
-        out = unflatten(out, x)
+        inputs = (held.own, held.left, held.right, held)
+        out: Tensor = over_nodes(lambda flat: Propagation.apply(flat, *inputs), x)
         if m2 is None:
             return out
         out = (m2.unsqueeze(1) if m2.dim() else m2).to(x.dtype) * out
         return out if own is None else out + own.unsqueeze(1).to(x.dtype) * x
 
+    @np.errstate(all="ignore")  # of a run that diverges
     def _hold(self, features: torch.dtype) -> tuple[Held, Tensor | None, Tensor | None]:
         """P as far as one product computes it, and m2 and own if they stay outside.
 
         One product may compute own ∘ x and the neighbours' part of γ x together. The gradients of S
-        are then differences (:mod:`pgso.gso.gradients`), which keep their digits only if own ∘ x is
+        are then differences (see the top), which keep their digits only if own ∘ x is
         not much larger than the neighbours' part. On other devices than the CPU nobody looks at the
         numbers: the parts are always computed separately.
         """
@@ -210,11 +302,27 @@ class NodeShift(OnPattern):
             if self.columns is None and graph.is_undirected:
                 rows, *_, kind, _ = kinds_of_nodes(graph)
             arrays = array_factors(self.S, rows, self.columns)
-        mixes = self.fixed or (
-            features == dtype
-            and on_cpu
-            and (graph.is_bipartite or self._keeps_digits(arrays, kind))
-        )
+        mixes = self.fixed or (features == dtype and on_cpu and graph.is_bipartite)
+        if not mixes and features == dtype and on_cpu:  # by numpy, a third of torch's time
+            # How large own ∘ x is beside what nodes get from neighbours, if all x are 1.
+            parts: Any = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
+            loops, number = 0.0, np.ones(())
+            if kind is not None:  # all nodes of a degree at once
+                kinds = kinds_of_nodes(graph)
+                got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
+                given = got * number
+            else:
+                got, given = (received_weight(graph, sent).numpy() for sent in (False, True))
+                loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
+            typical = (parts.right @ given) / max(given.sum(), 1e-300)  # the mean r of a neighbour
+            rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
+            # Nodes without edges or without a power have no gradient to lose.
+            size = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
+            mixes = bool(
+                (size <= MOST_OF_ONE * rest).all()
+                and np.all(parts.m2 != 0)
+                and (size * number).sum() <= MOST_OWN * (rest * number).sum()
+            )
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]
         names += [] if graph.is_bipartite else ["own"]
         if arrays is not None:
@@ -226,29 +334,6 @@ class NodeShift(OnPattern):
         if mixes:
             return Held(graph, own, vectors["outer"], right), None, None
         return Held(graph, None, vectors["left"], right), vectors["m2"], own
-
-    @np.errstate(all="ignore")  # of a run that diverges
-    def _keeps_digits(self, arrays: Any, kind: Tensor | None) -> bool:
-        """Whether own ∘ x is not much larger than what nodes get from neighbours, if all x are 1.
-
-        This is numpy, whose small operations take a third of torch's time. ``arrays`` holds γ's
-        vectors by kind of node, if they are known; without kinds, by node.
-        """
-        parts = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
-        graph, loops, number = self.graph, 0.0, np.ones(())
-        if kind is not None:  # all nodes of a degree at once
-            kinds = kinds_of_nodes(graph)
-            got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
-            given = got * number
-        else:
-            got, given = received_weight(graph).numpy(), sent_weight(graph).numpy()
-            loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
-        typical = (parts.right @ given) / max(given.sum(), 1e-300)  # the mean r of a neighbour
-        rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
-        # Nodes without edges or without a power have no gradient to lose.
-        own = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
-        usable = (own <= MOST_OF_ONE * rest).all() and np.all(parts.m2 != 0)
-        return bool(usable and (own * number).sum() <= MOST_OWN * (rest * number).sum())
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
         """(m1 D^e1 + m3) x_target + m2 D^e2 A_a D^e3 x_source, where the target may be None."""
@@ -263,14 +348,15 @@ class NodeShift(OnPattern):
         out = between.times(source)
         if target is None:
             return out
-        self._check(target, self.shape[0])
-        beside, widths = flatten(target), (flatten(source).size(1), flatten(target).size(1))
-        if widths[0] != widths[1]:
+        check_rows(target, self.shape[0], self.device)
+        parts = [x if x.dim() > 1 else x.unsqueeze(1) for x in (source, target)]
+        wide = [x.shape[:-2] + x.shape[-1:] for x in parts]
+        if wide[0] != wide[1]:
             raise InputError(
-                f"x_source has {widths[0]} columns, x_target has {widths[1]}; map both to the same "
-                "number first"
+                f"x_source has {wide[0].numel()} columns, x_target has {wide[1].numel()}; map both "
+                "to the same number first"
             )
-        return out + unflatten(alpha.unsqueeze(1).to(out.dtype) * beside, source)
+        return out + (alpha.unsqueeze(1).to(out.dtype) * parts[1]).view_as(out)
 
     def equals(self, other: ShiftOperator) -> bool:
         """Whether both have one graph, the same values and equal factors, none of which learns."""

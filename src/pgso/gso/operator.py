@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.graph import sparse_matrix
-from pgso.graph.inputs import check_features, check_pair, check_rows
+from pgso.graph.inputs import check_pair, check_rows
 
 if TYPE_CHECKING:
     import os
@@ -64,7 +64,7 @@ class ShiftOperator(Shown, ABC):
         """γ x: what ``op @ x`` does, under a name that ``torch.compile`` can trace."""
         if isinstance(x, (tuple, list)):
             return self._apply_pair(*check_pair(x))
-        self._check(x, self.shape[1])
+        check_rows(x, self.shape[1], self.device)
         return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:
@@ -246,10 +246,6 @@ class ShiftOperator(Shown, ABC):
         value: V = held[name]
         return value
 
-    def _check(self, x: Tensor, rows: int) -> None:
-        check_features(x)
-        check_rows(x, rows, self.device)
-
 
 def _edges_behind(op: ShiftOperator) -> Any:  # (2, E), numpy
     """The edges of the graph that an operator, or an expression of operators, acts on."""
@@ -260,17 +256,3 @@ def _edges_behind(op: ShiftOperator) -> Any:  # (2, E), numpy
         if isinstance(inner := getattr(op, name, None), ShiftOperator):
             return _edges_behind(inner)
     return np.empty((2, 0), dtype=np.int64)
-
-
-def flatten(x: Tensor) -> Tensor:  # -> (n, F)
-    """Features (..., n, F) as (n, everything else), so that one product serves them all."""
-    return x if x.dim() == 2 else x.unsqueeze(1) if x.dim() == 1 else x.movedim(-2, 0).flatten(1)
-
-
-def unflatten(out: Tensor, x: Tensor) -> Tensor:
-    """The result of a product with :func:`flatten` in the form of x."""
-    if x.dim() == 2:
-        return out
-    if x.dim() == 1:
-        return out.squeeze(1)
-    return out.reshape(out.size(0), *x.shape[:-2], x.size(-1)).movedim(0, -2)

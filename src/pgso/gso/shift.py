@@ -72,11 +72,11 @@ def unchecked_shift(
         S = torch.stack([torch.as_tensor(one, dtype=torch.float64) for one in S])
     if S.dim() < 3:
         S = S.to(graph.device, torch.float64)
-        return NodeShift(graph, S, columns, fixed=fixed, dtype=dtype)
+        return NodeShift(graph, S, columns=columns, fixed=fixed, dtype=dtype)
     S = S.to(graph.device)
     check_one_set(graph)
     if per_head or S.size(-1) > 1 or S.size(1) != graph.num_nodes:
-        return ChannelShift(graph, S, columns, per_head=per_head, dtype=dtype)
+        return ChannelShift(graph, S, columns=columns, per_head=per_head, dtype=dtype)
     tables = factors(S.double().squeeze(-1).unbind(), graph.row_sums, columns)
     return NodeShift(graph, tables=tables, fixed=fixed, dtype=dtype)
 
